@@ -1,0 +1,140 @@
+"""The `actuators` section of robot files: the law and the motor of each joint, no defaults."""
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros import strict_yaml
+from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.laws import (
+    CubicSpring,
+    ExponentialAntagonism,
+    Law,
+    LinearSpring,
+    QuadraticAntagonism,
+    Rigid,
+    TabulatedSpring,
+    VariableStiffness,
+)
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.robot import Robot
+from hodyn_ros.sections import Section
+
+Array = NDArray[np.float64]
+
+MAX_FILE_BYTES = 1024 * 1024
+
+# The class of each law, then its keys, mandatory and optional.
+_LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = {
+    'rigid': (Rigid, (), ()),
+    'spring': (LinearSpring, ('stiffness',), ('damping',)),
+    'cubic': (CubicSpring, ('stiffness', 'cubic'), ()),
+    'table': (TabulatedSpring, ('deflection', 'torque'), ()),
+    'variable': (VariableStiffness, ('stiffness',), ()),
+    'exponential': (ExponentialAntagonism, ('scale', 'rate', 'stiffness'), ('pushes',)),
+    'quadratic': (QuadraticAntagonism, ('coefficient', 'stiffness'), ()),
+}
+_MOTOR_KEYS = ('viscous', 'coulomb', 'coulomb_velocity', 'max_velocity', 'max_effort')
+
+
+def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
+    """Return the robot with the actuators of a file of their own, for robots from URDF.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose actuators they are.
+    source : str, Path or mapping
+        Path of a YAML file, or a mapping, with the key `actuators` alone.
+
+    Raises
+    ------
+    ValueError
+        When a joint or a key is missing, unknown or wrong, naming both.
+    FileNotFoundError
+        When there is no such file.
+
+    """
+    data, where = source, f'robot {robot.name!r}'
+    if not isinstance(source, Mapping):
+        path, where = Path(source), str(source)
+        if not path.is_file():
+            raise FileNotFoundError(f'no actuator file {where!r}')
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ValueError(f'{where}: larger than {MAX_FILE_BYTES} bytes; is it such a file?')
+        data = strict_yaml.load(path.read_text('utf-8-sig'), where)
+    section = Section(data, where, ['actuators'])
+    section.get('actuators')
+    return replace(robot, actuators=read_actuators(section, list(robot.joint_names)))
+
+
+def read_actuators(
+    section: Section, joints: list[str], locked: Sequence[str] = (),
+) -> Actuators | None:
+    """Return the actuators of a robot file; None when it has no such section.
+
+    Locked joints may be among them, and are left out.
+
+    Raises ValueError when a joint or a key is missing, unknown or wrong, naming both.
+    """
+    if not section.has('actuators'):
+        return None
+    part = Section(
+        section.get('actuators'), f'{section.where}, actuators', [*joints, *locked])
+    missing = [joint for joint in joints if not part.has(joint)]
+    if missing:
+        raise ValueError(
+            f'{part.where}: joint {missing[0]!r} is missing; give every joint, those without a '
+            "spring with 'law: rigid'")
+    return Actuators(tuple(joints), tuple(
+        _joint(part.get(joint), f'{part.where}, joint {joint!r}') for joint in joints))
+
+
+def _joint(data: Any, where: str) -> JointActuator:
+    name = data.get('law') if isinstance(data, Mapping) else None
+    if name is not None and (not isinstance(name, str) or name not in _LAWS):
+        raise ValueError(f"{where}, key 'law': expected one of {', '.join(_LAWS)}, got {name!r}")
+    law, mandatory, optional = _LAWS[name or 'spring']
+    section = Section(data, where, {'law', 'motor', 'max_deflection', *mandatory, *optional})
+    section.text('law')
+    keys = [*mandatory, *(key for key in optional if section.has(key))]
+    values = {key: _value(section, key) for key in keys}
+    deflection = section.number('max_deflection') if section.has('max_deflection') else np.inf
+    motor = _motor(section)
+    try:
+        return JointActuator(law(**values), motor, deflection)
+    except ValueError as error:
+        raise ValueError(f'{where}, {error}') from None
+
+
+def _value(section: Section, key: str) -> Any:
+    value = section.get(key)
+    if isinstance(value, bool) and key == 'pushes':
+        return value
+    if key == 'pushes':
+        section.fail(key, f'expected true or false, got {value!r}')
+    if key in ('deflection', 'torque'):
+        return section.array(key, (len(value),) if isinstance(value, list) else (0,))
+    return section.number(key)
+
+
+def _motor(section: Section) -> Motor:
+    known = ('side', 'inertia', 'gear_ratio', *_MOTOR_KEYS)
+    part = Section(section.get('motor'), f'{section.where}, motor', known)
+    side = part.data.get('side', 'link')
+    if side not in ('link', 'rotor'):
+        part.fail('side', f"expected 'link' or 'rotor', got {side!r}")
+    keys = [key for key in _MOTOR_KEYS if part.has(key)]
+    values = {key: part.number(key) for key in ('inertia', *keys)}
+    try:
+        if side == 'rotor':
+            return Motor.from_rotor(gear_ratio=part.number('gear_ratio'), **values)
+        ratio = part.number('gear_ratio') if part.has('gear_ratio') else 1.0
+        return Motor(gear_ratio=ratio, **values)
+    except ValueError as error:
+        message = str(error)
+        raise ValueError(
+            message if message.startswith(part.where) else f'{part.where}, {message}') from None

@@ -1,0 +1,60 @@
+"""Rigid-body inertia: what is physical, and what two bodies fixed to each other have together."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros import lie
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-9  # of the trace
+LEAST_GYRATION = 1e-9  # m, a radius of gyration below which no difference counts
+
+
+def asymmetry(inertia: Array) -> str | None:
+    """Return why a 3×3 matrix is no inertia tensor whatever the body, or None."""
+    if np.abs(inertia - inertia.T).max() > 1e-9 * max(np.abs(inertia).max(), 1e-300):
+        return 'not symmetric'
+    return None
+
+
+def physical_fault(mass: float, inertia: Array) -> str | None:
+    """Return why no rigid body has this mass and inertia about its centre of mass, or None.
+
+    Its least principal value is below 0, or the least two together are below the largest, by more
+    than 1e-9 of the trace.
+    """
+    a, b, c = np.linalg.eigvalsh(inertia)
+    tolerance = TOLERANCE * abs(np.trace(inertia)) + LEAST_GYRATION**2 * mass
+    if a < -tolerance:
+        return f'not positive: its least principal value is {a:.3g} kg m^2'
+    if c - a - b <= tolerance:
+        return None
+    return (
+        f'no rigid body has it: the principal values {a:.4g}, {b:.4g}, {c:.4g} break the '
+        f'triangle inequality by {c - a - b:.2g} kg m^2')
+
+
+def together(
+    mass: float, com: Array, inertia: Array,
+    other_mass: float, other_com: Array, other_inertia: Array, placement: Array,
+) -> tuple[float, Array, Array]:
+    """Return mass, centre of mass and inertia about it of two bodies fixed to each other.
+
+    Parameters
+    ----------
+    mass, com, inertia : float, (3,) array and (3, 3) array
+        kg; m; kg m², about the centre of mass; in the body's own axes.
+    other_mass, other_com, other_inertia : float, (3,) array and (3, 3) array
+        The same of the other body, in its own axes.
+    placement : (4, 4) array
+        Pose of the other body in the first one, in whose axes the result is.
+
+    """
+    rotation = placement[:3, :3]
+    other_com = rotation @ other_com + placement[:3, 3]
+    total = mass + other_mass
+    middle = (mass * com + other_mass * other_com) / total if total > 0.0 else com
+    first, second = lie.skew(com - middle), lie.skew(other_com - middle)
+    return total, middle, (
+        inertia - mass * first @ first
+        + rotation @ other_inertia @ rotation.T - other_mass * second @ second)

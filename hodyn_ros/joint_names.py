@@ -1,0 +1,103 @@
+"""Joint names of drivers, bags and plans, mapped onto those of a robot by name, never by order."""
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.robot import Robot
+
+Indices = NDArray[np.intp]
+
+
+class NoKnownJointError(ValueError):
+    """A message names none of the robot's joints: a gripper's, say."""
+
+
+class JointNames:
+    """Finds a robot's joints in lists of names such as ``fer_joint1``.
+
+    A driver puts one prefix before all joint names: nothing, one of the robot's `joint_prefixes`,
+    or anything that ends with one of these (``left_fr3_joint1``). Names that belong to another
+    robot model (``fr3_joint1`` for a Panda) are refused.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose joints are looked for.
+    prefix : str
+        Only this prefix, then, and an optional one of the robot's: to choose one arm of several.
+    allow_other_model : bool
+        Takes any prefix.
+
+    """
+
+    def __init__(self, robot: Robot, *, prefix: str = '', allow_other_model: bool = False) -> None:
+        self.robot = robot
+        self.prefix = prefix
+        self.allow_other_model = allow_other_model
+
+    def indices(self, names: Sequence[str]) -> Indices:
+        """Return where each joint of the robot, in its order, stands in a list of names.
+
+        Raises
+        ------
+        NoKnownJointError
+            When no name is one of the robot's joints.
+        ValueError
+            When some are missing, doubled, ambiguous, or another robot's, saying which.
+
+        """
+        joints = self.robot.joint_names
+        present = set(names)
+        if len(present) < len(names):
+            twice = sorted(name for name in present if list(names).count(name) > 1)
+            raise ValueError(f'joint {twice[0]!r} is named twice')
+        complete = [p for p in self._prefixes(names) if all(p + j in present for j in joints)]
+        known = [p for p in complete if self._is_known(p)]
+        exact = [p for p in known if p in (self.prefix, *self._own_prefixes())]
+        chosen = exact if len(exact) == 1 else known
+        if len(chosen) == 1:
+            position = {name: i for i, name in enumerate(names)}
+            return np.array([position[chosen[0] + joint] for joint in joints])
+        if chosen:
+            raise ValueError(
+                f'several arms fit robot {self.robot.name!r}: joints with the prefixes '
+                f'{", ".join(map(repr, sorted(chosen)))}; choose one by joint_prefix')
+        if complete:
+            raise ValueError(
+                f'{complete[0] + joints[0]!r} and the others are not joints of robot '
+                f'{self.robot.name!r} (prefixes {", ".join(map(repr, self._own_prefixes()))}); '
+                'load the robot they belong to or, if this one is meant all the same, give the '
+                f'joint prefix {complete[0]!r}')
+        raise self._missing(names)
+
+    def _own_prefixes(self) -> list[str]:
+        return [self.prefix + p for p in self.robot.joint_prefixes] or [self.prefix]
+
+    def _is_known(self, prefix: str) -> bool:
+        if self.allow_other_model or prefix == self.prefix:
+            return True
+        if self.prefix:
+            return prefix in self._own_prefixes()
+        return prefix.endswith(self.robot.joint_prefixes)
+
+    def _prefixes(self, names: Sequence[str]) -> list[str]:
+        first = self.robot.joint_names[0]
+        return [name.removesuffix(first) for name in names if name.endswith(first)]
+
+    def _missing(self, names: Sequence[str]) -> ValueError:
+        joints = self.robot.joint_names
+        best: tuple[str, list[str]] = ('', list(joints))
+        for prefix in [self.prefix, *self._own_prefixes(), *self._prefixes(names)]:
+            missing = [joint for joint in joints if prefix + joint not in names]
+            if self._is_known(prefix) and len(missing) < len(best[1]):
+                best = (prefix, missing)
+        prefix, missing = best
+        if len(missing) == len(joints):
+            return NoKnownJointError(
+                f'no joint of robot {self.robot.name!r} among the names '
+                f'{", ".join(map(repr, names[:8])) or "(none)"}'
+                f'; expected {", ".join(repr(p + joints[0]) for p in self._own_prefixes())} …')
+        return ValueError(
+            f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
+            f'{self.robot.name!r} missing among the names')

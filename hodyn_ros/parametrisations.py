@@ -1,0 +1,123 @@
+"""Joint geometry by Denavit-Hartenberg parameters or by screws, as keys of the robot format.
+
+Each result goes into the mapping of a body with ``**``, and `hodyn_ros.load_robot` reads it:
+
+>>> bodies = [{'name': 'link1', 'parent': -1, 'type': 'revolute', 'mass': 1.0,
+...            'com': [0, 0, 0], 'inertia': np.eye(3),
+...            **modified_dh(a=0.0, alpha=0.0, d=0.333)}]
+"""
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros import lie
+
+Array = NDArray[np.float64]
+
+
+def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
+    """Return placement, axis and point of a joint by standard DH parameters (M21 eq. 5).
+
+    The body's frame is at Rot_z(θ + q) Trans_z(d) Trans_x(a) Rot_x(α) in its parent's frame
+    (revolute; prismatic: d + q), thus at the far end of the link; the joint's axis is the z axis
+    of the parent's frame.
+
+    Parameters
+    ----------
+    a, d : float
+        m.
+    alpha, theta : float
+        rad; theta and d are the values at q = 0.
+
+    """
+    placement = _turn_z(theta) @ lie.pose(None, [a, 0.0, d]) @ _turn_x(alpha)
+    in_body = lie.inverse(placement)
+    return {'placement': placement, 'axis': in_body[:3, 2], 'point': in_body[:3, 3]}
+
+
+def modified_dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
+    """Return placement and axis of a joint by modified (Craig's) DH parameters.
+
+    The body's frame is at Rot_x(α) Trans_x(a) Rot_z(θ + q) Trans_z(d) in its parent's frame
+    (revolute; prismatic: d + q), thus on the joint's axis, which is its z axis. a and α belong to
+    the link before the joint.
+
+    Parameters
+    ----------
+    a, d : float
+        m.
+    alpha, theta : float
+        rad; theta and d are the values at q = 0.
+
+    """
+    placement = _turn_x(alpha) @ lie.pose(None, [a, 0.0, 0.0]) @ _turn_z(theta)
+    placement[:3, 3] += d * placement[:3, 2]
+    return {'placement': placement, 'axis': np.array([0.0, 0.0, 1.0])}
+
+
+def product_of_exponentials(
+    screws: ArrayLike, poses: ArrayLike, parents: Sequence[int] | None = None,
+) -> list[dict[str, Any]]:
+    """Return parent, type, placement, axis, point and pitch of each body from joint screws.
+
+    The bodies are at C_i = exp(Y_1 q_1) … exp(Y_i q_i) A_i (M21 eq. 4).
+
+    Parameters
+    ----------
+    screws : (n, 6) array
+        Y: joint screws at q = 0 in world axes about the world origin, (e, y × e + h e) with the
+        unit axis e through the point y (m) and the pitch h (m/rad); prismatic: (0, e).
+    poses : (n, 4, 4) array
+        A: poses of the bodies at q = 0 in the world.
+    parents : sequence of n int, optional
+        Index of each parent, −1 for the world; a chain when it is not given.
+
+    Raises
+    ------
+    ValueError
+        When a screw has no unit axis.
+
+    """
+    screws, poses = np.asarray(screws, dtype=float), np.asarray(poses, dtype=float)
+    n = len(screws)
+    if screws.shape != (n, 6) or poses.shape != (n, 4, 4):
+        raise ValueError(
+            f'screws must be (n, 6) and poses (n, 4, 4); got {screws.shape} and {poses.shape}')
+    if parents is None:
+        parents = range(-1, n - 1)
+    joints = []
+    for i, (screw, pose, parent) in enumerate(zip(screws, poses, parents, strict=True)):
+        before = np.eye(4) if parent < 0 else poses[parent]
+        joint = _joint(lie.adjoint(lie.inverse(pose)) @ screw, i)
+        joints.append({'parent': parent, 'placement': lie.inverse(before) @ pose, **joint})
+    return joints
+
+
+def _joint(screw: Array, index: int) -> dict[str, Any]:
+    """Return type, axis, point and pitch of a screw in body axes."""
+    angular, linear = screw[:3], screw[3:]
+    axis = angular if np.any(np.abs(angular) > 1e-12) else linear
+    if abs(np.linalg.norm(axis) - 1.0) > 1e-6:
+        raise ValueError(
+            f'screw {index}: its axis has length {np.linalg.norm(axis):.6g} instead of 1')
+    if axis is linear:
+        return {'type': 'prismatic', 'axis': axis}
+    pitch = float(angular @ linear)
+    if abs(pitch) < 1e-12 * max(1.0, float(np.linalg.norm(linear))):
+        pitch = 0.0  # rounding of y × e
+    return {
+        'type': 'helical' if pitch else 'revolute', 'axis': angular,
+        'point': np.cross(angular, linear), 'pitch': pitch,
+    }
+
+
+def _turn_x(angle: float) -> Array:
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return lie.pose([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
+
+
+def _turn_z(angle: float) -> Array:
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return lie.pose([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])

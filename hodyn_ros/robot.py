@@ -1,0 +1,346 @@
+"""The robot model: frozen, checked once, with its constants packed for the kernels."""
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros import inertia as inertias
+from hodyn_ros import lie
+from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.actuators.joints import Actuators
+
+Array = NDArray[np.float64]
+JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """One moving body and the joint that carries it.
+
+    The body's frame is at C = C_parent · placement · Exp(screw q), with the joint's screw
+    (axis, point × axis + pitch axis) in body axes (prismatic: (0, axis)).
+
+    Attributes
+    ----------
+    name, joint : str
+        Names of the body and of its joint.
+    parent : int
+        Index of the parent body, −1 for the world.
+    type : str
+        revolute, prismatic, helical or floating (a free base); fixed only while a file is read.
+    placement : (4, 4) array
+        Home pose in the parent's frame.
+    axis, point : (3,) arrays
+        Unit direction and a point (m) of the joint axis, in body axes.
+    pitch : float
+        m/rad.
+    mass : float
+        kg.
+    com : (3,) array
+        m, in the body's frame.
+    inertia : (3, 3) array
+        kg m², about the centre of mass, body axes.
+
+    """
+
+    name: str
+    joint: str
+    parent: int
+    type: JointType
+    placement: Array
+    axis: Array
+    point: Array
+    pitch: float
+    mass: float
+    com: Array
+    inertia: Array
+
+    @property
+    def screw(self) -> Array:
+        """The joint's screw (6,) in the body's axes about its origin."""
+        if self.type == 'prismatic':
+            return np.concatenate([np.zeros(3), self.axis])
+        return np.concatenate(
+            [self.axis, np.cross(self.point, self.axis) + self.pitch * self.axis])
+
+    def with_load(self, mass: float, com: Array, inertia: Array, placement: Array) -> 'Body':
+        """Return the body with another fixed to it at this pose (4, 4) in its frame."""
+        total, middle, tensor = inertias.together(
+            self.mass, self.com, self.inertia, mass, com, inertia, placement)
+        return replace(self, mass=total, com=middle, inertia=tensor)
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What the joints can do, one entry a joint; infinite where no limit is known.
+
+    Attributes
+    ----------
+    position_min, position_max : (n,) arrays
+        rad or m.
+    velocity, acceleration, jerk : (n,) arrays
+        Absolute values, rad/s and so on.
+    effort, effort_rate : (n,) arrays
+        Absolute values, N m and N m/s (prismatic: N, N/s).
+
+    """
+
+    position_min: Array
+    position_max: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+    effort: Array
+    effort_rate: Array
+
+    @classmethod
+    def none(cls, n: int) -> 'Limits':
+        """Return limits that bound nothing."""
+        return cls(np.full(n, -np.inf), *(np.full(n, np.inf) for _ in range(6)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The constants that the kernels read, body by body, in frames whose z axis is the joint's.
+
+    A kernel frame K and its body frame B differ by the constant pose `body_in_kernel`. In kernel
+    frames every joint turns by ρ q about z and moves by h q along z, whatever its type, so the
+    kernels need no branches: (ρ, h) is (1, 0) revolute, (1, pitch) helical, (0, 1) prismatic.
+
+    Attributes
+    ----------
+    parent : (n_bodies,) int64 array
+        −1 for the world.
+    constants : (n_bodies, 30) array
+        Rotation of K in the parent's K at home, row by row (9); its position (3); ρ, h; mass; com
+        in K (3); inertia about the com, xx yy zz xy xz yz (6); the same about K's origin (6).
+    body_in_kernel : (n_bodies, 4, 4) array
+        Poses of B in K.
+
+    """
+
+    parent: NDArray[np.int64]
+    constants: Array
+    body_in_kernel: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A serial arm or a tree of bodies, on a fixed or a floating base; immutable.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    gravity : (3,) array
+        Acceleration vector in world axes, m/s².
+    bodies : tuple of Body
+        The moving bodies, parents before children; links fixed to others are merged into them.
+    joint_prefixes : tuple of str
+        What drivers put before the joint names.
+    limits : Limits
+        Of the joints.
+    friction : SigmoidFriction or None
+        Of the joints; part of the feed-forward, not of the inverse dynamics.
+    actuators : Actuators or None
+        Of the joints, None where the motors are not modelled; part of the feed-forward too.
+    frames : mapping of str to (int, (4, 4) array)
+        Of the merged links by name: index of the body that carries it (−1 world) and pose.
+    base_pose : (4, 4) array
+        Of the base in the world; the placements of the first bodies contain it.
+    tree : Tree
+        The bodies as the kernels read them.
+
+    """
+
+    name: str
+    gravity: Array
+    bodies: tuple[Body, ...]
+    joint_prefixes: tuple[str, ...]
+    limits: Limits
+    friction: SigmoidFriction | None = None
+    actuators: Actuators | None = None
+    frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
+    base_pose: Array = field(default_factory=lambda: np.eye(4))
+    tree: Tree = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
+        object.__setattr__(self, 'tree', _pack(self.bodies))
+        if self.actuators is not None and self.actuators.names != self.joint_names:
+            raise ValueError(
+                f'robot {self.name!r}: the actuators are of joints '
+                f'{", ".join(self.actuators.names)}; its joints are {", ".join(self.joint_names)}')
+        for array in _arrays(self):
+            array.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle through the constructor: the copy is packed, checked and read-only as well.
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        return Robot, tuple({**values, 'frames': dict(self.frames)}.values())
+
+    @property
+    def floating(self) -> bool:
+        """Whether the first body is a free base."""
+        return self.bodies[0].type == 'floating'
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of every joint vector; a floating base has none."""
+        return tuple(body.joint for body in self.bodies[self.floating:])
+
+    @property
+    def n(self) -> int:
+        """Number of joints, a floating base not counted."""
+        return len(self.bodies) - self.floating
+
+    @property
+    def serial(self) -> bool:
+        """Whether this is a fixed-base chain: each body's parent is the one before it."""
+        return not self.floating and all(
+            body.parent == i - 1 for i, body in enumerate(self.bodies))
+
+    def frame(self, name: str) -> tuple[int, Array]:
+        """Return the index of the body that carries a link, and the link's pose (4, 4) in it.
+
+        A link fixed to the world has index −1. Raises ValueError when there is no such link.
+        """
+        for i, body in enumerate(self.bodies):
+            if body.name == name:
+                return i, np.eye(4)
+        if name in self.frames:
+            return self.frames[name]
+        known = ', '.join([*(body.name for body in self.bodies), *self.frames])
+        raise ValueError(f'robot {self.name!r} has no link {name!r}; its links are {known}')
+
+    def body_index(self, name: str) -> int:
+        """Return the index of a body, or of the body that carries a merged link.
+
+        Raises ValueError when there is no such link, or when it is fixed to the world.
+        """
+        index, _ = self.frame(name)
+        if index == -1:
+            raise ValueError(f'link {name!r} of robot {self.name!r} is fixed to the world')
+        return index
+
+    def with_gravity(self, gravity: Sequence[float] | Array) -> 'Robot':
+        """Return the same robot under another gravity vector (3,), m/s², world axes."""
+        return replace(self, gravity=_numbers(gravity, 'gravity', (3,)))
+
+    def with_base_pose(self, base_pose: ArrayLike) -> 'Robot':
+        """Return the same robot with its base at this pose (4, 4) in the world.
+
+        Gravity keeps its direction in the world.
+
+        Raises
+        ------
+        ValueError
+            For a floating base, whose pose is part of its motion, and for a matrix that is no
+            pose.
+
+        """
+        if self.floating:
+            raise ValueError(
+                f'robot {self.name!r} has a floating base: its pose is given with the motion')
+        pose = _numbers(base_pose, 'base_pose', (4, 4))
+        fault = lie.pose_fault(pose)
+        if fault:
+            raise ValueError(f'base_pose: {fault}')
+        move = pose @ lie.inverse(self.base_pose)
+        return replace(
+            self, base_pose=pose,
+            bodies=tuple(
+                replace(body, placement=move @ body.placement) if body.parent == -1 else body
+                for body in self.bodies),
+            frames={
+                name: (index, move @ placement if index == -1 else placement)
+                for name, (index, placement) in self.frames.items()})
+
+    def with_payload(
+        self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,
+    ) -> 'Robot':
+        """Return the same robot with a load fixed to one of its links.
+
+        Parameters
+        ----------
+        link : str
+            Name of a body, or of a link merged into one.
+        mass : float
+            kg, not negative.
+        com : (3,) array
+            Centre of mass, m, in the link's axes.
+        inertia : (3, 3) array, optional
+            About the centre of mass, kg m², in the link's axes; a point mass when none is given.
+
+        Raises
+        ------
+        ValueError
+            For a link that does not move and for numbers that no load has.
+
+        """
+        index = self.body_index(link)
+        where = f'payload on {link!r}'
+        load_mass = float(_numbers(mass, f'{where}: mass', ()))
+        load_com = _numbers(com, f'{where}: com', (3,))
+        load_inertia = _numbers(
+            np.zeros((3, 3)) if inertia is None else inertia, f'{where}: inertia', (3, 3))
+        if load_mass < 0.0:
+            raise ValueError(f'{where}: mass is {load_mass:g} kg, below 0')
+        fault = (
+            inertias.asymmetry(load_inertia)
+            or inertias.physical_fault(load_mass, load_inertia))
+        if fault:
+            raise ValueError(f'{where}: inertia: {fault}')
+        body = self.bodies[index].with_load(
+            load_mass, load_com, load_inertia, self.frame(link)[1])
+        return replace(self, bodies=(*self.bodies[:index], body, *self.bodies[index + 1:]))
+
+
+def _numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+    """Return a copy as finite floats of this shape."""
+    array = np.array(values, dtype=float)
+    if array.shape != shape or not np.all(np.isfinite(array)):
+        raise ValueError(f'{name}: expected finite numbers of shape {shape}, got {values!r}')
+    return array
+
+
+def _arrays(robot: Robot) -> list[Array]:
+    owners: list[Any] = [robot, *robot.bodies, robot.limits, robot.tree]
+    if robot.friction is not None:
+        owners.append(robot.friction)
+    values = [getattr(owner, f.name) for owner in owners for f in fields(owner)]
+    values += [pose for _, pose in robot.frames.values()]
+    return [value for value in values if isinstance(value, np.ndarray)]
+
+
+def _pack(bodies: tuple[Body, ...]) -> Tree:
+    kernel_in_body = [
+        lie.pose(lie.rotation_onto(body.axis), body.point) if body.type != 'floating'
+        else np.eye(4) for body in bodies
+    ]
+    body_in_kernel = np.array([lie.inverse(frame) for frame in kernel_in_body])
+    constants = np.empty((len(bodies), 30))
+    for i, body in enumerate(bodies):
+        home = body.placement @ kernel_in_body[i]
+        if body.parent >= 0:
+            home = body_in_kernel[body.parent] @ home
+        rotation = body_in_kernel[i][:3, :3]
+        com = rotation @ body.com + body_in_kernel[i][:3, 3]
+        inertia = rotation @ body.inertia @ rotation.T
+        about_origin = inertia - body.mass * lie.skew(com) @ lie.skew(com)
+        constants[i] = np.concatenate([
+            home[:3, :3].ravel(), home[:3, 3], _ROTATION_AND_TRANSLATION[body.type],
+            [body.mass], com, inertia[_UNIQUE], about_origin[_UNIQUE],
+        ])
+        if body.type == 'helical':
+            constants[i, 13] = body.pitch
+    return Tree(np.array([body.parent for body in bodies]), constants, body_in_kernel)
+
+
+_UNIQUE = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))
+_ROTATION_AND_TRANSLATION = {
+    'revolute': (1.0, 0.0), 'helical': (1.0, 0.0), 'prismatic': (0.0, 1.0), 'floating': (0.0, 0.0),
+}

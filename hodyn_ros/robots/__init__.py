@@ -1,0 +1,1 @@
+"""Built-in robot models, one YAML file each."""

@@ -1,0 +1,73 @@
+"""Mappings read from files, key by key, with messages that say where a mistake is."""
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Section:
+    """A mapping of a robot file that knows where it stands, for messages."""
+
+    def __init__(self, data: Any, where: str, known: Sequence[str] | set[str]) -> None:
+        self.where = where
+        if not isinstance(data, Mapping):
+            raise ValueError(f'{where}: expected a mapping, got {type(data).__name__}')
+        unknown = [str(key) for key in data if key not in known]
+        if unknown:
+            raise ValueError(
+                f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}')
+        self.data = data
+
+    def fail(self, key: str, message: str) -> NoReturn:
+        """Raise ValueError that names the place and the key."""
+        raise ValueError(f'{self.where}, key {key!r}: {message}')
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a value, null being none."""
+        return self.data.get(key) is not None
+
+    def get(self, key: str) -> Any:
+        """Return a value that must be there."""
+        if not self.has(key):
+            raise ValueError(f'{self.where}: key {key!r} is missing')
+        return self.data[key]
+
+    def text(self, key: str) -> str:
+        """Return a name."""
+        value = self.get(key)
+        if not isinstance(value, str) or not value:
+            self.fail(key, f'expected a name, got {value!r}')
+        return value
+
+    def number(self, key: str) -> float:
+        """Return one finite number."""
+        return float(self.array(key, ()))
+
+    def array(self, key: str, shape: tuple[int, ...]) -> Array:
+        """Return finite numbers of exactly this shape."""
+        value = self.get(key)
+        try:
+            array = np.array(value, dtype=float) if _holds_numbers(value) else None
+        except ValueError:
+            array = None
+        if array is None:
+            self.fail(key, f'expected numbers, got {value!r}' + (
+                ' (YAML reads 1e-3 as text: write 1.0e-3)' if 'e' in str(value) else ''))
+        if array.shape != shape:
+            wanted = ' x '.join(map(str, shape)) or 'a single number'
+            got = ' x '.join(map(str, array.shape)) or 'a single number'
+            self.fail(key, f'expected {wanted}, got {got}')
+        if not np.all(np.isfinite(array)):
+            self.fail(key, f'not finite: {value!r}')
+        return array
+
+
+def _holds_numbers(value: Any) -> bool:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return all(_holds_numbers(entry) for entry in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in 'fiu'
+    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)

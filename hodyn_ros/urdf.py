@@ -1,0 +1,254 @@
+"""Robots from URDF, translated into the mapping that `robot_files` checks and merges.
+
+Only links, joints and inertias are read: visuals, collisions, transmissions and the like are
+dropped before parsing, so no mesh is ever looked for.
+"""
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+from urdf_parser_py import urdf
+from urdf_parser_py.xml_reflection import core
+
+from hodyn_ros import lie
+
+Array = NDArray[np.float64]
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_DEPTH = 64
+_KEPT = {
+    'link': {'inertial'},
+    'joint': {'origin', 'axis', 'parent', 'child', 'limit', 'mimic'},
+}
+_TYPES = {
+    'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
+    'floating': 'floating',
+}
+_NO_LIMIT: tuple[list[float | None], None, None] = ([None, None], None, None)
+_parser_lock = Lock()
+
+
+def robot_mapping(text: str, where: str, locked: Container[str] = ()) -> dict[str, Any]:
+    """Return URDF text as a mapping of the robot format.
+
+    Links are listed depth first in the order of the document; the root link is fixed to the world.
+    Joints keep their names. An axis need not be normalised.
+
+    Parameters
+    ----------
+    text : str
+        The URDF.
+    where : str
+        Names the source in messages.
+    locked : container of str
+        Joints that are to be locked afterwards, which may be mimics.
+
+    Raises
+    ------
+    ValueError
+        Naming the link or joint at fault.
+
+    """
+    root = _guarded(text, where)
+    name = root.get('name')
+    if not name:
+        raise ValueError(f'{where}: <robot> has no name')
+    links = {link.name: link for link in _parsed(root, 'link', urdf.Link, where)}
+    joints = _parsed(root, 'joint', urdf.Joint, where)
+    order = _depth_first(links, joints, where)
+    bodies: list[dict[str, Any]] = []
+    limits: list[tuple[list[float | None], float | None, float | None]] = []
+    for link, joint in order:
+        what = f'{where}, link {link!r}'
+        bodies.append({
+            'name': link, **_joint_keys(joint, where, locked), **_inertia_keys(links[link], what)})
+        if joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
+            limits.append(_limit(joint, where) if joint.name not in locked else _NO_LIMIT)
+    mapping: dict[str, Any] = {'name': name, 'bodies': bodies}
+    if limits:
+        position, velocity, effort = zip(*limits, strict=True)
+        mapping['limits'] = {
+            'position': list(position), 'velocity': list(velocity), 'effort': list(effort)}
+    return mapping
+
+
+class _ShallowBuilder(ElementTree.TreeBuilder):
+    """Builds a tree of bounded depth: what walks it later may recurse."""
+
+    depth = 0
+
+    def start(self, tag: Any, attrs: Any) -> Any:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ValueError(f'elements are nested deeper than {MAX_DEPTH}')
+        return super().start(tag, attrs)
+
+    def end(self, tag: Any) -> Any:
+        self.depth -= 1
+        return super().end(tag)
+
+
+def _guarded(text: str, where: str) -> ElementTree.Element:
+    """Return the <robot> element with nothing but what the dynamics need."""
+    if len(text.encode('utf-8', errors='replace')) > MAX_BYTES:
+        raise ValueError(f'{where}: larger than {MAX_BYTES} bytes; is it a URDF?')
+    for forbidden in ('<!DOCTYPE', '<!ENTITY'):
+        if forbidden in text.upper():
+            raise ValueError(f'{where}: {forbidden[2:]} is not accepted in a URDF; remove it')
+    try:
+        root = ElementTree.fromstring(
+            text.strip('\ufeff \t\r\n'), ElementTree.XMLParser(target=_ShallowBuilder()))
+    except (ElementTree.ParseError, ValueError) as error:
+        raise ValueError(f'{where}: not valid XML: {error}') from None
+    if root.tag != 'robot':
+        raise ValueError(f'{where}: expected a <robot> element, got <{root.tag}>')
+    if any('xacro' in str(element.tag).lower() for element in root.iter()):
+        raise ValueError(
+            f'{where}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
+    for element in list(root):
+        if element.tag not in _KEPT:
+            root.remove(element)
+            continue
+        for child in list(element):
+            if child.tag not in _KEPT[element.tag]:
+                element.remove(child)
+    return root
+
+
+def _parsed(root: ElementTree.Element, tag: str, kind: Any, where: str) -> list[Any]:
+    """Return the parsed links or joints, each with a name of its own."""
+    parsed: dict[str, Any] = {}
+    for i, element in enumerate(root.findall(tag)):
+        name = element.get('name')
+        if not name:
+            raise ValueError(f'{where}: {tag} number {i} has no name')
+        if name in parsed:
+            raise ValueError(f'{where}: two {tag}s have the name {name!r}')
+        what = f'{where}, {tag} {name!r}'
+        try:
+            with _complaints() as complaints:
+                parsed[name] = kind.from_xml(element, core.Path(tag))
+        except Exception as error:  # the parser raises bare ones, assertions included
+            cause = getattr(error, 'e', error)
+            place = f' ({error.path})' if hasattr(error, 'path') else ''
+            raise ValueError(f'{what}{place}: {cause}') from None
+        # Unknown attributes are other tools' extensions, an element given twice is a mistake.
+        for complaint in complaints:
+            if 'multiple times' in complaint:
+                raise ValueError(f'{what}: {complaint}')
+    return list(parsed.values())
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """Collect what urdf_parser_py would print to stderr."""
+    collected: list[str] = []
+    with _parser_lock:
+        before, core.on_error = core.on_error, collected.append
+        try:
+            yield collected
+        finally:
+            core.on_error = before
+
+
+def _depth_first(
+    links: dict[str, Any], joints: list[Any], where: str,
+) -> list[tuple[str, Any]]:
+    """Return link names with the joint that carries each (None for the root), parents first."""
+    carried_by: dict[str, Any] = {}
+    children: dict[str, list[Any]] = {name: [] for name in links}
+    for joint in joints:
+        for end, link in (('parent', joint.parent), ('child', joint.child)):
+            if link not in links:
+                raise ValueError(f'{where}, joint {joint.name!r}: no {end} link {link!r}')
+        if joint.child in carried_by:
+            raise ValueError(
+                f'{where}, link {joint.child!r}: carried by two joints, '
+                f'{carried_by[joint.child].name!r} and {joint.name!r}; loops are not supported')
+        carried_by[joint.child] = joint
+        children[joint.parent].append(joint)
+    roots = [name for name in links if name not in carried_by]
+    if len(roots) != 1:
+        found = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
+        raise ValueError(f'{where}: expected one root link, found {found}')
+    order, stack = [], [(roots[0], None)]
+    while stack:
+        link, joint = stack.pop()
+        order.append((link, joint))
+        stack.extend((child.child, child) for child in reversed(children[link]))
+    missing = [name for name in links if name not in {link for link, _ in order}]
+    if missing:
+        raise ValueError(f'{where}: link {missing[0]!r} is part of a cycle of joints')
+    return order
+
+
+def _joint_keys(joint: Any, where: str, locked: Container[str]) -> dict[str, Any]:
+    if joint is None:
+        return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
+    what = f'{where}, joint {joint.name!r}'
+    if joint.mimic is not None and joint.name not in locked:
+        raise ValueError(
+            f'{what}: it mimics {joint.mimic.joint!r}, and the equations of motion here are those '
+            'of independent joints; lock both (locked_joints), or remove the <mimic>')
+    if joint.type not in _TYPES:
+        raise ValueError(
+            f'{what}: type {joint.type!r} is not supported; supported are {", ".join(_TYPES)}')
+    keys = {
+        'joint': joint.name, 'parent': joint.parent, 'type': _TYPES[joint.type],
+        'placement': _pose(joint.origin, what),
+    }
+    if joint.type in ('revolute', 'continuous', 'prismatic'):
+        axis = np.array([1.0, 0.0, 0.0] if joint.axis is None else joint.axis)
+        length = np.linalg.norm(axis)
+        if length == 0.0 or not np.isfinite(length):
+            raise ValueError(f'{what}: {axis.tolist()} is no axis')
+        keys['axis'] = axis / length
+    return keys
+
+
+def _limit(joint: Any, where: str) -> tuple[list[float | None], float | None, float | None]:
+    """Return position, velocity and effort limits; None where there is none."""
+    limit = joint.limit
+    if limit is None:
+        return _NO_LIMIT
+    for what, value in (('velocity', limit.velocity), ('effort', limit.effort)):
+        if not value > 0.0:
+            raise ValueError(
+                f'{where}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
+                'one, or leave out <limit> if none is known')
+    turns = joint.type == 'continuous'
+    position = [None, None] if turns else [limit.lower, limit.upper]
+    return position, limit.velocity, limit.effort
+
+
+def _inertia_keys(link: Any, what: str) -> dict[str, Any]:
+    inertial = link.inertial
+    if inertial is None:
+        return {}
+    if inertial.inertia is None:
+        raise ValueError(f'{what}: its <inertial> has no <inertia>')
+    placement = _pose(inertial.origin, what)
+    rotation = placement[:3, :3]
+    return {
+        'mass': inertial.mass,
+        'com': placement[:3, 3],
+        'inertia': rotation @ np.array(inertial.inertia.to_matrix()) @ rotation.T,
+    }
+
+
+def _pose(origin: Any, what: str) -> Array:
+    """Return the pose of an <origin>: fixed-axis roll, pitch, yaw about x, y, z."""
+    if origin is None:
+        return np.eye(4)
+    if not np.all(np.isfinite([origin.xyz, origin.rpy])):
+        raise ValueError(f'{what}: its origin is not finite')
+    (cr, cp, cy), (sr, sp, sy) = np.cos(origin.rpy), np.sin(origin.rpy)
+    return lie.pose([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ], origin.xyz)

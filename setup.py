@@ -1,0 +1,88 @@
+"""The ament_python build of hodyn_ros; serves both ``colcon build`` and ``pip install``."""
+from pathlib import Path
+import sys
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+PACKAGE = 'hodyn_ros'
+MANIFEST = ElementTree.parse(HERE / 'package.xml').getroot()
+
+
+def manifest(tag: str) -> str:
+    """Return a field of package.xml, so that it and the wheel cannot disagree."""
+    return ' '.join(MANIFEST.findtext(tag, '').split())
+
+
+def files(pattern: str) -> list[str]:
+    """Return the files that match, relative to the package root as data_files wants them."""
+    return sorted(str(path.relative_to(HERE)) for path in HERE.glob(pattern) if path.is_file())
+
+
+data_files = [
+    ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+    (f'share/{PACKAGE}', ['package.xml']),
+    (f'share/{PACKAGE}/config', files('config/*.yaml')),
+    (f'share/{PACKAGE}/launch', files('launch/*.launch.py')),
+]
+if 'bdist_wheel' in sys.argv:
+    # colcon installs the console scripts in lib/<package> (setup.cfg); pip installs them in bin,
+    # where launch_ros does not look, so a wheel brings wrappers.
+    data_files.append((f'lib/{PACKAGE}', files('libexec/*')))
+
+ROS = [
+    'ros-rclpy[fastrtps]>=7.1.6,<10',
+    'ros-lifecycle-msgs',
+    'ros-sensor-msgs',
+    'ros-trajectory-msgs',
+    'ros-std-msgs',
+    'ros-geometry-msgs',
+    'ros-diagnostic-msgs',
+    'ros-rosgraph-msgs',
+]
+SIMULATION = ['mujoco>=3.2']
+TEST = ['pytest>=8', 'pytest-xdist', 'hypothesis', 'mpmath', 'pin']
+LINT = ['ruff', 'mypy', 'codespell', 'types-PyYAML', 'scipy-stubs']
+
+setup(
+    name=PACKAGE,
+    version=manifest('version'),
+    description=manifest('description'),
+    long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    author=manifest('author'),
+    maintainer=manifest('maintainer'),
+    maintainer_email=MANIFEST.find('maintainer').attrib['email'],
+    license=manifest('license'),
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={PACKAGE: ['py.typed', 'robots/*.yaml']},
+    data_files=data_files,
+    python_requires='>=3.10',
+    install_requires=[
+        'setuptools',
+        'numpy>=1.26',
+        'scipy>=1.11',
+        'numba>=0.59',
+        'PyYAML',
+        'urdf_parser_py',
+        'rosbags>=0.11',
+        'matplotlib>=3.6',
+        'rich>=12',
+    ],
+    extras_require={
+        'ros': ROS,
+        'sim': SIMULATION,
+        'test': TEST,
+        'bench': ['pin', 'casadi'],
+        'lint': LINT,
+    },
+    entry_points={
+        'console_scripts': [
+            'hodyn = hodyn_ros.cli:main',
+            'feedforward = hodyn_ros.ros.feedforward_node:main',
+            'simulated_driver = hodyn_ros.ros.simulated_driver:main',
+        ],
+    },
+    zip_safe=False,
+)

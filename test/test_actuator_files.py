@@ -1,0 +1,152 @@
+"""The actuators section of robot files: what is read, and what is refused by name."""
+from dataclasses import replace
+from pathlib import Path
+import pickle
+
+import numpy as np
+import pytest
+import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.actuator_files import with_actuators
+from hodyn_ros.actuators.laws import (
+    CubicSpring,
+    ExponentialAntagonism,
+    LinearSpring,
+    QuadraticAntagonism,
+    Rigid,
+    TabulatedSpring,
+    VariableStiffness,
+)
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+
+EYE = np.eye(4).tolist()
+SPRING = {'law': 'spring', 'stiffness': 800, 'motor': {'inertia': 0.3}}
+
+
+def load(*entries, **named):
+    given = {f'j{i}': entry for i, entry in enumerate(entries)} | named
+    n = max(len(given), 1)
+    return hd.load_robot({
+        'name': 'arm', 'actuators': given, 'bodies': [{
+            'name': f'b{i}', 'joint': f'j{i}', 'parent': i - 1, 'type': 'revolute',
+            'placement': EYE, 'axis': [0, 1, 0], 'mass': 1.0, 'com': [0.3, 0, 0],
+            'inertia': (0.01 * np.eye(3)).tolist()} for i in range(n)]})
+
+
+def test_every_law_is_read_with_its_numbers():
+    motor = {'inertia': 0.3, 'viscous': 1, 'coulomb': 2, 'coulomb_velocity': 0.1,
+             'max_velocity': 3, 'max_effort': 90}
+    x, torque = [-0.1, -0.05, 0, 0.05, 0.1], [-100, -40, 0, 40, 100]
+    robot = load(
+        {'law': 'rigid', 'motor': motor},
+        {'law': 'spring', 'stiffness': 800, 'damping': 2, 'max_deflection': 0.2, 'motor': motor},
+        {'law': 'cubic', 'stiffness': 100, 'cubic': -50, 'motor': motor},
+        {'law': 'table', 'deflection': x, 'torque': torque, 'motor': motor},
+        {'law': 'variable', 'stiffness': 700, 'motor': motor},
+        {'law': 'exponential', 'scale': 2, 'rate': 8, 'stiffness': 900, 'pushes': True,
+         'motor': motor},
+        {'law': 'quadratic', 'coefficient': 4000, 'stiffness': 900, 'motor': motor})
+    laws = [joint.law for joint in robot.actuators.joints]
+    assert laws[:3] == [Rigid(), LinearSpring(800, 2), CubicSpring(100, -50)]
+    assert isinstance(laws[3], TabulatedSpring)
+    assert laws[3].torque.tolist() == torque
+    assert laws[4:] == [
+        VariableStiffness(700), ExponentialAntagonism(2, 8, 900, pushes=True),
+        QuadraticAntagonism(4000, 900)]
+    assert all(joint.motor == Motor(0.3, 1, 2, 0.1, 1, 3, 90) for joint in robot.actuators.joints)
+    assert [joint.max_deflection for joint in robot.actuators.joints[:3]] == [np.inf, 0.2, np.inf]
+    assert robot.actuators.motor_names[4:] == (
+        'j4', 'j5_motor1', 'j5_motor2', 'j6_motor1', 'j6_motor2')
+
+
+def test_rotor_numbers_are_converted():
+    robot = load({**SPRING, 'motor': {'side': 'rotor', 'inertia': 1e-4, 'gear_ratio': 100}})
+    assert robot.actuators.joints[0].motor == Motor.from_rotor(gear_ratio=100, inertia=1e-4)
+
+
+def test_built_in_robots_have_no_stiffness_by_default():
+    assert hd.load_robot('panda').actuators is None
+    assert FeedForward(hd.load_robot('panda')).motor_side is None
+
+
+def test_the_feed_forward_goes_on_to_the_motors_of_a_copy_as_well():
+    robot = pickle.loads(pickle.dumps(load(SPRING).with_gravity([0, 0, -9.81])))
+    feedforward = FeedForward(robot)
+    q = np.zeros((5, 1))
+    torque = feedforward.torque(q)
+    assert torque[0, 0] == pytest.approx(-9.81 * 0.3)
+    theta = feedforward.motor_side.evaluate(q, torque)[0]
+    assert theta[0] == torque[0, 0] / 800
+
+
+def without(key):
+    return {k: v for k, v in SPRING.items() if k != key}
+
+
+@pytest.mark.parametrize(('entry', 'message'), [
+    (without('law'), "joint 'j0': key 'law' is missing"),
+    (without('stiffness'), "joint 'j0': key 'stiffness' is missing"),
+    (without('motor'), "joint 'j0': key 'motor' is missing"),
+    ({**SPRING, 'law': 'elastic'}, "key 'law': expected one of rigid, spring, .*'elastic'"),
+    ({**SPRING, 'stiffness': 0}, "joint 'j0', stiffness 0: must be above 0"),
+    ({**SPRING, 'stiffness': '1e3'}, "key 'stiffness': expected numbers"),
+    ({**SPRING, 'rate': 3}, "joint 'j0': unknown key 'rate'; known keys are damping, law"),
+    ({**SPRING, 'motor': {}}, "motor: key 'inertia' is missing"),
+    ({**SPRING, 'motor': {'inertia': -1}}, "joint 'j0', motor, inertia -1: must not be below 0"),
+    ({**SPRING, 'motor': {'inertia': 1, 'side': 'rotor'}}, "motor: key 'gear_ratio' is missing"),
+    ({**SPRING, 'motor': {'inertia': 1, 'side': 'fast'}}, "key 'side': expected 'link' or"),
+    ({**SPRING, 'motor': {'inertia': 1, 'mass': 1}}, "motor: unknown key 'mass'"),
+    ({**SPRING, 'max_deflection': -1}, "joint 'j0', max_deflection -1: must be above 0"),
+    ({'law': 'table', 'deflection': 3, 'torque': [0, 1], 'motor': {'inertia': 1}},
+     "key 'deflection': expected 0, got a single number|key 'deflection'"),
+    ({'law': 'exponential', 'scale': 1, 'rate': 1, 'stiffness': 1, 'pushes': 1,
+      'motor': {'inertia': 1}}, "key 'pushes': expected true or false, got 1"),
+    (3, "joint 'j0': expected a mapping"),
+])
+def test_a_mistake_is_named(entry, message):
+    with pytest.raises(ValueError, match=message):
+        load(entry)
+
+
+def test_every_joint_must_be_there_and_no_other():
+    with pytest.raises(ValueError, match="joint 'j1' is missing; give every joint"):
+        load(SPRING, j1=None)
+    with pytest.raises(ValueError, match="unknown key 'elbow'; known keys are j0"):
+        load(SPRING, elbow=SPRING)
+
+
+def test_a_robot_from_elsewhere_gets_its_actuators_from_a_file_of_their_own(tmp_path):
+    file = tmp_path / 'actuators.yaml'
+    file.write_text(
+        'actuators:\n  j0: {law: spring, stiffness: 700, motor: {inertia: 0.2}}\n'
+        '  j1: {law: spring, stiffness: 700, motor: {inertia: 0.2}}\n')
+    bare = replace(load(SPRING, SPRING), actuators=None)
+    robot = with_actuators(bare, file)
+    assert robot.actuators.stiffness.tolist() == [700.0, 700.0]
+    assert with_actuators(bare, {'actuators': {'j0': SPRING, 'j1': SPRING}}).actuators is not None
+    with pytest.raises(ValueError, match=r"actuators.yaml, actuators: unknown key 'j1'"):
+        with_actuators(replace(load(SPRING), actuators=None), file)
+    with pytest.raises(ValueError, match="key 'actuators' is missing"):
+        with_actuators(bare, {})
+    with pytest.raises(FileNotFoundError, match='no actuator file'):
+        with_actuators(bare, tmp_path / 'nothing.yaml')
+
+
+def test_locked_joints_need_no_actuator_and_may_have_one():
+    mapping = {
+        'name': 'arm', 'bodies': [{
+            'name': f'b{i}', 'joint': f'j{i}', 'parent': i - 1, 'type': 'revolute',
+            'placement': EYE, 'axis': [0, 1, 0], 'mass': 1.0, 'com': [0.3, 0, 0],
+            'inertia': (0.01 * np.eye(3)).tolist()} for i in range(2)]}
+    for given in ({'j0': SPRING}, {'j0': SPRING, 'j1': SPRING}):
+        robot = hd.load_robot({**mapping, 'actuators': given}, locked_joints={'j1': 0.2})
+        assert robot.actuators.names == ('j0',)
+
+
+def test_the_example_of_the_docs_is_a_file():
+    page = (Path(__file__).parents[1] / 'docs' / 'actuators.md').read_text('utf-8')
+    example = yaml.safe_load(page.split('```yaml')[1].split('```')[0])['actuators']
+    joints = {f'j{i}': entry for i, entry in enumerate(example.values())}
+    assert load(**joints).actuators.stiffness.tolist() == [1000.0, 1000.0, 2000.0, np.inf]

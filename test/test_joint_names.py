@@ -1,0 +1,62 @@
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.joint_names import JointNames, NoKnownJointError
+
+PANDA = [f'joint{i}' for i in range(1, 8)]
+
+
+def names(prefix, joints=PANDA):
+    return [prefix + joint for joint in joints]
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return hd.load_robot('panda')
+
+
+@pytest.mark.parametrize('prefix', ['', 'fer_', 'panda_', 'left_fer_'])
+def test_finds_the_joints_under_any_of_the_robots_prefixes(panda, prefix):
+    assert JointNames(panda).indices(names(prefix)).tolist() == list(range(7))
+
+
+def test_order_and_further_joints_do_not_matter(panda):
+    given = ['fer_finger_joint1', *reversed(names('fer_')), 'fer_finger_joint2']
+    assert JointNames(panda).indices(given).tolist() == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_a_gripper_alone_is_none_of_ours(panda):
+    with pytest.raises(NoKnownJointError, match='no joint of robot'):
+        JointNames(panda).indices(['fer_finger_joint1', 'fer_finger_joint2'])
+    with pytest.raises(NoKnownJointError):
+        JointNames(panda).indices([])
+
+
+def test_another_models_joints_are_refused_unless_allowed(panda):
+    with pytest.raises(ValueError, match=r"not joints of robot 'panda'.*prefix 'fr3_'"):
+        JointNames(panda).indices(names('fr3_'))
+    assert len(JointNames(panda, allow_other_model=True).indices(names('fr3_'))) == 7
+    assert len(JointNames(panda, prefix='fr3_').indices(names('fr3_'))) == 7
+
+
+def test_missing_and_doubled_joints_are_named(panda):
+    with pytest.raises(ValueError, match=r"'fer_joint3', 'fer_joint5' of robot 'panda' missing"):
+        JointNames(panda).indices([n for n in names('fer_') if n[-1] not in '35'])
+    with pytest.raises(ValueError, match="'fer_joint2' is named twice"):
+        JointNames(panda).indices([*names('fer_'), 'fer_joint2'])
+
+
+def test_one_arm_of_two_is_chosen_by_its_prefix(panda):
+    both = [*names('left_fer_'), *names('right_fer_')]
+    with pytest.raises(ValueError, match='several arms'):
+        JointNames(panda).indices(both)
+    assert JointNames(panda, prefix='right_').indices(both).tolist() == list(range(7, 14))
+    assert JointNames(panda).indices([*both, *names('fer_')]).tolist() == list(range(14, 21))
+
+
+def test_a_robot_without_prefixes_takes_its_plain_names_only():
+    twolink = hd.load_robot('twolink')
+    assert JointNames(twolink).indices(['joint2', 'joint1']).tolist() == [1, 0]
+    with pytest.raises(ValueError, match='not joints of robot'):
+        JointNames(twolink).indices(['a_joint1', 'a_joint2'])
+    assert JointNames(twolink, prefix='a_').indices(['a_joint1', 'a_joint2']).tolist() == [0, 1]

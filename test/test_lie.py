@@ -1,0 +1,91 @@
+import mpmath
+import numpy as np
+import pytest
+from random_robots import random_pose
+
+from hodyn_ros import lie
+
+ANGLES = np.geomspace(1e-12, np.pi, 120)
+EPS = np.finfo(float).eps
+
+
+def screws():
+    rng = np.random.default_rng(0)
+    for angle in ANGLES:
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        yield np.concatenate([angle * axis, rng.normal(size=3)])
+
+
+def exact_exp(screw):
+    """Return exp of a screw at 60 digits."""
+    wx, wy, wz, vx, vy, vz = map(mpmath.mpf, map(float, screw))
+    return mpmath.expm(mpmath.matrix(
+        [[0, -wz, wy, vx], [wz, 0, -wx, vy], [-wy, wx, 0, vz], [0, 0, 0, 0]]))
+
+
+def array(matrix):
+    return np.array(matrix.tolist(), dtype=float)
+
+
+def test_exp_and_log_to_full_precision_at_every_angle():
+    with mpmath.workdps(60):
+        for screw in screws():
+            exact = array(exact_exp(screw))
+            np.testing.assert_allclose(lie.exp(screw), exact, rtol=0, atol=8 * EPS)
+            # Off the identity, where rounding of 1 does not hide the small entries.
+            angle = np.linalg.norm(screw[:3])
+            off = array(exact_exp(screw) - mpmath.eye(4))[:3, :3]
+            mine = lie.rotation_exp(screw[:3]) - np.eye(3)
+            assert np.abs(mine - off).max() <= 4 * EPS * max(1.0, angle)
+            back = lie.log(exact)
+            # One ulp of R moves ω by eps (θ / sin θ at most on the way, which is finite in ω).
+            sign = np.sign(back[:3] @ screw[:3])
+            assert angle < 3.1 or sign != 0
+            np.testing.assert_allclose(sign * back[:3], screw[:3], rtol=0, atol=10 * EPS)
+            if sign > 0:
+                np.testing.assert_allclose(back[3:], screw[3:], rtol=0, atol=40 * EPS)
+
+
+@pytest.mark.parametrize(('function', 'exact'), [
+    (lambda t: lie._exponential_coefficients(t)[0], lambda t: mpmath.sin(t) / t),
+    (lambda t: lie._exponential_coefficients(t)[1], lambda t: (1 - mpmath.cos(t)) / t**2),
+    (lambda t: lie._exponential_coefficients(t)[2], lambda t: (t - mpmath.sin(t)) / t**3),
+    (lie._logarithm_coefficient, lambda t: (1 - t / 2 * mpmath.cot(t / 2)) / t**2),
+])
+def test_coefficients_lose_no_digits_at_any_angle(function, exact):
+    with mpmath.workdps(80):
+        for angle in np.concatenate([ANGLES[:-1], np.linspace(0.9, 1.1, 41)]):
+            expected = exact(mpmath.mpf(float(angle)))
+            assert abs((function(float(angle)) - expected) / expected) < 30 * EPS
+
+
+def test_rotations_of_a_half_turn_and_near_it():
+    rng = np.random.default_rng(1)
+    for short in [0.0, *np.geomspace(1e-15, 1e-3, 40)]:
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        rotation = lie.rotation_exp((np.pi - short) * axis)
+        vector = lie.rotation_log(rotation)
+        assert np.linalg.norm(vector) == pytest.approx(np.pi - short, abs=1e-14)
+        np.testing.assert_allclose(lie.rotation_exp(vector), rotation, atol=4e-15)
+    for axis in np.eye(3):
+        np.testing.assert_allclose(
+            lie.rotation_log(2.0 * np.outer(axis, axis) - np.eye(3)), np.pi * axis)
+
+
+def test_no_motion():
+    np.testing.assert_array_equal(lie.exp(np.zeros(6)), np.eye(4))
+    np.testing.assert_array_equal(lie.log(np.eye(4)), np.zeros(6))
+    np.testing.assert_array_equal(lie.exp([0, 0, 0, 1, 2, 3])[:3, 3], [1, 2, 3])
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_group_laws(seed):
+    rng = np.random.default_rng(seed)
+    a, b, x = random_pose(rng), random_pose(rng), rng.normal(size=6)
+    np.testing.assert_allclose(lie.exp(lie.log(a)), a, atol=1e-14)
+    np.testing.assert_allclose(lie.exp(x) @ lie.exp(-x), np.eye(4), atol=1e-14)
+    np.testing.assert_allclose(lie.exp(lie.adjoint(a) @ x), a @ lie.exp(x) @ lie.inverse(a),
+                               atol=1e-13)
+    np.testing.assert_allclose(lie.adjoint(a @ b), lie.adjoint(a) @ lie.adjoint(b), atol=1e-14)

@@ -1,0 +1,175 @@
+"""The judgement of plans, and the stretch that mends them."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hodyn_ros import load_robot
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.limits import KINEMATIC, TORQUES, judge, sample_times
+from hodyn_ros.reference import fit_plan, hold_plan
+from hodyn_ros.stretching import smallest_stretch
+
+START = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78])
+
+
+@pytest.fixture(scope='module')
+def feedforward():
+    return FeedForward(load_robot('panda'))
+
+
+def step(joint: int, distance: float, duration: float):
+    """Return the rest-to-rest plan of one joint from START."""
+    goal = START.copy()
+    goal[joint] += distance
+    return fit_plan([0.0, duration], [START, goal])
+
+
+def entry(judgement, joint: str, quantity: str):
+    return next(e for e in judgement.worst if (e.joint, e.quantity) == (joint, quantity))
+
+
+def random_plan(seed: int, count: int = 6, spacing: float = 0.4):
+    rng = np.random.default_rng(seed)
+    times = np.concatenate(([0.0], np.cumsum(spacing * rng.uniform(0.6, 1.4, count - 1))))
+    return fit_plan(times, START + rng.uniform(-0.2, 0.2, (count, 7)))
+
+
+def test_a_plan_that_breaks_only_the_torque_rate_limit(feedforward):
+    plan = step(1, 0.0075, 0.1)
+    judgement = judge(plan, feedforward)
+    assert abs(entry(judgement, 'joint2', 'jerk').value) == pytest.approx(590.6, abs=0.1)
+    assert abs(entry(judgement, 'joint2', 'effort').value) == pytest.approx(71.4, abs=0.2)
+    (violation,) = judgement.violations
+    assert (violation.joint, violation.quantity, violation.limit) == (
+        'joint2', 'effort_rate', -1000.0)
+    assert abs(violation.value) == pytest.approx(1828.0, abs=1.0)
+    assert violation.time == pytest.approx(0.05, abs=1e-3)
+    assert str(violation).startswith('joint2: effort_rate -1828.')
+
+    mended = smallest_stretch(plan, feedforward)
+    assert mended.factor == pytest.approx(1.22, abs=0.01)
+    assert judge(plan.stretched(mended.factor), feedforward).within_limits
+    assert not judge(plan.stretched(mended.factor - 2e-4), feedforward).within_limits
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_worst_values_bound_dense_samples_and_are_attained(feedforward, seed):
+    plan = random_plan(seed)
+    judgement = judge(plan, feedforward)
+    dense = plan.evaluate(np.linspace(0.0, plan.duration, 40_001))
+    torque = feedforward.torque(dense)
+    signals = {
+        **{quantity: dense[:, k] for k, quantity in enumerate(KINEMATIC)},
+        **{quantity: torque[:, k] for k, quantity in enumerate(TORQUES)},
+    }
+    assert len(judgement.worst) == 7 * len(signals)
+    for worst in judgement.worst:
+        joint = feedforward.robot.joint_names.index(worst.joint)
+        signal = signals[worst.quantity][:, joint]
+        margin = np.minimum(worst.upper - signal, signal - worst.lower).min()
+        scale = np.abs(signal).max()
+        # The judge may find what dense samples step over, and never less than they.
+        assert worst.margin <= margin + 1e-6 * scale
+        assert worst.margin >= margin - 1e-4 * scale
+        motion = plan.evaluate(worst.time)
+        order = (*KINEMATIC, *TORQUES).index(worst.quantity)
+        value = motion[order, joint] if order < 4 else (
+            feedforward.torque(motion)[order - 4, joint])
+        assert value == pytest.approx(worst.value, abs=1e-6 * scale)
+
+
+def test_a_torque_peak_between_samples_is_found(feedforward):
+    plan = step(3, 0.3, 0.6)
+    assert np.diff(sample_times(plan)).min() > 2e-3
+    dense = feedforward.torque(plan.evaluate(np.linspace(0.0, 0.6, 200_001)))[:, :2]
+    judgement = judge(plan, feedforward)
+    for k, quantity in enumerate(TORQUES):
+        for joint, name in enumerate(feedforward.robot.joint_names):
+            worst = entry(judgement, name, quantity)
+            values = dense[:, k, joint]
+            assert np.abs(values - worst.value).min() <= 1e-6 * np.abs(values).max()
+            assert abs(worst.value) >= np.abs(values).max() * (1 - 1e-6)
+
+
+def test_out_of_range_is_found_and_not_mended(feedforward):
+    plan = step(1, 0.6, 2.0)
+    judgement = judge(plan, feedforward)
+    worst = entry(judgement, 'joint2', 'position')
+    assert worst.exceeded
+    assert worst.value == pytest.approx(1.8)
+    assert worst.limit == 1.7628
+    mended = smallest_stretch(plan, feedforward)
+    assert mended.factor is None
+    assert 'joint2 is out of its range' in mended.reason
+
+
+def test_a_weight_too_heavy_to_hold_is_not_mended():
+    mapping = {
+        'name': 'lever', 'gravity': [0, 0, -9.80665],
+        'bodies': [{
+            'name': 'arm', 'parent': -1, 'type': 'revolute', 'axis': [0, 1, 0], 'mass': 10.0,
+            'placement': np.eye(4).tolist(), 'com': [1.0, 0.0, 0.0],
+            'inertia': [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]],
+        }],
+        'limits': {'effort': [80.0]},
+    }
+    feedforward = FeedForward(load_robot(mapping))
+    upright = fit_plan([0.0, 1.0], [[-np.pi / 2], [0.0]])
+    mended = smallest_stretch(upright, feedforward)
+    assert mended.factor is None
+    assert 'arm cannot hold the weight at ' in mended.reason
+
+
+def test_round_off_at_the_end_of_the_range_is_not_out_of_it(feedforward):
+    robot = feedforward.robot
+    upper = robot.limits.position_max.copy()
+    upper[1] = START[1] + 0.0075 - 1e-12
+    plan = step(1, 0.0075, 0.1)
+    there = FeedForward(replace(robot, limits=replace(robot.limits, position_max=upper)))
+    assert not entry(judge(plan, there), 'joint2', 'position').exceeded
+    mended = smallest_stretch(plan, there)
+    assert mended.factor == smallest_stretch(plan, feedforward).factor
+
+
+def test_a_moving_start_is_not_stretched(feedforward):
+    state = np.zeros((5, 7))
+    state[0], state[1, 1] = START, 1.5
+    plan = fit_plan([0.05], [START + 0.03], start=state)
+    assert not judge(plan, feedforward).within_limits
+    mended = smallest_stretch(plan, feedforward)
+    assert mended.factor is None
+    assert 'at rest' in mended.reason
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_a_stretch_is_the_smallest_of_its_neighbourhood(feedforward, seed):
+    plan = random_plan(seed, spacing=0.15)
+    assert not judge(plan, feedforward).within_limits
+    mended = smallest_stretch(plan, feedforward)
+    assert mended.factor > 1.0
+    assert mended.judgement.within_limits
+    assert not judge(plan.stretched(mended.factor * 0.999), feedforward).within_limits
+
+
+def test_within_limits_needs_no_stretch(feedforward):
+    assert smallest_stretch(step(1, 0.01, 1.0), feedforward).factor == 1.0
+
+
+def test_a_hold_has_its_gravity_torque(feedforward):
+    judgement = judge(hold_plan(START), feedforward)
+    assert judgement.within_limits
+    motion = np.zeros((5, 7))
+    motion[0] = START
+    gravity = feedforward.torque(motion)[0, 1]
+    assert entry(judgement, 'joint2', 'effort').value == pytest.approx(gravity)
+    assert entry(judgement, 'joint2', 'velocity').value == 0.0
+
+
+def test_unknown_limits_bound_nothing():
+    feedforward = FeedForward(load_robot('iiwa14'))
+    judgement = judge(fit_plan([0.0, 0.05], [np.zeros(7), np.full(7, 0.001)]), feedforward)
+    jerk = entry(judgement, feedforward.robot.joint_names[0], 'jerk')
+    assert jerk.margin == np.inf
+    assert abs(jerk.value) == pytest.approx(78.75 * 0.001 / 0.05**3)
+    assert not jerk.exceeded

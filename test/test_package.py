@@ -1,0 +1,108 @@
+"""What a user gets installed: files in their places, and doors that open."""
+from dataclasses import asdict
+from importlib import metadata, resources
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def hodyn(*arguments):
+    # Not from the checkout's folder, where python would find the package before the installed one.
+    return subprocess.run(
+        [sys.executable, '-m', 'hodyn_ros.cli', *arguments],
+        capture_output=True, text=True, cwd=tempfile.gettempdir())
+
+
+def installed():
+    try:
+        return metadata.distribution('hodyn_ros')
+    except metadata.PackageNotFoundError:
+        pytest.skip('hodyn_ros is not installed: run from a checkout on the path')
+
+
+def test_the_manifest_and_the_installed_package_agree_on_the_version():
+    manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
+    assert manifest.findtext('version') == installed().version
+
+
+def test_robots_and_type_marker_are_package_data():
+    folder = resources.files('hodyn_ros')
+    assert folder.joinpath('py.typed').is_file()
+    assert folder.joinpath('robots', 'panda.yaml').is_file()
+
+
+def test_an_install_brings_what_ros_looks_for():
+    distribution = installed()
+    if 'editable' in (distribution.read_text('direct_url.json') or ''):
+        pytest.skip('an editable install has no share folder')
+    files = {str(distribution.locate_file(path).resolve()) for path in distribution.files or ()}
+    for wanted in (
+        'share/ament_index/resource_index/packages/hodyn_ros',
+        'share/hodyn_ros/package.xml',
+        'share/hodyn_ros/config/panda.yaml',
+        'share/hodyn_ros/launch/feedforward.launch.py',
+        'lib/hodyn_ros/feedforward',
+    ):
+        assert any(path.endswith(wanted) for path in files), wanted
+
+
+@pytest.mark.parametrize(
+    'command', ['demo', 'replay', 'identify', 'check', 'annotate', 'robots'])
+def test_every_command_explains_itself(command):
+    result = hodyn(command, '--help')
+    assert result.returncode == 0
+    assert 'usage: hodyn' in result.stdout
+
+
+def test_robots_lists_the_built_in_ones():
+    result = hodyn('robots')
+    assert result.returncode == 0
+    assert 'panda: 7 joints joint1 … joint7' in result.stdout
+
+
+@pytest.mark.parametrize('arguments', [
+    ('demo', '--robot', 'nobody'),
+    ('demo', '--duration', '0.5'),
+    ('replay', 'nowhere'),
+])
+def test_wrong_input_is_one_line_and_code_2(arguments, tmp_path):
+    result = hodyn(*arguments, '--output', str(tmp_path / 'out'))
+    assert result.returncode == 2
+    assert result.stderr.startswith(f'hodyn {arguments[0]}: ')
+    assert result.stderr.count('\n') == 1
+
+
+def test_launch_files_describe_the_node():
+    pytest.importorskip('launch_ros', reason='launch_ros comes with a ROS installation')
+    from launch import LaunchContext
+    from launch.launch_description_sources import get_launch_description_from_python_launch_file
+
+    for name in ('feedforward', 'demo'):
+        description = get_launch_description_from_python_launch_file(
+            str(ROOT / 'launch' / f'{name}.launch.py'))
+        names = [argument.name for argument in description.get_launch_arguments()]
+        assert 'robot' in names
+        assert description.visit(LaunchContext()) is not None
+
+
+def test_configuration_files_name_parameters_that_exist():
+    pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+    import yaml
+
+    from hodyn_ros.ros.parameters import Parameters
+
+    defaults = asdict(Parameters())
+    paths = sorted((ROOT / 'config').glob('*.yaml'))
+    assert len(paths) >= 4
+    for path in paths:
+        given = yaml.safe_load(path.read_text())['/**']['ros__parameters']
+        for name, value in given.items():
+            default = defaults[name]
+            assert isinstance(value, list if isinstance(default, tuple) else type(default)), (
+                f'{path.name}: {name}')

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from random_robots import random_inertia, random_mapping, random_pose
+
+import hodyn_ros as hd
+from hodyn_ros import lie
+from hodyn_ros.parametrisations import dh, modified_dh, product_of_exponentials
+
+
+def turn(axis, angle):
+    c, s = np.cos(angle), np.sin(angle)
+    return lie.pose([[c, -s, 0], [s, c, 0], [0, 0, 1]] if axis == 'z' else
+                    [[1, 0, 0], [0, c, -s], [0, s, c]])
+
+
+def shift(*position):
+    return lie.pose(None, position)
+
+
+def moved(joint, kind, q):
+    """Return placement · Exp(screw q) of one joint's keys."""
+    axis, point = np.array(joint['axis']), np.array(joint.get('point', np.zeros(3)))
+    if kind == 'prismatic':
+        return joint['placement'] @ shift(*(axis * q))
+    a = lie.skew(axis)
+    rotation = np.eye(3) + np.sin(q) * a + (1 - np.cos(q)) * a @ a
+    return joint['placement'] @ lie.pose(rotation, point - rotation @ point)
+
+
+@pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
+@pytest.mark.parametrize('seed', range(5))
+def test_dh_joints_move_as_the_conventions_say(kind, seed):
+    a, alpha, d, theta, q = np.random.default_rng(seed).normal(size=5)
+    t, z = (theta + q, d) if kind == 'revolute' else (theta, d + q)
+    np.testing.assert_allclose(
+        moved(dh(a, alpha, d, theta), kind, q),
+        turn('z', t) @ shift(0, 0, z) @ shift(a, 0, 0) @ turn('x', alpha), atol=1e-14)
+    np.testing.assert_allclose(
+        moved(modified_dh(a, alpha, d, theta), kind, q),
+        turn('x', alpha) @ shift(a, 0, 0) @ turn('z', t) @ shift(0, 0, z), atol=1e-14)
+
+
+def test_panda_by_its_modified_dh_table(reference):
+    table = reference('panda_gaz2019.json')['modified_DH']
+    panda = hd.load_robot('panda')
+    for i, body in enumerate(panda.bodies):
+        joint = modified_dh(table['a'][i], table['alpha_over_pi'][i] * np.pi, table['d'][i])
+        np.testing.assert_allclose(joint['placement'], body.placement, atol=1e-15)
+        np.testing.assert_array_equal(joint['axis'], body.axis)
+
+
+@pytest.mark.parametrize('key', ['dh', 'modified_dh'])
+def test_dh_keys_in_a_robot(key):
+    table = [{'a': 0.1, 'alpha': 0.4, 'd': 0.2}, {'a': 0.3, 'alpha': -1.0, 'd': 0.1, 'theta': 0.7}]
+    convention = {'dh': dh, 'modified_dh': modified_dh}[key]
+    rng = np.random.default_rng(1)
+    rest = [{
+        'name': f'b{i}', 'parent': i - 1, 'type': kind, 'mass': 1.5, 'com': rng.normal(size=3),
+        'inertia': random_inertia(rng, 1.5)} for i, kind in enumerate(['revolute', 'prismatic'])]
+    by_keys = hd.load_robot({
+        'name': 'r', 'bodies': [{**b, key: row} for b, row in zip(rest, table, strict=True)]})
+    by_function = hd.load_robot({
+        'name': 'r',
+        'bodies': [{**b, **convention(**row)} for b, row in zip(rest, table, strict=True)]})
+    np.testing.assert_array_equal(by_keys.tree.constants, by_function.tree.constants)
+
+
+def test_dh_beside_a_placement_is_refused():
+    body = {
+        'name': 'b', 'parent': -1, 'type': 'revolute', 'dh': {'a': 0, 'alpha': 0, 'd': 0},
+        'axis': [0, 0, 1], 'mass': 1, 'com': [1, 0, 0], 'inertia': np.zeros((3, 3))}
+    with pytest.raises(ValueError, match=r"body 'b', key 'dh'.*'axis'"):
+        hd.load_robot({'name': 'r', 'bodies': [body]})
+    del body['axis']
+    body['dh'] = {'a': 0, 'alpha': 0, 'theta': 1}
+    with pytest.raises(ValueError, match=r"body 'b', dh: key 'd' is missing"):
+        hd.load_robot({'name': 'r', 'bodies': [body]})
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_screws_at_home_give_the_same_robot(seed):
+    rng = np.random.default_rng(seed)
+    mapping = random_mapping(rng, 8, serial=False)
+    robot = hd.load_robot(mapping)
+    poses, screws = [], []
+    for body in robot.bodies:
+        pose = body.placement if body.parent < 0 else poses[body.parent] @ body.placement
+        screw = (
+            np.concatenate([np.zeros(3), body.axis]) if body.type == 'prismatic' else
+            np.concatenate([body.axis, np.cross(body.point, body.axis) + body.pitch * body.axis]))
+        poses.append(pose)
+        screws.append(lie.adjoint(pose) @ screw)
+    joints = product_of_exponentials(screws, poses, [body.parent for body in robot.bodies])
+    assert [joint['type'] for joint in joints] == [body.type for body in robot.bodies]
+    again = hd.load_robot({**mapping, 'bodies': [
+        {'name': body.name, 'mass': body.mass, 'com': body.com, 'inertia': body.inertia, **joint}
+        for body, joint in zip(robot.bodies, joints, strict=True)]})
+    motion = rng.normal(size=(5, 8))
+    expected = hd.inverse_dynamics(robot, motion)
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(again, motion), expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_the_panda_by_the_screws_of_the_paper():
+    d1, d3, d5, a4, a7 = 0.333, 0.316, 0.384, 0.0825, 0.088
+    axes = [[0, 0, 1], [0, 1, 0], [0, 0, 1], [0, -1, 0], [0, 0, 1], [0, -1, 0], [0, 0, -1]]
+    points = [[0, 0, d1], [0, 0, d1], [0, 0, d1 + d3], [a4, 0, d1 + d3], [0, 0, d1 + d3 + d5],
+              [0, 0, d1 + d3 + d5], [a7, 0, d1 + d3 + d5]]
+    screws = [[*e, *np.cross(y, e)] for e, y in zip(axes, points, strict=True)]
+    panda = hd.load_robot('panda')
+    poses = [panda.bodies[0].placement]
+    for body in panda.bodies[1:]:
+        poses.append(poses[-1] @ body.placement)
+    for joint, body in zip(product_of_exponentials(screws, poses), panda.bodies, strict=True):
+        assert joint['type'] == 'revolute'
+        np.testing.assert_allclose(joint['placement'], body.placement, atol=1e-14)
+        np.testing.assert_allclose(joint['axis'], body.axis, atol=1e-14)
+
+
+def test_a_screw_without_a_unit_axis_is_refused():
+    with pytest.raises(ValueError, match='screw 1: its axis has length 2'):
+        product_of_exponentials([[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 2, 0]], [np.eye(4)] * 2)
+    with pytest.raises(ValueError, match=r'\(n, 6\)'):
+        product_of_exponentials(np.zeros((2, 5)), random_pose(np.random.default_rng(0)))

@@ -1,0 +1,201 @@
+import copy
+from dataclasses import fields
+from importlib import resources
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.robot_files import without_limits
+
+NAMES = ('panda', 'iiwa14', 'fr3', 'twolink')
+
+
+def text(name):
+    return resources.files('hodyn_ros.robots').joinpath(f'{name}.yaml').read_text('utf-8')
+
+
+@pytest.fixture
+def panda():
+    return yaml.safe_load(text('panda'))
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_built_in_robots_load_by_name_path_and_mapping(name, tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(text(name), 'utf-8')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        robots = [hd.load_robot(source) for source in (name, path, yaml.safe_load(text(name)))]
+    q = np.random.default_rng(1).normal(size=(5, robots[0].n))
+    first, *others = (hd.inverse_dynamics(robot, q) for robot in robots)
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+def test_the_list_of_built_in_robots_is_what_loads():
+    assert set(NAMES) <= set(hd.robot_names())
+
+
+def test_the_iiwas_published_inertia_is_kept():
+    """Without a warning, but for those who have it in a file of their own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        robot = hd.load_robot('iiwa14')
+    assert robot.bodies[3].inertia[2, 2] == 0.04988
+    with pytest.warns(UserWarning, match=r"body 'link[47]'.*triangle"):
+        hd.load_robot(yaml.safe_load(text('iiwa14')))
+
+
+@pytest.mark.parametrize('source', [None, 3, ['panda'], b'panda'])
+def test_what_is_no_source_is_refused(source):
+    with pytest.raises(ValueError, match='expected the name of a robot, a path, URDF text or a'):
+        hd.load_robot(source)
+
+
+@pytest.mark.parametrize('position', ['a', None, np.nan, [0.1]])
+def test_joints_are_locked_at_numbers(position):
+    with pytest.raises(ValueError, match="joint 'joint1' is locked at"):
+        hd.load_robot('panda', locked_joints={'joint1': position})
+
+
+def test_drivers_names_and_limits_of_the_panda():
+    robot = hd.load_robot('panda')
+    assert robot.joint_names == tuple(f'joint{i}' for i in range(1, 8))
+    assert robot.joint_prefixes == ('fer_', 'panda_')
+    assert robot.limits.position_max[3] == -0.0698
+    assert robot.limits.effort_rate.tolist() == [1000.0] * 7
+    assert np.isinf(hd.load_robot('twolink').limits.effort).all()
+
+
+def test_a_robot_is_immutable_and_survives_pickling():
+    robot = hd.load_robot('panda')
+    with pytest.raises(AttributeError):
+        robot.name = 'other'
+    copy_of_it = pickle.loads(pickle.dumps(robot))
+    for one in (robot, copy_of_it):
+        for array in (one.gravity, one.tree.constants, one.bodies[0].com, one.limits.effort):
+            with pytest.raises(ValueError, match='read-only'):
+                array[...] = 0.0
+    np.testing.assert_array_equal(copy_of_it.tree.constants, robot.tree.constants)
+
+
+def change(data, path, value):
+    data = copy.deepcopy(data)
+    target = data
+    for key in path[:-1]:
+        target = target[key]
+    if value is None:
+        del target[path[-1]]
+    else:
+        target[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(('path', 'value', 'message'), [
+    (['colour'], 'red', "unknown key 'colour'"),
+    (['name'], None, "key 'name' is missing"),
+    (['bodies'], [], "key 'bodies': expected a list"),
+    (['gravity'], [0, 0], "key 'gravity': expected 3, got 2"),
+    (['gravity'], [0, 0, float('nan')], "key 'gravity': not finite"),
+    (['bodies', 2, 'masss'], 1.0, "body 'link3': unknown key 'masss'"),
+    (['bodies', 2, 'mass'], None, "body 'link3': key 'mass' is missing"),
+    (['bodies', 2, 'mass'], 0.0, "body 'link3', key 'mass': a body that moves"),
+    (['bodies', 2, 'mass'], '1e-3', "key 'mass': expected numbers.*write 1.0e-3"),
+    (['bodies', 2, 'mass'], True, "key 'mass': expected numbers"),
+    (['bodies', 2, 'com'], [0, 0], "key 'com': expected 3, got 2"),
+    (['bodies', 2, 'com'], [[0], [0, 1]], "key 'com': expected numbers"),
+    (['bodies', 2, 'type'], 'planar', "key 'type': expected one of revolute"),
+    (['bodies', 2, 'axis'], [0, 0, 2], "key 'axis': expected a unit vector, got one of length 2"),
+    (['bodies', 2, 'pitch'], 0.1, "key 'pitch': a revolute joint has none"),
+    (['bodies', 2, 'parent'], 12, "body 'link3', key 'parent': no body 12"),
+    (['bodies', 2, 'parent'], 'nobody', "no body 'nobody'"),
+    (['bodies', 2, 'parent'], 5, "in a cycle: 'link3'"),
+    (['bodies', 2, 'placement', 3], [0, 0, 0, 2], "key 'placement': its last row"),
+    (['bodies', 2, 'placement', 0, 0], 1.1, "key 'placement': its rotation is not one"),
+    (['bodies', 2, 'inertia', 0, 1], 0.5, "key 'inertia': not symmetric"),
+    (['bodies', 2, 'inertia', 0, 0], -0.5, "key 'inertia': not positive"),
+    (['bodies', 2, 'inertia', 0, 0], 5.0, "key 'inertia': no rigid body has it.*inertia_check"),
+    (['bodies', 2, 'name'], 'link2', "two bodies have the body name 'link2'"),
+    (['bodies', 2, 'joint'], 'joint2', "two bodies have the joint name 'joint2'"),
+    (['limits', 'torque'], [1] * 7, "limits: unknown key 'torque'"),
+    (['limits', 'effort'], [1] * 6, "limits, key 'effort': expected 7, got 6"),
+    (['limits', 'effort', 4], -1.0, "joint 'joint5': must be above 0"),
+    (['limits', 'position', 1], [1, 0], "joint 'joint2': its lower limit is not below"),
+    (['friction', 'law'], 'dry', "friction, key 'law': expected 'sigmoid'"),
+    (['friction', 'slope'], None, "friction: key 'slope' is missing"),
+])
+def test_a_wrong_file_is_refused_naming_body_and_key(panda, path, value, message):
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot(change(panda, path, value))
+
+
+@pytest.mark.parametrize(('content', 'message'), [
+    ('- just\n- a list\n', 'is a mapping'),
+    ('name: [unclosed\n', 'not valid YAML'),
+    ('!!python/object/apply:os.system ["true"]', 'not valid YAML'),
+])
+def test_files_that_are_no_robots(tmp_path, content, message):
+    path = tmp_path / 'robot.yaml'
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot(path)
+
+
+def test_a_missing_robot_says_which_there_are():
+    with pytest.raises(FileNotFoundError, match=r"no robot 'nobody'.*panda"):
+        hd.load_robot('nobody')
+
+
+def test_bodies_in_any_order_and_parents_by_name(panda):
+    shuffled = copy.deepcopy(panda)
+    for body in shuffled['bodies']:
+        if body['parent'] >= 0:
+            body['parent'] = panda['bodies'][body['parent']]['name']
+    shuffled['bodies'] = shuffled['bodies'][::-1]
+    robot = hd.load_robot(shuffled)
+    assert robot.joint_names == hd.load_robot('panda').joint_names
+
+
+def test_a_link_fixed_to_another_moves_with_it(panda):
+    # A hand as one body of its own, fixed to link 7, equals the two merged by hand.
+    hand = {
+        'name': 'hand', 'parent': 'link7', 'type': 'fixed',
+        'placement': [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0.107], [0, 0, 0, 1]],
+        'mass': 0.73, 'com': [-0.01, 0.002, 0.03],
+        'inertia': [[0.001, 0, 0], [0, 0.0025, 0], [0, 0, 0.0017]],
+    }
+    with_hand = copy.deepcopy(panda)
+    with_hand['bodies'].append(hand)
+    fixed = hd.load_robot(with_hand)
+    moving = copy.deepcopy(with_hand)
+    moving['bodies'][-1].update(type='revolute', axis=[0, 0, 1])
+    for key in ('limits', 'friction'):
+        del moving[key]
+    q = np.random.default_rng(4).normal(size=(5, 8))
+    q[:, 7] = 0.0
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(fixed, q[:, :7]),
+        hd.inverse_dynamics(hd.load_robot(moving), q)[:, :7], rtol=1e-12, atol=1e-12)
+    assert fixed.n == 7
+    assert fixed.body_index('hand') == 6
+    with pytest.raises(ValueError, match="no link 'foot'"):
+        fixed.body_index('foot')
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_without_limits_the_torques_are_the_same(name, tmp_path):
+    path = tmp_path / 'free.yaml'
+    path.write_text(yaml.safe_dump(without_limits(name)), 'utf-8')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        free, robot = FeedForward(hd.load_robot(path)), FeedForward(hd.load_robot(name))
+    q = np.random.default_rng(1).normal(size=(5, robot.robot.n))
+    np.testing.assert_array_equal(free.torque(q), robot.torque(q))
+    limits = free.robot.limits
+    assert all(np.isinf(getattr(limits, field.name)).all() for field in fields(limits))
+    assert free.robot.actuators is None

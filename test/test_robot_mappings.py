@@ -1,0 +1,236 @@
+import numpy as np
+import pytest
+from random_robots import (
+    random_inertia,
+    random_mapping,
+    random_motion,
+    random_pose,
+    random_robot,
+)
+
+import hodyn_ros as hd
+from hodyn_ros.mass_matrix import mass_matrix
+
+
+def mapping():
+    return random_mapping(np.random.default_rng(3), 3)
+
+
+def test_built_in_robots_load_by_name():
+    assert {'fr3', 'iiwa14', 'panda', 'twolink'} <= set(hd.robot_names())
+
+
+@pytest.mark.parametrize('name', hd.robot_names())
+def test_built_in_robots_are_whole(name):
+    robot = hd.load_robot(name)
+    assert robot.name == name
+    assert len(robot.limits.effort) == robot.n
+
+
+def test_the_tool_is_a_frame_and_a_mass():
+    rng = np.random.default_rng(0)
+    tool = {
+        'link': 'body2', 'name': 'gripper', 'placement': random_pose(rng), 'mass': 0.7,
+        'com': rng.normal(size=3), 'inertia': random_inertia(rng, 0.7)}
+    robot = hd.load_robot({**mapping(), 'tool': tool})
+    plain = hd.load_robot(mapping())
+    index, pose = robot.frame('gripper')
+    assert index == 2
+    np.testing.assert_array_equal(pose, tool['placement'])
+    motion = random_motion(rng, robot, 2)
+    rotation, position = pose[:3, :3], pose[:3, 3]
+    loaded = plain.with_payload(
+        'body2', 0.7, rotation @ tool['com'] + position, rotation @ tool['inertia'] @ rotation.T)
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(robot, motion), hd.inverse_dynamics(loaded, motion), rtol=1e-10)
+
+
+@pytest.mark.parametrize(('tool', 'message'), [
+    ({'link': 'body9'}, "tool, key 'link': .*no link 'body9'"),
+    ({'link': 'body2', 'name': 'body1'}, "tool, key 'name': .*already"),
+    ({'link': 'body2', 'mass': 1.0}, "tool: key 'com' is missing"),
+    ({'link': 'body2', 'weight': 1.0}, "tool: unknown key 'weight'"),
+    ({'link': 'body2', 'placement': np.zeros((4, 4))}, "tool, key 'placement': its rotation"),
+])
+def test_mistakes_in_a_tool_are_named(tool, message):
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot({**mapping(), 'tool': tool})
+
+
+def test_null_is_no_limit():
+    limits = {'position': [[-1, 1], [None, 2], [None, None]], 'jerk': [None, 5, 6]}
+    loaded = hd.load_robot({**mapping(), 'limits': limits}).limits
+    assert loaded.position_min.tolist() == [-1, -np.inf, -np.inf]
+    assert loaded.position_max.tolist() == [1, 2, np.inf]
+    assert loaded.jerk.tolist() == [np.inf, 5, 6]
+
+
+@pytest.mark.parametrize(('limits', 'message'), [
+    ({'jerk': [1, 2]}, "key 'jerk': expected 3, got 2"),
+    ({'jerk': [1, 0, None]}, "key 'jerk': joint 'joint1': must be above 0"),
+    ({'jerk': [1, 'x', None]}, "key 'jerk': expected numbers"),
+    ({'position': [[1, -1], [0, 1], [0, 1]]}, "key 'position': joint 'joint0'"),
+    ({'position': [None, [0, 1], [0, 1]]}, "key 'position'"),
+])
+def test_mistakes_in_limits_are_named(limits, message):
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot({**mapping(), 'limits': limits})
+
+
+def test_limits_and_friction_follow_the_bodies_as_listed():
+    data, per_joint = mapping(), [1.0, 2.0, 3.0]
+    for body, parent in zip(data['bodies'], (-1, 'body0', 'body1'), strict=True):
+        body['parent'] = parent
+    data['bodies'].reverse()
+    robot = hd.load_robot({
+        **data, 'limits': {'effort': per_joint}, 'friction': {
+            'law': 'sigmoid', 'amplitude': per_joint, 'slope': per_joint,
+            'velocity_offset': per_joint}})
+    assert robot.joint_names == ('joint0', 'joint1', 'joint2')
+    assert robot.limits.effort.tolist() == [3.0, 2.0, 1.0]
+    assert robot.friction.amplitude.tolist() == [3.0, 2.0, 1.0]
+
+
+def change(key, value, body=1):
+    data = mapping()
+    if value is None:
+        del data['bodies'][body][key]
+    else:
+        data['bodies'][body][key] = value
+    return data
+
+
+@pytest.mark.parametrize(('data', 'message'), [
+    (change('mass', 0.0), "body 'body1', key 'mass': a body that moves needs a mass above 0"),
+    (change('mass', -1.0), "body 'body1', key 'mass': -1 kg is below 0"),
+    (change('mass', None), "body 'body1': key 'mass' is missing"),
+    (change('mass', True), "body 'body1', key 'mass': expected numbers"),
+    (change('mass', np.inf), "body 'body1', key 'mass': not finite"),
+    (change('com', [0, 0]), "body 'body1', key 'com': expected 3, got 2"),
+    (change('inertia', np.diag([1.0, 1, 3])), "body 'body1', key 'inertia'.*inertia_check: warn"),
+    (change('inertia', np.arange(9.0).reshape(3, 3)), "body 'body1', key 'inertia': not symm"),
+    (change('axis', [0, 0, 2]), "body 'body1', key 'axis': expected a unit vector"),
+    (change('pitch', 0.1) | {'name': 'x'}, None),
+    (change('type', 'ball'), "body 'body1', key 'type': expected one of"),
+    (change('parent', 'nobody'), "body 'body1', key 'parent': no body 'nobody'"),
+    (change('parent', 2), "key 'bodies': .*cycle: 'body1', 'body2'"),
+    (change('joint', 'joint0'), "two bodies have the joint name 'joint0'"),
+    (change('colour', 'red'), "body 'body1': unknown key 'colour'"),
+    ({**mapping(), 'base_pose': np.zeros((4, 4))}, "key 'base_pose': its rotation"),
+    ({**mapping(), 'joint_prefixes': 'fer_'}, "key 'joint_prefixes': expected a list"),
+    ({**mapping(), 'inertia_check': 'no'}, "key 'inertia_check'"),
+])
+def test_mistakes_are_named(data, message):
+    if message is None:  # a pitch is an error unless the random joint is helical
+        kind = data['bodies'][1]['type']
+        message = f"body 'body1', key 'pitch': a {kind} joint has none"
+        if kind == 'helical':
+            pytest.skip('a helical joint has a pitch')
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot(data)
+
+
+def with_fixed(parent, inertia, mass=0.0):
+    data = mapping()
+    data['bodies'].append({
+        'name': 'plate', 'type': 'fixed', 'parent': parent, 'placement': np.eye(4), 'mass': mass,
+        'com': np.zeros(3), 'inertia': inertia})
+    return data
+
+
+def test_a_massless_link_brings_its_inertia():
+    plain = hd.load_robot(mapping()).bodies[2]
+    plate = hd.load_robot(with_fixed('body2', np.eye(3))).bodies[2]
+    np.testing.assert_allclose(plate.inertia, plain.inertia + np.eye(3), rtol=1e-14)
+    assert plate.mass == plain.mass
+
+
+def test_the_inertia_of_a_link_fixed_to_the_world_is_not_judged():
+    thin = np.diag([0.0, 0.0, 1.0])
+    hd.load_robot(with_fixed(-1, thin))
+    with pytest.raises(ValueError, match="body 'plate', key 'inertia': no rigid body"):
+        hd.load_robot(with_fixed('body1', thin))
+
+
+def test_a_relaxed_check_still_wants_bodies_that_resist():
+    with pytest.warns(UserWarning, match="'plate'.*not positive"):
+        hd.load_robot(with_fixed('body1', -1e-6 * np.eye(3)), inertia_check='warn')
+    with (pytest.warns(UserWarning, match="'plate'.*not positive"),
+          pytest.raises(ValueError, match=r"'body1', key 'inertia', with all.*not positive")):
+        hd.load_robot(with_fixed('body1', -1e3 * np.eye(3)), inertia_check='warn')
+
+
+def test_a_last_body_that_turns_no_mass_is_refused():
+    data = mapping()
+    data['bodies'][2] |= {
+        'type': 'revolute', 'com': data['bodies'][2]['point'], 'inertia': np.zeros((3, 3))}
+    data['bodies'][2].pop('pitch', None)
+    with pytest.raises(ValueError, match=r"body 'body2'.*mass matrix is not positive definite"):
+        hd.load_robot(data)
+
+
+@pytest.mark.parametrize('away', [0.0, 1e4])
+def test_coaxial_joints_with_a_point_mass_between_are_refused(away):
+    point = {'mass': 1.0, 'inertia': np.zeros((3, 3)), 'type': 'revolute', 'axis': [0, 0, 1]}
+    here = np.eye(4)
+    here[0, 3] = away
+    bodies = [
+        {**point, 'name': 'base', 'parent': -1, 'placement': here, 'com': [0, 0, 0.1]},
+        {**point, 'name': 'arm', 'parent': 'base', 'placement': np.eye(4), 'com': [0.3, 0, 0]},
+    ]
+    with pytest.raises(ValueError, match=r"joint '(base|arm)'.*mass matrix is not positive"):
+        hd.load_robot({'name': 'coaxial', 'bodies': bodies})
+    bodies[0]['com'] = [1e-4, 0.0, 0.1]
+    assert hd.load_robot({'name': 'coaxial', 'bodies': bodies}).n == 2
+
+
+@pytest.mark.parametrize('floating', [False, True])
+def test_the_mass_matrix_that_is_checked_is_that_of_the_dynamics(floating):
+    rng = np.random.default_rng(8)
+    robot = random_robot(rng, 7, floating=floating, serial=False)
+    q = rng.normal(size=(2, robot.n))
+    base = {'base_pose': np.eye(4), 'base_twist': np.zeros((1, 6))} if floating else {}
+    expected = hd.equations_of_motion(robot, q, **base).mass[0]
+    np.testing.assert_allclose(
+        mass_matrix(robot, q[0])[0], expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+def test_a_file_is_read_and_a_wrong_one_is_refused(tmp_path):
+    path = tmp_path / 'robot.yaml'
+    path.write_text('name: [')
+    with pytest.raises(ValueError, match='not valid YAML'):
+        hd.load_robot(path)
+    path.write_bytes(b'\xff\xfe\x00')
+    with pytest.raises(ValueError, match='not UTF-8'):
+        hd.load_robot(path)
+    path.write_text('# ' + 'x' * (4 * 1024 * 1024))
+    with pytest.raises(ValueError, match='larger than'):
+        hd.load_robot(path)
+    with pytest.raises(FileNotFoundError, match='panda'):
+        hd.load_robot('pandaa')
+
+
+@pytest.mark.parametrize(('text', 'message'), [
+    ('name: a\nname: b\n', "key 'name' stands twice"),
+    ('name: a\nlimits: {jerk: [1], jerk: [2]}\n', "key 'jerk' stands twice"),
+    ('a: &a [1, 1]\nb: [*a, *a]\n', r'alias \*a is not accepted'),
+    ('[' * 20000, 'nested too deeply'),
+    ('!!python/object/apply:os.system [ls]', 'not valid YAML'),
+    ('? [a]\n: b\n', 'not valid YAML'),
+    ('just text', 'a robot file is a mapping'),
+])
+def test_yaml_is_read_strictly(text, message, tmp_path):
+    path = tmp_path / 'robot.yaml'
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot(path)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    path = tmp_path / 'robot.urdf'
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia '
+        'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
+    path.write_bytes(b'\xef\xbb\xbf' + text.encode())
+    assert hd.load_robot(path).joint_names == hd.load_robot('\ufeff' + text).joint_names == ('j',)

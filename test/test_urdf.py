@@ -1,0 +1,236 @@
+import numpy as np
+import pytest
+import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.robot_files import without_limits
+
+pin = pytest.importorskip('pinocchio')
+
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0 0.02" rpy="0.3 -0.2 1"/><mass value="2"/>'
+    '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="-0.002" izz="0.025"/></inertial>')
+LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="40"/>'
+
+
+def joint(name, parent, child, kind='revolute', extra=''):
+    return (
+        f'<joint name="{name}" type="{kind}"><origin xyz="0 0.1 0.3" rpy="0.5 0 0"/>'
+        f'<parent link="{parent}"/><child link="{child}"/><axis xyz="0 2 1"/>{extra}</joint>')
+
+
+def arm(*elements, base='<link name="base"/>'):
+    return f'<?xml version="1.0"?><robot name="arm">{base}{"".join(elements)}</robot>'
+
+
+def link(name, inertial=INERTIAL):
+    return f'<link name="{name}">{inertial}</link>'
+
+
+ONE_JOINT = arm(link('l1'), joint('j1', 'base', 'l1', extra=LIMIT))
+
+
+def test_limits_are_left_out_on_demand_and_the_torques_stay(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(ONE_JOINT)
+    mapping = yaml.safe_load(yaml.safe_dump(without_limits(tmp_path / 'arm.urdf')))
+    free, robot = hd.load_robot(mapping), hd.load_robot(ONE_JOINT)
+    assert np.isinf(free.limits.effort).all()
+    assert robot.limits.effort == [40.0]
+    q = np.array([[0.3], [1.0], [2.0]])
+    np.testing.assert_array_equal(hd.inverse_dynamics(free, q), hd.inverse_dynamics(robot, q))
+
+
+def vector(values):
+    return ' '.join(repr(float(value)) for value in values)
+
+
+def random_inertial(rng):
+    spread = rng.normal(scale=0.1, size=(3, 3))
+    mass = rng.uniform(0.1, 5.0)
+    covariance = mass * spread @ spread.T
+    tensor = np.trace(covariance) * np.eye(3) - covariance
+    entries = ' '.join(
+        f'i{name}="{tensor["xyz".index(name[0]), "xyz".index(name[1])]!r}"'
+        .replace('np.float64(', '').replace(')', '')
+        for name in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz'))
+    return (
+        f'<inertial><origin xyz="{vector(rng.normal(scale=0.2, size=3))}" '
+        f'rpy="{vector(rng.uniform(-3, 3, size=3))}"/><mass value="{mass!r}"/>'
+        f'<inertia {entries}/></inertial>')
+
+
+def random_urdf(rng, n):
+    """Return a tree of n links with fixed ones among them, some of those without inertia."""
+    elements = ['<link name="base"/>']
+    for i in range(n):
+        kind = str(rng.choice(['revolute', 'continuous', 'prismatic', 'fixed']))
+        if i == 0:
+            kind = 'revolute'
+        bare = kind == 'fixed' and rng.random() < 0.5
+        elements.append(link(f'l{i}', '' if bare else random_inertial(rng)))
+        parent = 'base' if i == 0 else f'l{rng.integers(0, i)}'
+        elements.append(
+            f'<joint name="j{i}" type="{kind}"><origin xyz="{vector(rng.normal(size=3))}" '
+            f'rpy="{vector(rng.uniform(-3, 3, size=3))}"/><parent link="{parent}"/>'
+            f'<child link="l{i}"/><axis xyz="{vector(rng.normal(size=3))}"/>'
+            '<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>')
+    return '<robot name="random">' + ''.join(elements) + '</robot>'
+
+
+@pytest.mark.parametrize('seed', range(25))
+def test_torques_are_those_of_pinocchio(seed):
+    rng = np.random.default_rng(seed)
+    text = random_urdf(rng, int(rng.integers(1, 15)))
+    robot = hd.load_robot(text)
+    model = pin.buildModelFromXML(text)
+    assert sorted(robot.joint_names) == sorted(list(model.names)[1:])
+
+    motion = rng.normal(size=(3, robot.n))
+    configuration, columns = pin.neutral(model), []
+    velocity, acceleration = np.zeros((2, model.nv))
+    for i, name in enumerate(robot.joint_names):
+        there = model.joints[model.getJointId(name)]
+        columns.append(there.idx_v)
+        if there.nq == 2:  # continuous: cosine and sine
+            configuration[there.idx_q:there.idx_q + 2] = np.cos(motion[0, i]), np.sin(motion[0, i])
+        else:
+            configuration[there.idx_q] = motion[0, i]
+    velocity[columns], acceleration[columns] = motion[1], motion[2]
+    model.gravity.linear = robot.gravity
+    expected = pin.rnea(model, model.createData(), configuration, velocity, acceleration)[columns]
+    torque = hd.inverse_dynamics(robot, motion)[0]
+    scale = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-10 * scale)
+
+
+def test_limits_are_taken_and_a_continuous_joint_has_no_range():
+    robot = hd.load_robot(arm(
+        link('l1'), link('l2'), link('l3'), joint('j1', 'base', 'l1', extra=LIMIT),
+        joint('j2', 'l1', 'l2', 'continuous', '<limit velocity="5" effort="6"/>'),
+        joint('j3', 'l2', 'l3', 'continuous')))
+    assert robot.limits.position_min.tolist() == [-1, -np.inf, -np.inf]
+    assert robot.limits.position_max.tolist() == [2, np.inf, np.inf]
+    assert robot.limits.velocity.tolist() == [3, 5, np.inf]
+    assert robot.limits.effort.tolist() == [40, 6, np.inf]
+    assert np.all(np.isinf(robot.limits.acceleration))
+
+
+def test_bodies_come_depth_first_in_document_order():
+    robot = hd.load_robot(arm(
+        link('a'), link('b'), link('c'), joint('jc', 'a', 'c'), joint('jb', 'base', 'b'),
+        joint('ja', 'base', 'a')))
+    assert robot.joint_names == ('jb', 'ja', 'jc')
+
+
+def test_a_moving_link_may_get_its_mass_from_one_fixed_to_it():
+    robot = hd.load_robot(arm(
+        link('l1', ''), link('l2'), joint('j1', 'base', 'l1'), joint('weld', 'l1', 'l2', 'fixed')))
+    assert robot.bodies[0].mass == 2.0
+    assert robot.frame('l2')[0] == 0
+
+
+def test_a_floating_base():
+    robot = hd.load_robot(arm(
+        link('hull'), link('l1'), joint('free', 'base', 'hull', 'floating'),
+        joint('j1', 'hull', 'l1')))
+    assert robot.floating
+    assert robot.joint_names == ('j1',)
+
+
+def test_meshes_and_extensions_are_left_alone(capfd):
+    text = arm(
+        '<link name="l1"><visual><geometry><mesh filename="file:///no/such.stl"/></geometry>'
+        f'</visual><collision>rubbish</collision>{INERTIAL}</link>',
+        '<transmission name="t"><nonsense/></transmission>', '<ros2_control name="c"/>',
+        '<gazebo><joint name="j9"/></gazebo>',
+        joint('j1', 'base', 'l1', extra='<dynamics damping="1"/><custom a="b"/>').replace(
+            'type=', 'vendor="x" type='))
+    assert hd.load_robot(text).n == 1
+    captured = capfd.readouterr()
+    assert not captured.err
+    assert not captured.out
+
+
+def test_files_are_read_and_named_in_messages(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(ONE_JOINT)
+    assert hd.load_robot(path).joint_names == ('j1',)
+    path.write_text(ONE_JOINT.replace('value="2"', 'value="-2"'))
+    with pytest.raises(ValueError, match=rf"{path}.*body 'l1', key 'mass'.*below 0"):
+        hd.load_robot(path)
+
+
+def test_locked_joints_are_carried_where_they_are():
+    text = arm(
+        link('l1'), link('l2'), link('f1'), link('f2'), joint('j1', 'base', 'l1', extra=LIMIT),
+        joint('g1', 'l1', 'f1', 'prismatic', '<limit velocity="0" effort="0"/>'),
+        joint('g2', 'l1', 'f2', 'prismatic', '<mimic joint="g1"/>'),
+        joint('j2', 'l1', 'l2', extra=LIMIT.replace('40', '50')))
+    with pytest.raises(ValueError, match="'g1': its velocity limit is 0"):
+        hd.load_robot(text)
+    robot = hd.load_robot(text, locked_joints={'g1': 0.02, 'g2': -0.03})
+    assert robot.joint_names == ('j1', 'j2')
+    assert robot.limits.effort.tolist() == [40, 50]
+    free = hd.load_robot(
+        text.replace('velocity="0" effort="0"', 'velocity="1" effort="1" upper="1"').replace(
+            '<mimic joint="g1"/>', ''))
+    assert free.joint_names == ('j1', 'g1', 'g2', 'j2')
+    kept = [0, 3]
+    motion = np.array([[0.3, 0.02, -0.03, -0.4], [1.0, 0, 0, 2.0], [3.0, 0, 0, -1.0]])
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(robot, motion[:, kept])[0],
+        hd.inverse_dynamics(free, motion)[0][kept], rtol=1e-12)
+    with pytest.raises(ValueError, match="no joint 'g3' to lock"):
+        hd.load_robot(text, locked_joints={'g1': 0.0, 'g2': 0.0, 'g3': 0.0})
+    with pytest.raises(ValueError, match="'g1' is locked at nan"):
+        hd.load_robot(text, locked_joints={'g1': np.nan, 'g2': 0.0})
+
+
+def test_inertia_check_can_be_relaxed():
+    text = ONE_JOINT.replace('ixx="0.02"', 'ixx="0.2"')
+    with pytest.raises(ValueError, match=r"'l1'.*triangle"):
+        hd.load_robot(text)
+    with pytest.warns(UserWarning, match=r"'l1'.*triangle"):
+        hd.load_robot(text, inertia_check='warn')
+
+
+@pytest.mark.parametrize(('text', 'message'), [
+    ('<!DOCTYPE robot [<!ENTITY a "b">]>' + ONE_JOINT, 'DOCTYPE'),
+    ('<robot name="x"><!ENTITY a "b"></robot>', 'ENTITY'),
+    ('<robot name="x">' + ' ' * (4 * 1024 * 1024), 'larger than'),
+    ('<robot name="x">' + '<a>' * 100000 + '</a>' * 100000 + '</robot>', 'nested deeper'),
+    ('<robot name="x">', 'not valid XML'),
+    ('<sdf/>', 'expected a <robot>'),
+    ('<robot/>', 'has no name'),
+    ('<robot name="x"/>', 'one root link, found none'),
+    ('<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm/></robot>', 'xacro'),
+    (arm(link('l1', ''), joint('j1', 'base', 'l1')), "body 'l1', key 'mass'"),
+    (ONE_JOINT.replace('value="2"', 'value="0"'), "body 'l1', key 'mass'"),
+    (ONE_JOINT.replace('value="2"', ''), "link 'l1'"),
+    (ONE_JOINT.replace('value="2"', 'value="nan"'), "body 'l1', key 'mass': not finite"),
+    (ONE_JOINT.replace('value="2"', 'value="two"'), "link 'l1'.*two"),
+    (ONE_JOINT.replace('izz="0.025"', 'izz="-0.025"'), "body 'l1', key 'inertia'"),
+    (ONE_JOINT.replace('izz="0.025"', ''), "link 'l1'.*izz"),
+    (ONE_JOINT.replace('xyz="0 2 1"', 'xyz="0 0 0"'), "joint 'j1'.*no axis"),
+    (ONE_JOINT.replace('xyz="0 2 1"', 'xyz="0 2"'), "joint 'j1'.*vector length"),
+    (ONE_JOINT.replace('rpy="0.5 0 0"', 'rpy="inf 0 0"'), "joint 'j1'.*not finite"),
+    (ONE_JOINT.replace('upper="2"', 'upper="-2"'), "'position'.*'j1'"),
+    (ONE_JOINT.replace('effort="40"', 'effort="0"'), "joint 'j1': its effort limit is 0"),
+    (ONE_JOINT.replace('"revolute"', '"planar"'), "joint 'j1'.*planar"),
+    (ONE_JOINT.replace('"revolute"', '"hinge"'), "joint 'j1'.*hinge"),
+    (ONE_JOINT.replace('child link="l1"', 'child link="l2"'), "joint 'j1'.*no child link 'l2'"),
+    (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'), "joint 'j1'.*multiple times"),
+    (ONE_JOINT.replace(LIMIT, LIMIT + '<mimic joint="j0"/>'), "joint 'j1': it mimics 'j0'"),
+    (ONE_JOINT.replace(LIMIT, '<limit lower="0" upper="1"/>'), "joint 'j1'"),
+    (arm(link('l1'), link('l1'), joint('j1', 'base', 'l1')), "two links have the name 'l1'"),
+    (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j1', 'base', 'l1')), 'two joints'),
+    (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j2', 'base', 'l1')), 'carried by two'),
+    (arm(link('l1'), link('l2'), joint('j1', 'base', 'l1')), "one root link, found 'base', 'l2'"),
+    (arm(link('l1'), link('l2'), joint('a', 'l1', 'l2'), joint('b', 'l2', 'l1')), "'l1'.*cycle"),
+    (arm(link('l1'), joint('j1', 'base', 'l1', 'fixed')), 'none of them moves'),
+    (arm(link('l1'), link('l2'), joint('j1', 'base', 'l1'), joint('j2', 'l1', 'l2', 'floating')),
+     "'l2': only the first body can be floating"),
+])
+def test_mistakes_are_named(text, message):
+    with pytest.raises(ValueError, match=f'(?s){message}'):
+        hd.load_robot(text)
