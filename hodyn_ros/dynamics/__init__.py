@@ -1,0 +1,1 @@
+"""Kinematics and dynamics of robots and their time derivatives, to any order."""

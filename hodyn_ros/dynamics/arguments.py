@@ -1,0 +1,92 @@
+"""Checks of the arguments that the public functions share."""
+import math
+import reprlib
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros import lie
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def numbers(values: ArrayLike, name: str) -> Array:
+    """Return C-contiguous float64, or say that these are no real numbers."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in 'fiub':
+            return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
+
+
+def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+    """Return finite C-contiguous float64 of exactly this shape, or say what is wrong."""
+    array = numbers(values, name)
+    if array.shape != shape:
+        raise ValueError(f'{name} has shape {array.shape}; expected {shape}')
+    if not np.all(np.isfinite(array)):
+        index = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
+        raise ValueError(f'{name}{index} is {array[tuple(index)]}: not finite')
+    return array
+
+
+def checked_joints(values: ArrayLike, name: str, robot: Robot, least: int) -> Array:
+    """Return joint derivatives, (≥ least, n), finite and C-contiguous; n is the robot's."""
+    array = numbers(values, name)
+    if array.ndim != 2 or len(array) < least or array.shape[1] != robot.n:
+        raise ValueError(
+            f'{name} has shape {array.shape}; expected ({least} or more, {robot.n}) for the '
+            f'{robot.n} joints of {robot.name!r}')
+    if not np.all(np.isfinite(array)):
+        row, joint = (int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(
+            f'{name}[{row}] of joint {robot.joint_names[joint]!r} is {array[row, joint]}: '
+            'not finite')
+    return array
+
+
+def checked_pose(pose: ArrayLike, name: str, batch: tuple[int, ...] = ()) -> Array:
+    """Return poses (…, 4, 4) whose rotations are rotations to 1e-6."""
+    poses = checked(pose, name, (*batch, 4, 4))
+    fault = lie.pose_fault(poses)
+    if fault:
+        raise ValueError(f'{name}: {fault}')
+    return poses
+
+
+def base_state(
+    robot: Robot, pose: ArrayLike | None, twist: ArrayLike | None, batch: tuple[int, ...],
+    derivatives: int,
+) -> tuple[Array, Array] | None:
+    """Return pose (…, 4, 4) and twist (…, derivatives, 6) of a floating base, checked.
+
+    None for a fixed base, which must not be given any.
+    """
+    if not robot.floating:
+        if pose is not None or twist is not None:
+            raise ValueError(
+                f'robot {robot.name!r} has a fixed base: leave out base_pose and base_twist')
+        return None
+    if pose is None or twist is None:
+        raise ValueError(
+            f'robot {robot.name!r} has a floating base: give its base_pose and base_twist')
+    poses = checked_pose(pose, 'base_pose', batch)
+    return poses, checked(twist, 'base_twist', (*batch, derivatives, 6))
+
+
+def coefficients(derivatives: Array, orders: int) -> Array:
+    """Return Taylor coefficients (orders, …) of derivatives, zeros for those that are missing."""
+    result = np.zeros((orders, *derivatives.shape[1:]))
+    for k, row in enumerate(derivatives[:orders]):
+        result[k] = row / math.factorial(k)
+    return result
+
+
+def external(robot: Robot, wrenches: ArrayLike | None, orders: int) -> Array:
+    """Return wrenches on the bodies, (orders, n_bodies, 6), checked; (0, 0, 0) for none."""
+    if wrenches is None:
+        return np.zeros((0, 0, 0))
+    return checked(wrenches, 'external_wrenches', (orders, len(robot.bodies), 6))

@@ -1,0 +1,74 @@
+"""Forward dynamics of any order: the motion that given efforts cause."""
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.dynamics import hybrid
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@overload
+def forward_dynamics(
+    robot: Robot, q: ArrayLike, tau: ArrayLike, *, external_wrenches: ArrayLike | None = ...,
+) -> Array: ...
+
+
+@overload
+def forward_dynamics(
+    robot: Robot, q: ArrayLike, tau: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
+    base_wrench: ArrayLike, external_wrenches: ArrayLike | None = ...,
+) -> tuple[Array, Array]: ...
+
+
+def forward_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    tau: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    base_wrench: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
+    """Return the joint accelerations that torques cause, and their time derivatives.
+
+    AGF26, Algorithm 3 (H-GABI), to the order r that tau supports. Each order costs digits by
+    conditioning: expect 1e-9 relative at r = 3 and 1e-7 at r = 5.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (2, n) array
+        Joint positions and velocities.
+    tau : (r + 1, n) array
+        Joint torques and their derivatives, N m/sᵏ (prismatic: N/sᵏ).
+    base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
+        Of a floating base: the spatial twist in world axes.
+    base_wrench : (r + 1, 6) array, optional
+        Of a floating base: what acts on it (moment, force) in world axes about the world origin,
+        and its component-wise derivatives; zeros for a free one.
+    external_wrenches : (r + 1, n_bodies, 6) array, optional
+        As for `inverse_dynamics`.
+
+    Returns
+    -------
+    acceleration : (r + 1, n) array
+        q̈ and its derivatives, rad/s^(k+2).
+    base_acceleration : (r + 1, 6) array
+        For a floating base only: V̇ and its derivatives, component-wise, in world axes about the
+        world origin.
+
+    Raises
+    ------
+    ValueError
+        For wrong shapes, values that are not finite, and a mass matrix that is not positive
+        definite, naming the joint.
+
+    """
+    free = np.zeros(robot.n, dtype=np.bool_)
+    return hybrid.solve(
+        robot, q, tau, 'tau', free, base_pose, base_twist, base_wrench, None, external_wrenches)

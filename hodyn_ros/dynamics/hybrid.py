@@ -1,0 +1,136 @@
+"""Hybrid dynamics of any order: at each joint and at the base, motion or effort is given."""
+from collections.abc import Collection
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros import lie
+from hodyn_ros.dynamics import articulated
+from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, external
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@overload
+def hybrid_dynamics(
+    robot: Robot, q: ArrayLike, given: ArrayLike, moved_joints: Collection[str], *,
+    external_wrenches: ArrayLike | None = ...,
+) -> Array: ...
+
+
+@overload
+def hybrid_dynamics(
+    robot: Robot, q: ArrayLike, given: ArrayLike, moved_joints: Collection[str], *,
+    base_pose: ArrayLike, base_twist: ArrayLike, base_wrench: ArrayLike | None = ...,
+    base_motion: ArrayLike | None = ..., external_wrenches: ArrayLike | None = ...,
+) -> tuple[Array, Array]: ...
+
+
+def hybrid_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    given: ArrayLike,
+    moved_joints: Collection[str],
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    base_wrench: ArrayLike | None = None,
+    base_motion: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
+    """Return the efforts of the joints that are moved, and the motion of the others.
+
+    AGF26, Algorithm 4 (H-GHYB), with eq. (58) mended: W_j acts on body j from its parent.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (2, n) array
+        Joint positions and velocities.
+    given : (r + 1, n) array
+        For a joint of `moved_joints` q̈ and its derivatives, for another its torque and its
+        derivatives.
+    moved_joints : collection of str
+        Names of the joints whose motion is given.
+    base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
+        Of a floating base: the spatial twist in world axes.
+    base_wrench, base_motion : (r + 1, 6) array, optional
+        Of a floating base, exactly one of them, in world axes about the world origin: the wrench
+        that acts on it and its derivatives, or V̇ and its derivatives.
+    external_wrenches : (r + 1, n_bodies, 6) array, optional
+        As for `inverse_dynamics`.
+
+    Returns
+    -------
+    found : (r + 1, n) array
+        Torques of the moved joints, q̈ of the others, and their derivatives.
+    base_found : (r + 1, 6) array
+        For a floating base only: V̇ … when its wrench is given, its wrench … when V̇ is.
+
+    Raises
+    ------
+    ValueError
+        For wrong shapes, values that are not finite, unknown joint names, and a joint that nothing
+        heavy hangs on.
+
+    """
+    unknown = [name for name in moved_joints if name not in robot.joint_names]
+    if unknown:
+        raise ValueError(
+            f'moved_joints: robot {robot.name!r} has no joint {unknown[0]!r}; its joints are '
+            f'{", ".join(robot.joint_names)}')
+    moved = np.array([name in moved_joints for name in robot.joint_names], dtype=np.bool_)
+    return solve(
+        robot, q, given, 'given', moved, base_pose, base_twist, base_wrench, base_motion,
+        external_wrenches)
+
+
+def solve(
+    robot: Robot, q: ArrayLike, given: ArrayLike, name: str, moved: NDArray[np.bool_],
+    base_pose: ArrayLike | None, base_twist: ArrayLike | None, base_wrench: ArrayLike | None,
+    base_motion: ArrayLike | None, external_wrenches: ArrayLike | None,
+) -> Array | tuple[Array, Array]:
+    """Check the arguments of forward or hybrid dynamics and run the kernel."""
+    state = checked(q, 'q', (2, robot.n))
+    joints = checked_joints(given, name, robot, 1)
+    orders = len(joints)
+    base = base_state(robot, base_pose, base_twist, (), 1)
+    wrenches = external(robot, external_wrenches, orders)
+    found = np.empty_like(joints)
+    base_found = np.empty((orders, 6))
+    pose = twist = base_given = np.zeros((0, 1))
+    base_moved = False
+    if base is not None:
+        pose, twist = base
+        if (base_wrench is None) == (base_motion is None):
+            raise ValueError(
+                f'robot {robot.name!r} has a floating base: give either the base_wrench that '
+                'acts on it or, in hybrid_dynamics, its base_motion')
+        # About the base's origin instead of the world's, which may be far: with inertias that
+        # hold the distance squared, forward dynamics would lose twice the digits of the distance.
+        away = lie.adjoint(lie.pose(None, pose[:3, 3]))
+        back = lie.adjoint(lie.pose(None, -pose[:3, 3]))
+        pose, twist = lie.pose(pose[:3, :3]), twist @ back.T
+        base_moved = base_motion is not None
+        if base_motion is not None:
+            base_given = checked(base_motion, 'base_motion', (orders, 6)) @ back.T
+        else:
+            base_given = checked(np.asarray(base_wrench), 'base_wrench', (orders, 6)) @ away
+    elif base_wrench is not None or base_motion is not None:
+        raise ValueError(
+            f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
+    singular = articulated.hybrid_dynamics(
+        robot.tree.parent, robot.tree.constants, robot.tree.body_in_kernel, robot.gravity, state,
+        pose, twist, moved, joints, base_moved, base_given, wrenches, found, base_found,
+        articulated.workspace(robot.tree, orders - 1))
+    if singular >= 0:
+        body = robot.bodies[singular]
+        raise ValueError(
+            f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists '
+            f'joint {body.joint!r}; check the masses and inertias from body {body.name!r} on')
+    if base is None:
+        return found
+    return found, base_found @ (back if base_moved else away.T)

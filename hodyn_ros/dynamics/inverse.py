@@ -1,0 +1,289 @@
+"""Inverse dynamics of any order: the checked call, and the prepared handle for loops."""
+import functools
+import math
+import threading
+from types import ModuleType
+from typing import Any, Literal, NoReturn, get_args, overload
+
+from numba.core import config
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.dynamics import body_fixed, closed_form, spatial
+from hodyn_ros.dynamics.arguments import base_state, numbers
+from hodyn_ros.dynamics.second_order import body_fixed as second_order_body_fixed
+from hodyn_ros.dynamics.second_order import spatial as second_order_spatial
+from hodyn_ros.dynamics.second_order.jets import LANES
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+Formulation = Literal['spatial', 'body_fixed', 'closed_form']
+_FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
+
+_NO_WRENCH = np.zeros((0, 0, 0))
+_NO_WRENCHES = np.zeros((1, 0, 0, 0))
+
+
+class InverseDynamics(functools.partial[None]):
+    """Inverse dynamics prepared for one robot, order and formulation: no checks, no allocation.
+
+    ``handle(q, out)`` reads q, (order + 3, n), and writes Q and its derivatives (N m, N m/s, …) to
+    out, (order + 1, n); both C-contiguous float64. Not for use by two threads at once: the handle
+    owns its scratch memory.
+
+    On a floating base only `floating_batch` serves; the others raise ValueError. The 'closed_form'
+    allocates its matrices and is slow.
+
+    The handle is the kernel, applied in part to what belongs to the robot, since a method of ours
+    around it would cost another 5 % of a call.
+
+    Attributes
+    ----------
+    robot : Robot
+        Whose dynamics they are.
+    order : int
+        Of the highest derivative of Q.
+    formulation : str
+        As for `inverse_dynamics`.
+
+    Raises
+    ------
+    ValueError
+        For an order or a formulation that there is none of.
+
+    """
+
+    robot: Robot
+    order: int
+    formulation: Formulation
+
+    def __new__(
+        cls, robot: Robot, order: int = 2, formulation: Formulation = 'spatial',
+    ) -> 'InverseDynamics':
+        """Choose the kernel: for order 2 a fast one where there is one, else that of any order."""
+        if formulation not in _FORMULATIONS:
+            raise ValueError(
+                f'formulation {formulation!r}: expected one of {", ".join(_FORMULATIONS)}')
+        if not isinstance(order, (int, np.integer)) or order < 0:
+            raise ValueError(f'order must be an integer of at least 0, got {order!r}')
+        fast = _fast(robot, order, formulation)
+        if formulation == 'closed_form':
+            if robot.floating:
+                raise ValueError(
+                    "formulation 'closed_form' is for a fixed base; equations_of_motion gives the "
+                    f'matrices of {robot.name!r}')
+            handle = super().__new__(cls, _closed_form, robot)
+        elif robot.floating:
+            handle = super().__new__(cls, _refuse_without_base, robot)
+        elif fast is None:
+            general = recursion(formulation)
+            memory = general.workspace(robot.tree, order)
+            handle = super().__new__(cls, _general, general, _tree(robot), memory)
+        else:
+            handle = super().__new__(cls, fast.one, fast.memory(robot, 1))
+        handle.robot, handle.order, handle.formulation = robot, order, formulation
+        return handle
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InverseDynamics, (self.robot, self.order, self.formulation)
+
+    def batch(self, q: Array, out: Array, wrenches: Array = _NO_WRENCHES) -> None:
+        """The same for q (T, order + 3, n), out (T, order + 1, n), wrenches (T, …)."""
+        if self.robot.floating:
+            _refuse_without_base(self.robot)
+        if self.formulation == 'closed_form':
+            closed_form.inverse_dynamics_batch(self.robot, q, wrenches, out)
+        elif wrenches.shape[1] == 0 and self._fast is not None:
+            self._fast.many(self._memory_of_fast, q, out)
+        else:
+            recursion(self.formulation).inverse_dynamics_batch(
+                *_tree(self.robot), q, wrenches, out, self._memory_of_general)
+
+    def floating_batch(
+        self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
+        wrenches: Array = _NO_WRENCHES,
+    ) -> None:
+        """The same on a floating base: base_pose (T, 4, 4), base_twist (T, order + 2, 6)."""
+        if not self.robot.floating:
+            raise ValueError(f'robot {self.robot.name!r} has a fixed base: use batch')
+        if wrenches.shape[1] == 0 and self._fast is not None:
+            self._fast.many_floating(
+                self._memory_of_fast, self.robot.gravity, base_pose, base_twist, q, out,
+                base_wrench)
+        else:
+            recursion(self.formulation).inverse_dynamics_floating_batch(
+                *_tree(self.robot), q, base_pose, base_twist, wrenches, out, base_wrench,
+                self._memory_of_general)
+
+    @functools.cached_property
+    def _fast(self) -> Any:
+        return _fast(self.robot, self.order, self.formulation)
+
+    @functools.cached_property
+    def _memory_of_fast(self) -> Array:
+        memory: Array = self._fast.memory(self.robot, LANES)
+        return memory
+
+    @functools.cached_property
+    def _memory_of_general(self) -> Array:
+        memory: Array = recursion(self.formulation).workspace(self.robot.tree, self.order)
+        return memory
+
+
+def _fast(robot: Robot, order: int, formulation: Formulation) -> Any:
+    """Return the module of the fast kernels, or None where there are none.
+
+    Their numbers are registers, which python cannot run by itself with numba switched off.
+    """
+    numba_config: Any = config  # filled at run time
+    if order != 2 or formulation == 'closed_form' or numba_config.DISABLE_JIT:
+        return None
+    if formulation == 'spatial':
+        return second_order_spatial
+    return second_order_body_fixed if robot.serial else None
+
+
+def _tree(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
+    tree = robot.tree
+    return tree.parent, tree.constants, tree.body_in_kernel, robot.gravity
+
+
+def _closed_form(robot: Robot, q: Array, out: Array) -> None:
+    out[:] = closed_form.inverse_dynamics(robot, q, _NO_WRENCH)
+
+
+def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
+    raise ValueError(
+        f'robot {robot.name!r} has a floating base: use floating_batch, which takes its motion')
+
+
+def _general(
+    general: ModuleType, tree: tuple[Any, ...], memory: Array, q: Array, out: Array,
+) -> None:
+    general.inverse_dynamics(*tree, q, _NO_WRENCH, out, memory)
+
+
+@functools.lru_cache(maxsize=32)
+def _prepared(
+    robot: Robot, order: int, formulation: Formulation, thread: int,
+) -> InverseDynamics:
+    """Return a handle, one for each thread."""
+    return InverseDynamics(robot, order, formulation)
+
+
+def recursion(formulation: Formulation) -> ModuleType:
+    """Return the module of the recursive kernels of 'spatial' or 'body_fixed'."""
+    return spatial if formulation == 'spatial' else body_fixed
+
+
+@overload
+def inverse_dynamics(
+    robot: Robot, q: ArrayLike, *, formulation: Formulation = ...,
+    external_wrenches: ArrayLike | None = ..., out: Array | None = ...,
+) -> Array: ...
+
+
+@overload
+def inverse_dynamics(
+    robot: Robot, q: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
+    formulation: Formulation = ..., external_wrenches: ArrayLike | None = ...,
+) -> tuple[Array, Array]: ...
+
+
+def inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    formulation: Formulation = 'spatial',
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+    out: Array | None = None,
+) -> Array | tuple[Array, Array]:
+    """Return the joint torques Q of a motion and their time derivatives, rigid-body terms only.
+
+    To the order r that q supports, on a fixed base (M21, Algorithms 1 and 3) or a floating one
+    (AGF26, Algorithms 1 and 2).
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (r + 3, n) array, or a batch (T, r + 3, n)
+        q[k] is the k-th derivative of the joint positions, rad/sᵏ (prismatic: m/sᵏ). A floating
+        base does not count among the n joints.
+    formulation : 'spatial', 'body_fixed' or 'closed_form'
+        'spatial' or 'body_fixed', the O(n) recursions, or 'closed_form', the matrices of MK21 and
+        KM21 (fixed base, O(n³)). All give the same numbers up to rounding.
+    base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
+        Of a floating base, with T for a batch: the spatial twist (ω, v) in world axes about the
+        world origin and its component-wise derivatives.
+    external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
+        (moment, force) of the environment on each body, in the body's axes about its origin, N m
+        and N, and the derivatives of these components.
+    out : (r + 1, n) or (T, r + 1, n) array, optional
+        Written in place when given: C-contiguous float64 of the result's shape.
+
+    Returns
+    -------
+    torque : (r + 1, n) or (T, r + 1, n) array
+        N m/sᵏ (prismatic: N/sᵏ).
+    base_wrench : (r + 1, 6) or (T, r + 1, 6) array
+        For a floating base only: the wrench (moment, force) that must act on it, in world axes
+        about the world origin, and its component-wise derivatives.
+
+    Raises
+    ------
+    ValueError
+        For wrong shapes and for values that are not finite.
+
+    """
+    motion, n = numbers(q, 'q'), robot.n
+    if motion.ndim not in (2, 3) or motion.shape[-2] < 3 or motion.shape[-1] != n:
+        raise ValueError(
+            f'q has shape {motion.shape}; expected (r + 3, {n}) or (T, r + 3, {n}) '
+            f'for the {n} joints of {robot.name!r}, with r at least 0')
+    _check_finite(motion, 'q', robot)
+    order = motion.shape[-2] - 3
+    shape = (*motion.shape[:-2], order + 1, n)
+    if out is None:
+        out = np.empty(shape)
+    elif not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype == np.float64
+              and out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError(f'out must be a writeable C-contiguous float64 array of shape {shape}')
+    base = base_state(robot, base_pose, base_twist, motion.shape[:-2], order + 2)
+    if motion.ndim == 2 and external_wrenches is None and base is None:
+        _prepared(robot, order, formulation, threading.get_ident())(motion, out)
+        return out
+    wrenches = _NO_WRENCHES
+    if external_wrenches is not None:
+        wrenches = numbers(external_wrenches, 'external_wrenches')
+        expected = (*motion.shape[:-2], order + 1, len(robot.bodies), 6)
+        if wrenches.shape != expected:
+            raise ValueError(f'external_wrenches has shape {wrenches.shape}; expected {expected}')
+        _check_finite(wrenches, 'external_wrenches', robot)
+        wrenches = wrenches.reshape(-1, *expected[-3:])
+    samples = len(motion) if motion.ndim == 3 else 1
+    flat = motion.reshape(samples, order + 3, n)
+    torque = out.reshape(samples, order + 1, n)
+    handle = _prepared(robot, order, formulation, threading.get_ident())
+    if base is None:
+        handle.batch(flat, torque, wrenches)
+        return out
+    base_wrench = np.empty((*motion.shape[:-2], order + 1, 6))
+    handle.floating_batch(
+        flat, base[0].reshape(samples, 4, 4), base[1].reshape(samples, order + 2, 6), torque,
+        base_wrench.reshape(samples, order + 1, 6), wrenches)
+    return out, base_wrench
+
+
+def _check_finite(array: Array, name: str, robot: Robot) -> None:
+    """Raise ValueError for the first entry that is not finite, naming its joint or body."""
+    # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
+    if math.isfinite(np.vdot(array, array)) or np.all(np.isfinite(array)):
+        return
+    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    place = (
+        f'joint {robot.joint_names[index[-1]]!r}' if name == 'q'
+        else f'body {robot.bodies[index[-2]].name!r}')
+    raise ValueError(f'{name}{list(index)} ({place}) is {array[index]}: not finite')

@@ -1,0 +1,166 @@
+"""Joint motion from the motion of a link, to any order (M21, Algorithm 2)."""
+from collections.abc import Mapping
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.dynamics import forward_kinematics as kinematics
+from hodyn_ros.dynamics import representation as representations
+from hodyn_ros.dynamics.arguments import checked
+from hodyn_ros.dynamics.forward_kinematics import SINGULAR
+from hodyn_ros.dynamics.representation import Representation
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def inverse_kinematics(
+    robot: Robot,
+    q: ArrayLike,
+    twist: ArrayLike,
+    link: str,
+    *,
+    prescribed: Mapping[str, ArrayLike] | None = None,
+    damping: float = 0.0,
+    representation: Representation = 'spatial',
+) -> Array:
+    """Return the joint motion that gives a link this twist and its derivatives.
+
+    M21, Algorithm 2 with its errata, to any order. With six free joints on the way to the link
+    their rates are J⁻¹ (V − …). With more, they are those of least norm at every instant,
+    q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, and what is returned are the exact time derivatives of that law, so
+    q̇ and q̈ belong together also along a path. Joints that do not carry the link rest.
+
+    Parameters
+    ----------
+    robot : Robot
+        On a fixed base.
+    q : (n,) array
+        Joint positions, of `solve_pose` for instance.
+    twist : (k, 6) array
+        V, V̇, … of the link, (angular, linear), k = 4 for a fourth-order motion.
+    link : str
+        Name of a body, of a link merged into one, or of the tool.
+    prescribed : mapping of str to (k,) array, optional
+        The joint-space decomposition of Remark 2: by joint name q̇, q̈, … of joints whose motion is
+        chosen; at least six must remain free.
+    damping : float
+        λ; above 0 it accepts singular poses, at the price of a twist that is not quite met: what
+        is missed is weighed as the representation has it, so 'hybrid' is the choice then.
+    representation : 'spatial', 'body_fixed' or 'hybrid'
+        Of the twist, as for `forward_kinematics`.
+
+    Returns
+    -------
+    (k + 1, n) array
+        q, q̇, … q⁽ᵏ⁾.
+
+    Raises
+    ------
+    ValueError
+        When the Jacobian is singular, naming the joints and the direction that cannot be moved;
+        when fewer than six joints are free; and for wrong shapes.
+
+    """
+    mode = representations.number(representation)
+    if robot.floating:
+        raise ValueError(
+            f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
+    start = checked(q, 'q', (robot.n,))
+    orders = np.shape(twist)[0] if np.ndim(twist) == 2 else 1
+    target = checked(twist, 'twist', (orders, 6))
+    scale = np.array([math.factorial(k) for k in range(orders + 1)], dtype=float)[:, None]
+    index, in_kernel = kinematics.link_frame(robot, link)
+    rate = np.zeros((robot.n, orders))
+    free = _free_joints(robot, link, index, prescribed or {}, rate)
+    rate /= scale[:-1, 0]
+    if not (math.isfinite(damping) and damping >= 0.0):
+        raise ValueError(f'damping must be a finite number of at least 0, got {damping!r}')
+
+    tree, n_bodies = robot.tree, len(robot.bodies)
+    pose, (screw, moved) = np.empty((n_bodies, 12)), np.empty((2, n_bodies, orders, 6))
+    here, no_base = np.empty((4, 4)), np.zeros((0, 1))
+    kinematics.place_bodies(tree.parent, tree.constants, start, no_base, pose, screw)
+    kinematics.place_link(pose[index], in_kernel, here)
+    law = None
+    for k in range(orders):
+        # Screws of order k follow from the rates below it. The free rates of order k are still
+        # zero, so the link's twist comes to all that is known of it.
+        kinematics.move_bodies(tree.parent, k, k + 1, rate, no_base, screw, moved)
+        seen = np.concatenate([screw[free, :k + 1], moved[index, None, :k + 1]])
+        representations.see(mode, here, moved[index], seen)
+        columns, known = seen[:-1, k].T, seen[-1, k]
+        law = law or _RateLaw(columns, damping, robot, free)
+        rate[free, k] = law.rates(columns, target[k] / scale[k] - known)
+        kinematics.move_bodies(tree.parent, k, k + 1, rate, no_base, screw, moved)
+    return np.concatenate([start[None], rate.T * scale[:-1]])
+
+
+class _RateLaw:
+    """Solves J q̇ = V order by order, in Taylor coefficients."""
+
+    def __init__(self, jacobian: Array, damping: float, robot: Robot, free: list[int]) -> None:
+        self._square = jacobian.shape[1] == 6 and damping == 0.0
+        if damping == 0.0:
+            left, values, _ = np.linalg.svd(jacobian)
+            if values[-1] <= SINGULAR * values[0]:
+                names = ', '.join(robot.joint_names[i] for i in free)
+                direction = np.array2string(left[:, -1], precision=3, suppress_small=True)
+                raise ValueError(
+                    f'robot {robot.name!r} is singular: joints {names} cannot give the twist '
+                    f'{direction} (angular, linear); its singular value is {values[-1]:.1e}. '
+                    'A damping above 0 accepts this')
+        self._jacobian: list[Array] = []
+        self._dual: list[Array] = []  # y
+        if self._square:
+            self._inverse = np.linalg.inv(jacobian)
+        else:
+            # J Jᵀ + λ² I = Rᵀ R by the factor of (Jᵀ; λ I), without squaring its condition.
+            stacked = np.concatenate([jacobian.T, damping * np.eye(6)])
+            self._factor: Array = np.asarray(np.linalg.qr(stacked, mode='r'))
+
+    def rates(self, jacobian: Array, missing: Array) -> Array:
+        """Return the next coefficient of q̇.
+
+        Parameters
+        ----------
+        jacobian : (6, m) array
+            Of this order.
+        missing : (6,) array
+            What the lower coefficients and the prescribed joints leave of the twist.
+
+        """
+        if self._square:
+            solution: Array = self._inverse @ missing
+            return solution
+        # q̇ = Jᵀ y and J q̇ + λ² y = V as Cauchy products; of order k only y_k is not known yet.
+        self._jacobian.append(jacobian)
+        k = len(self._dual)
+        known = np.zeros(jacobian.shape[1])
+        for a in range(1, k + 1):
+            known += self._jacobian[a].T @ self._dual[k - a]
+        right = np.linalg.solve(self._factor.T, missing - self._jacobian[0] @ known)
+        self._dual.append(np.asarray(np.linalg.solve(self._factor, right), dtype=np.float64))
+        known += self._jacobian[0].T @ self._dual[k]
+        return known
+
+
+def _free_joints(
+    robot: Robot, link: str, index: int, prescribed: Mapping[str, ArrayLike], rate: Array,
+) -> list[int]:
+    """Return the joints to solve for, and write the derivatives of those prescribed to rate."""
+    names = robot.joint_names
+    for name, values in prescribed.items():
+        if name not in names:
+            raise ValueError(
+                f'prescribed joint {name!r}: robot {robot.name!r} has none of that name; its '
+                f'joints are {", ".join(names)}')
+        rate[names.index(name)] = checked(
+            values, f'prescribed[{name!r}]', (rate.shape[1],))
+    free = [i for i in kinematics.path_to(robot, index) if names[i] not in prescribed]
+    if len(free) < 6:
+        raise ValueError(
+            f'link {link!r} of robot {robot.name!r} is moved by {len(free)} free joints; a twist '
+            'needs six')
+    return free

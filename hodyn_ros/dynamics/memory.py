@@ -1,0 +1,61 @@
+"""Views of arrays inside kernels that count no references.
+
+Numba counts the references of each array it takes a view of, with atomic instructions: for kernels
+that look at small parts of a workspace all the time, that is a third of their time. The owner of
+such a view has to outlive it; arguments of a kernel do.
+"""
+from typing import TYPE_CHECKING, Any
+
+import numba as nb
+from numba.core import cgutils as _cgutils
+from numba.extending import intrinsic
+from numba.np import arrayobj as _arrayobj
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+cgutils: Any = _cgutils  # numba's internals have no types
+arrayobj: Any = _arrayobj
+types: Any = nb.types
+
+
+def _borrow(typing: Any, array: Any) -> Any:
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(array)(context, builder, arguments[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return array(array), lower
+
+
+def _cut(typing: Any, memory: Any, start: Any, shape: Any) -> Any:
+    result = types.Array(memory.dtype, len(shape), 'C')
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = context.make_array(memory)(context, builder, arguments[0])
+        sizes = cgutils.unpack_tuple(builder, arguments[2])
+        width = context.get_abi_sizeof(context.get_data_type(memory.dtype))
+        strides = [context.get_constant(types.intp, width)]
+        for size in reversed(sizes[1:]):
+            strides.insert(0, builder.mul(strides[0], size))
+        view = context.make_array(result)(context, builder)
+        arrayobj.populate_array(
+            view, data=builder.gep(source.data, [arguments[1]]), shape=sizes, strides=strides,
+            itemsize=source.itemsize, meminfo=None)
+        return view._getvalue()
+
+    return result(memory, types.intp, types.UniTuple(types.intp, len(shape))), lower
+
+
+if TYPE_CHECKING or nb.config.DISABLE_JIT:
+    def borrowed(array: Array) -> Array:
+        """Return the same array, not counted."""
+        return array
+
+    def block(memory: Array, start: int, shape: tuple[int, ...]) -> Array:
+        """Return what follows memory[start], (…,) and contiguous, in a shape; unchecked."""
+        return memory[start:start + int(np.prod(shape))].reshape(shape)
+else:
+    borrowed, block = intrinsic(_borrow), intrinsic(_cut)

@@ -1,0 +1,179 @@
+"""Joint positions that bring a link to a pose: the geometric inverse kinematics."""
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros import lie
+from hodyn_ros.dynamics import forward_kinematics as kinematics
+from hodyn_ros.dynamics import representation as representations
+from hodyn_ros.dynamics.arguments import checked
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+RESTARTS = 20
+
+
+def solve_pose(
+    robot: Robot,
+    pose: ArrayLike,
+    link: str,
+    guess: ArrayLike | None = None,
+    *,
+    within_limits: bool = False,
+    tolerance: float = 1e-10,
+    iterations: int = 200,
+) -> Array:
+    """Return joint positions at which a link has this pose, by Newton's method.
+
+    Levenberg's damping on the error (rotation vector of R_d Rᵀ, p_d − p), of which the hybrid
+    Jacobian is the exact gradient, so every accepted step comes closer; near a regular solution
+    the damping vanishes and the steps are those of Newton. A redundant arm stays near the guess.
+
+    Parameters
+    ----------
+    robot : Robot
+        On a fixed base.
+    pose : (4, 4) array
+        Of the link in the world.
+    link : str
+        Name of a body, of a link merged into one, or of the tool.
+    guess : (n,) array, optional
+        Where to start; if not given, the middle of the joints' ranges (half a turn or 1 m each way
+        where there are no limits), and should that fail, points spread over them.
+    within_limits : bool
+        Keep the joints between their position limits.
+    tolerance : float
+        Of the error, rad and m.
+    iterations : int
+        From each start, at most.
+
+    Returns
+    -------
+    (n,) array
+        Joints that do not carry the link keep their guess.
+
+    Raises
+    ------
+    ValueError
+        Naming the error that remains when the pose is not reached, which may be out of reach,
+        beyond the limits, or need a better guess; and for wrong shapes.
+
+    """
+    if robot.floating:
+        raise ValueError(
+            f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
+    target = checked(pose, 'pose', (4, 4))
+    fault = lie.pose_fault(target)
+    if fault:
+        raise ValueError(f'pose: {fault}')
+    low, high = robot.limits.position_min, robot.limits.position_max
+    starts = _starts(robot) if guess is None else [checked(guess, 'guess', (robot.n,)).copy()]
+    q = starts[0]
+    if within_limits and np.any((q < low) | (q > high)):
+        joint = int(np.argmax((q < low) | (q > high)))
+        raise ValueError(
+            f'guess of joint {robot.joint_names[joint]!r} is {q[joint]:g}, beyond its limits '
+            f'{low[joint]:g} … {high[joint]:g}')
+    index, in_kernel = kinematics.link_frame(robot, link)
+    carriers = kinematics.path_to(robot, index)
+    if not carriers:
+        raise ValueError(f'link {link!r} of robot {robot.name!r} is fixed to the world')
+    bounds = (low[carriers], high[carriers]) if within_limits else None
+
+    remaining = []
+    for start in starts:
+        found, look = _descend(
+            robot, start, index, in_kernel, carriers, target, bounds, tolerance, iterations)
+        if np.abs(look.error).max() <= tolerance:
+            return found
+        remaining.append(look)
+    best = min(remaining, key=lambda look: look.cost)
+    turn, shift = np.linalg.norm(best.error[:3]), np.linalg.norm(best.error[3:])
+    raise ValueError(
+        f'link {link!r} of robot {robot.name!r} does not reach the pose'
+        f'{" within the joint limits" if within_limits else ""}: {shift:.3g} m and {turn:.3g} rad '
+        'remain; is it out of reach, or is the guess too far away?')
+
+
+class _Look(NamedTuple):
+    """What stands between a configuration and the pose: error (6,), half its square, Jacobian."""
+
+    error: Array
+    cost: float
+    jacobian: Array
+
+
+def _look(
+    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
+) -> _Look:
+    tree, n_bodies = robot.tree, len(robot.bodies)
+    pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, 1, 6))
+    here, no_base, no_twist = np.empty((4, 4)), np.zeros((0, 1)), np.zeros((0, 6))
+    kinematics.place_bodies(tree.parent, tree.constants, q, no_base, pose, screw)
+    kinematics.place_link(pose[index], in_kernel, here)
+    error = np.concatenate([
+        lie.rotation_log(target[:3, :3] @ here[:3, :3].T), target[:3, 3] - here[:3, 3]])
+    columns = screw[carriers]
+    representations.see(representations.number('hybrid'), here, no_twist, columns)
+    return _Look(error, 0.5 * float(error @ error), columns[:, 0].T)
+
+
+def _descend(
+    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
+    bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
+) -> tuple[Array, _Look]:
+    """Return the last configuration from one start, and what stands between it and the pose."""
+    damping = 1e-3
+    here = _look(robot, q, index, in_kernel, carriers, target)
+    for _ in range(iterations):
+        if np.abs(here.error).max() <= tolerance:
+            break
+        step = _step(here, damping * here.cost, q[carriers], bounds)
+        if np.abs(step).max() <= 1e-15 * max(1.0, np.abs(q).max()):
+            break
+        ahead = q.copy()
+        ahead[carriers] += step
+        there = _look(robot, ahead, index, in_kernel, carriers, target)
+        if there.cost < here.cost:
+            q, here, damping = ahead, there, 0.1 * damping
+        else:
+            damping = max(10.0 * damping, 1e-12)
+    return q, here
+
+
+def _step(here: _Look, damping: float, q: Array, bounds: tuple[Array, Array] | None) -> Array:
+    """Return the damped Newton step; a joint that would leave its limits is stopped at them."""
+    step = np.zeros(len(q))
+    error, free = here.error, np.ones(len(q), dtype=bool)
+    while np.any(free):
+        jacobian = here.jacobian[:, free]
+        stacked = np.concatenate([jacobian, np.sqrt(damping) * np.eye(jacobian.shape[1])])
+        step[free] = np.linalg.lstsq(
+            stacked, np.concatenate([error, np.zeros(jacobian.shape[1])]), rcond=1e-12)[0]
+        if bounds is None:
+            break
+        low, high = bounds
+        beyond = free & ((q + step < low) | (q + step > high))
+        if not np.any(beyond):
+            break
+        step[beyond] = np.clip(q + step, low, high)[beyond] - q[beyond]
+        free &= ~beyond
+        error = here.error - here.jacobian[:, ~free] @ step[~free]
+    return step
+
+
+def _starts(robot: Robot) -> list[Array]:
+    """Return the middle of the joint ranges and some more points spread evenly over them."""
+    low, high = robot.limits.position_min, robot.limits.position_max
+    reach = np.array([
+        1.0 if body.type == 'prismatic' else np.pi for body in robot.bodies[robot.floating:]])
+    low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * reach, -reach))
+    high = np.where(np.isfinite(high), high, np.maximum(low + 2.0 * reach, reach))
+    # The additive recurrence of the plastic numbers, x^(n+1) = x + 1, fills the unit cube evenly.
+    base = 2.0
+    for _ in range(50):
+        base = (1.0 + base) ** (1.0 / (robot.n + 1))
+    points = np.outer(np.arange(1, RESTARTS + 1), base ** -np.arange(1.0, robot.n + 1)) % 1.0
+    return [0.5 * (low + high), *(low + (high - low) * points)]

@@ -1,0 +1,282 @@
+"""Taylor polynomials in time as numba numbers: registers of the processor with + − and ×.
+
+A motion is known by its Taylor coefficients x_k = x⁽ᵏ⁾/k!, and the derivatives of a formula are
+the formula itself, evaluated on polynomials cut off after t³: then products are Cauchy products. A
+kernel written with such numbers reads like the one of order 0, and the types decide how it runs:
+
+`Jet`
+    one motion, its four coefficients side by side in one register;
+`Jets`
+    eight motions, a register for each coefficient, for batches;
+`Lanes`
+    eight plain numbers in a register, multiplied one by one.
+
+All three mix with floats. Registers wider than the processor's are split by the compiler, so the
+types serve every architecture. They live inside kernels only: arrays go in and out of those, and
+`read` and `write` between both.
+"""
+from collections.abc import Callable, Sequence
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+COEFFICIENTS = 4  # value, velocity, acceleration and jerk: what order 2 needs of twists
+LANES = 8
+_DOUBLE = ir.DoubleType()
+
+Values = list[ir.Value]
+
+
+class Packed(types.Type):
+    """A numba number made of `registers` LLVM vectors of `width` doubles each."""
+
+    def __init__(self, name: str, registers: int, width: int, truncated: bool) -> None:
+        super().__init__(name)
+        self.registers, self.width, self.truncated = registers, width, truncated
+        self.vector = ir.VectorType(_DOUBLE, width)
+
+
+class _Jet(Packed):
+    pass
+
+
+class _Jets(Packed):
+    pass
+
+
+class _Lanes(Packed):
+    pass
+
+
+JET = _Jet('Jet', 1, COEFFICIENTS, True)
+JETS = _Jets('Jets', COEFFICIENTS, LANES, True)
+LANE_NUMBERS = _Lanes('Lanes', 1, LANES, False)
+_TYPES = (JET, JETS, LANE_NUMBERS)
+
+
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager: Any, packed: Packed) -> None:
+        super().__init__(manager, packed, ir.ArrayType(packed.vector, packed.registers))
+
+
+for _kind in (_Jet, _Jets, _Lanes):
+    register_model(_kind)(_Model)
+
+
+def _split(builder: ir.IRBuilder, packed: Packed, value: ir.Value) -> Values:
+    return [builder.extract_value(value, k) for k in range(packed.registers)]
+
+
+def _join(builder: ir.IRBuilder, packed: Packed, registers: Sequence[ir.Value]) -> ir.Value:
+    value = ir.Constant(ir.ArrayType(packed.vector, packed.registers), ir.Undefined)
+    for k, register in enumerate(registers):
+        value = builder.insert_value(value, register, k)
+    return value
+
+
+def _shuffle(
+    builder: ir.IRBuilder, a: ir.Value, b: ir.Value, lanes: Sequence[int],
+) -> ir.Value:
+    index = ir.VectorType(ir.IntType(32), len(lanes))
+    return builder.shuffle_vector(a, b, ir.Constant(index, list(lanes)))
+
+
+def _spread(builder: ir.IRBuilder, vector: ir.VectorType, number: ir.Value) -> ir.Value:
+    undefined = ir.Constant(vector, ir.Undefined)
+    single = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+    return _shuffle(builder, single, undefined, [0] * vector.count)
+
+
+def _cauchy(builder: ir.IRBuilder, packed: Packed, a: Values, b: Values) -> Values:
+    """Product of two truncated polynomials: c_k = Σ a_j b_{k−j}."""
+    if packed.registers > 1:
+        result = []
+        for k in range(packed.registers):
+            total = builder.fmul(a[0], b[k])
+            for j in range(1, k + 1):
+                total = builder.fadd(builder.fmul(a[j], b[k - j]), total)
+            result.append(total)
+        return result
+    width = packed.width
+    zero = ir.Constant(packed.vector, [0.0] * width)
+    terms = [builder.fmul(_shuffle(builder, a[0], zero, [0] * width), b[0])]
+    for j in range(1, width):
+        shifted = _shuffle(builder, zero, b[0], [0] * j + [width + k for k in range(width - j)])
+        terms.append(builder.fmul(_shuffle(builder, a[0], zero, [j] * width), shifted))
+    # A chain of fused multiply-adds; a tree would be shorter, but takes more instructions.
+    total = terms.pop()
+    while terms:
+        total = builder.fadd(total, terms.pop())
+    return [total]
+
+
+def _overload(operation: Any, make: Callable[..., ir.Value], left: Any, right: Any) -> None:
+    """Teach numba one operator between two operand types, of which one may be a float."""
+    packed = left if isinstance(left, Packed) else right
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Value:
+        operands = []
+        for kind, value in zip(signature.args, arguments, strict=True):
+            if isinstance(kind, Packed):
+                operands.append(_split(builder, packed, value))
+            else:
+                operands.append([_spread(builder, packed.vector, value)] * packed.registers)
+        both = isinstance(left, Packed) and isinstance(right, Packed)
+        if operation is operator.mul and both and packed.truncated:
+            return _join(builder, packed, _cauchy(builder, packed, *operands))
+        return _join(builder, packed, [
+            make(builder, a, b) for a, b in zip(*operands, strict=True)])
+
+    lower_builtin(operation, left, right)(lower)
+
+
+def _typer(operation: Any) -> None:
+    def resolve(context: Any) -> Callable[[Any, Any], Any]:
+        def typer(left: Any, right: Any) -> Any:
+            for packed, other in ((left, right), (right, left)):
+                if isinstance(packed, Packed) and (other == packed or other == types.float64):
+                    # A float added to a polynomial would land on every coefficient.
+                    plain = operation is operator.mul or not packed.truncated
+                    if other == packed or plain:
+                        return packed(left, right)
+            return None
+        return typer
+    type_callable(operation)(resolve)
+
+
+for _operation, _make in (
+    (operator.add, ir.IRBuilder.fadd), (operator.sub, ir.IRBuilder.fsub),
+    (operator.mul, ir.IRBuilder.fmul),
+):
+    _typer(_operation)
+    for _packed in _TYPES:
+        for _left, _right in (
+            (_packed, _packed), (_packed, types.float64), (types.float64, _packed),
+        ):
+            _overload(_operation, _make, _left, _right)
+
+
+def _primitive(define: Callable[..., Any]) -> Any:
+    """Return numba's `intrinsic`; its stub knows not that callers leave out the first argument."""
+    return intrinsic(define)
+
+
+def _elements(
+    context: Any, builder: Any, packed: Packed, array_type: Any, array: Any, index: Any,
+) -> Values:
+    """Addresses of the registers of a number that starts at array[index]."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return [
+        builder.bitcast(
+            builder.gep(data, [builder.add(index, index.type(k * packed.width))]),
+            packed.vector.as_pointer())
+        for k in range(packed.registers)
+    ]
+
+
+@_primitive
+def read(typing: Any, memory: Any, index: Any, like: Any) -> Any:
+    """Return the number of the type of `like` that starts at memory[index], unchecked."""
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        places = _elements(context, builder, like, memory, *arguments[:2])
+        return _join(builder, like, [builder.load(place, align=8) for place in places])
+
+    return like(memory, types.intp, like), lower
+
+
+def _writer(left_out: int) -> Any:
+    def write(typing: Any, memory: Any, index: Any, value: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            places = _elements(context, builder, value, memory, *arguments[:2])
+            registers = _split(builder, value, arguments[2])
+            kept = max(1, value.registers - left_out)
+            for register, place in zip(registers[:kept], places, strict=False):
+                builder.store(register, place, align=8)
+            return context.get_dummy_value()
+
+        return types.void(memory, types.intp, value), lower
+    return _primitive(write)
+
+
+# Store a number at memory[index] and what follows, unchecked; the second of both leaves out the
+# last coefficient of `Jets`, so that the compiler need not compute what a `rate` does not know.
+write, write_known = _writer(0), _writer(1)
+
+
+def _gathered(packed: Packed) -> Any:
+    @_primitive
+    def gathered(typing: Any, numbers: Any) -> Any:
+        """Return the number of one type and register that consists of a tuple of floats."""
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            register = ir.Constant(packed.vector, ir.Undefined)
+            for k in range(packed.width):
+                number = builder.extract_value(arguments[0], k)
+                register = builder.insert_element(
+                    register, number, ir.Constant(ir.IntType(32), k))
+            return _join(builder, packed, [register])
+
+        return packed(types.UniTuple(types.float64, packed.width)), lower
+    return gathered
+
+
+gathered_jet, gathered_lanes = _gathered(JET), _gathered(LANE_NUMBERS)
+
+
+def _zero(packed: Packed) -> Any:
+    @_primitive
+    def zero(typing: Any) -> Any:
+        """Return the number 0 of one type."""
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return ir.Constant(ir.ArrayType(packed.vector, packed.registers), None)
+
+        return packed(), lower
+    return zero
+
+
+jet, jets, lanes = _zero(JET), _zero(JETS), _zero(LANE_NUMBERS)
+
+
+@_primitive
+def size(typing: Any, like: Any) -> Any:
+    """Return how many doubles a number takes in memory."""
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.IntType(64)(like.registers * like.width)
+
+    return types.int64(like), lower
+
+
+@_primitive
+def rate(typing: Any, value: Any) -> Any:
+    """Return the time derivative; its last coefficient is not known and 0."""
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        registers = _split(builder, value, arguments[0])
+        zero = ir.Constant(value.vector, [0.0] * value.width)
+        if value.registers > 1:
+            factors = [ir.Constant(value.vector, [float(k)] * value.width) for k in range(1, 4)]
+            shifted = [builder.fmul(registers[k + 1], factors[k]) for k in range(3)]
+            return _join(builder, value, [*shifted, zero])
+        factors = ir.Constant(value.vector, [1.0, 2.0, 3.0, 0.0])
+        shifted = _shuffle(builder, registers[0], zero, [1, 2, 3, 4])
+        return _join(builder, value, [builder.fmul(shifted, factors)])
+
+    return value(value), lower
+
+
+@_primitive
+def integral(typing: Any, value: Any) -> Any:
+    """Return the polynomial that starts at 0 and has this time derivative."""
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        registers = _split(builder, value, arguments[0])
+        zero = ir.Constant(value.vector, [0.0] * value.width)
+        if value.registers > 1:
+            factors = [ir.Constant(value.vector, [1.0 / k] * value.width) for k in range(1, 4)]
+            shifted = [builder.fmul(registers[k], factors[k]) for k in range(3)]
+            return _join(builder, value, [zero, *shifted])
+        factors = ir.Constant(value.vector, [0.0, 1.0, 1.0 / 2.0, 1.0 / 3.0])
+        shifted = _shuffle(builder, zero, registers[0], [0, 4, 5, 6])
+        return _join(builder, value, [builder.fmul(shifted, factors)])
+
+    return value(value), lower

@@ -1,0 +1,94 @@
+"""Vectors in kernels: tuples of three numbers of `jets`, or of floats."""
+from typing import Any
+
+import numba as nb
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.second_order.jets import rate, read, size, write, write_known
+
+Number = Any  # of `jets`, or a float
+Vector = tuple[Number, Number, Number]
+Symmetric = tuple[Vector, Vector]  # (xx, yy, zz), (xy, xz, yz)
+
+_inlined = nb.njit(cache=True, fastmath={'contract'}, forceinline=True)
+
+
+@_inlined
+def read_vector(memory: NDArray[Any], index: int, like: Number) -> Vector:
+    """Return the three numbers that start at memory[index]."""
+    step = size(like)
+    return (
+        read(memory, index, like), read(memory, index + step, like),
+        read(memory, index + 2 * step, like))
+
+
+@_inlined
+def write_vector(memory: NDArray[Any], index: int, vector: Vector) -> None:
+    """Store three numbers at memory[index] and what follows."""
+    step = size(vector[0])
+    write(memory, index, vector[0])
+    write(memory, index + step, vector[1])
+    write(memory, index + 2 * step, vector[2])
+
+
+@_inlined
+def write_known_vector(memory: NDArray[Any], index: int, vector: Vector) -> None:
+    """Store what is known of three numbers that come from `rate`."""
+    step = size(vector[0])
+    write_known(memory, index, vector[0])
+    write_known(memory, index + step, vector[1])
+    write_known(memory, index + 2 * step, vector[2])
+
+
+@_inlined
+def add(a: Vector, b: Vector) -> Vector:
+    """Return a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@_inlined
+def subtract(a: Vector, b: Vector) -> Vector:
+    """Return a − b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@_inlined
+def scale(number: Number, a: Vector) -> Vector:
+    """Return a times a number."""
+    return number * a[0], number * a[1], number * a[2]
+
+
+@_inlined
+def combine(numbers: Vector, x: Vector, y: Vector, z: Vector) -> Vector:
+    """Return a x + b y + c z for the numbers a, b, c."""
+    a, b, c = numbers
+    return (
+        a * x[0] + b * y[0] + c * z[0], a * x[1] + b * y[1] + c * z[1],
+        a * x[2] + b * y[2] + c * z[2])
+
+
+@_inlined
+def dot(a: Vector, b: Vector) -> Number:
+    """Return a · b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@_inlined
+def cross(a: Vector, b: Vector) -> Vector:
+    """Return a × b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@_inlined
+def rates(a: Vector) -> Vector:
+    """Return the time derivative of a vector."""
+    return rate(a[0]), rate(a[1]), rate(a[2])
+
+
+@_inlined
+def times(matrix: Symmetric, a: Vector) -> Vector:
+    """Return a symmetric matrix times a vector."""
+    (xx, yy, zz), (xy, xz, yz) = matrix
+    return (
+        a[0] * xx + a[1] * xy + a[2] * xz, a[0] * xy + a[1] * yy + a[2] * yz,
+        a[0] * xz + a[1] * yz + a[2] * zz)

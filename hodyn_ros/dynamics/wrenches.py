@@ -1,0 +1,212 @@
+"""Wrenches and their time derivatives between body and world axes, and those of gravity."""
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros import lie
+from hodyn_ros.dynamics import bodies
+from hodyn_ros.dynamics.arguments import (
+    base_state,
+    checked,
+    checked_joints,
+    checked_pose,
+    coefficients,
+    external,
+)
+from hodyn_ros.dynamics.bodies import kernel
+from hodyn_ros.dynamics.forward_kinematics import move_bodies, place_bodies
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
+    """Return a body's wrench in world axes about the world origin, with time derivatives.
+
+    AGF26 eqs. (67)–(69): W⁰ = Ad⁻ᵀ W with d/dt Ad⁻ᵀ = −ad_Vᵀ Ad⁻ᵀ.
+
+    Parameters
+    ----------
+    pose : (4, 4) array
+        Of the body.
+    twist : (r, 6) array
+        Spatial twist of the body and its component-wise derivatives.
+    wrench : (r + 1, 6) array
+        (moment, force) in body axes about its origin; derivatives of the components.
+
+    """
+    body, ads = _operands(pose, twist, wrench)
+    to_world = lie.adjoint(lie.inverse(checked_pose(pose, 'pose'))).T
+    image: list[Array] = []
+    for top in reversed(range(len(body))):  # from the highest derivative of the components on
+        below, image = image, [to_world @ body[top]]
+        for k, rest in enumerate(below):
+            swept = sum(ads[a] @ image[k - a] for a in range(k + 1))
+            image.append((rest - swept) / (k + 1))
+    return _derivatives(image)
+
+
+def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
+    """Return a wrench given in world axes in the axes of a body: the inverse of `world_wrench`.
+
+    AGF26 Table 5(b): the wrench on the base as its rotors must give it, W = Ad_Cᵀ W⁰,
+    Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on.
+    """
+    world, ads = _operands(pose, twist, wrench)
+    to_body = lie.adjoint(checked_pose(pose, 'pose')).T
+    image = [w / math.factorial(k) for k, w in enumerate(world)]
+    result = []
+    while image:
+        result.append(to_body @ image[0])
+        image = [
+            (k + 1) * image[k + 1] + sum(ads[a] @ image[k - a] for a in range(k + 1))
+            for k in range(len(image) - 1)]
+    return np.array(result)
+
+
+def gravity_wrenches(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+) -> Array:
+    """Return the wrench of gravity on each body and its derivatives, (r + 1, n_bodies, 6).
+
+    (moment, force) in world axes about the world origin: W = M G with G = (0, g), M21 eqs. (23),
+    (24) and (25), the latter with the sign of M ad_V̇ mended. Since M G = (m c × g, m g), all
+    derivatives follow from the path c(t) of the centre of mass.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (r + 1, n) array
+        Joint positions and derivatives.
+    base_pose, base_twist : (4, 4) and (r, 6) arrays, optional
+        Of a floating base: the spatial twist and its derivatives.
+
+    """
+    motion = checked_joints(q, 'q', robot, 1)
+    base = base_state(robot, base_pose, base_twist, (), len(motion) - 1)
+    pose, _, twist = _motion(robot, motion, base)
+    com = np.empty((len(robot.bodies), len(motion), 3))
+    _com_paths(robot.tree.constants, pose, twist, com)
+    mass = robot.tree.constants[:, 14]
+    result = np.zeros((len(motion), len(robot.bodies), 6))
+    for k in range(len(motion)):
+        weighted = math.factorial(k) * mass[:, None] * com[:, k]
+        result[k, :, :3] = np.cross(weighted, robot.gravity)
+    result[0, :, 3:] = mass[:, None] * robot.gravity
+    return result
+
+
+def external_efforts(
+    robot: Robot,
+    q: ArrayLike,
+    external_wrenches: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+) -> Array:
+    """Return the efforts that balance wrenches of the environment, and derivatives, (r + 1, N).
+
+    −Sᵀ G_c W of AGF26 eqs. (13) and (19), mended, to any order; on a fixed base Q_ext of MK21
+    eqs. (27), (37), (53). Joint torques, on a floating base with the base wrench first: what
+    external wrenches add to the terms of `equations_of_motion`.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (r + 1, n) array
+        Joint positions and derivatives.
+    external_wrenches : (r + 1, n_bodies, 6) array
+        As for `inverse_dynamics`.
+    base_pose, base_twist : (4, 4) and (r, 6) arrays, optional
+        Of a floating base: the spatial twist and its derivatives.
+
+    """
+    motion = checked_joints(q, 'q', robot, 1)
+    orders = len(motion)
+    base = base_state(robot, base_pose, base_twist, (), orders - 1)
+    wrenches = coefficients(external(robot, external_wrenches, orders), orders)
+    pose, screw, twist = _motion(robot, motion, base)
+    load = np.empty((len(robot.bodies), orders, 6))
+    _load_bodies(
+        np.ascontiguousarray(wrenches.swapaxes(0, 1)), robot.tree.body_in_kernel, pose, twist,
+        np.empty((orders, 4, 3)), load)
+    for i in range(len(load) - 1, 0, -1):
+        if robot.tree.parent[i] >= 0:
+            load[robot.tree.parent[i]] += load[i]
+    result = np.empty((orders, robot.n + 6 * robot.floating))
+    for k in range(orders):
+        joints = sum(np.sum(screw[:, a] * load[:, k - a], axis=1) for a in range(k + 1))
+        base_part = load[0, k, :6 * robot.floating]
+        result[k] = -math.factorial(k) * np.concatenate([base_part, joints[robot.floating:]])
+    return result
+
+
+def _motion(
+    robot: Robot, q: Array, base: tuple[Array, Array] | None,
+) -> tuple[Array, Array, Array]:
+    """Return poses, and coefficients of screws and twists, one less than q has."""
+    tree, orders, n_bodies = robot.tree, len(q), len(robot.bodies)
+    base_pose, base_twist = base if base is not None else (np.zeros((0, 1)), np.zeros((0, 6)))
+    pose, (screw, twist) = np.empty((n_bodies, 12)), np.zeros((2, n_bodies, orders, 6))
+    place_bodies(tree.parent, tree.constants, q[0], base_pose, pose, screw)
+    move_bodies(
+        tree.parent, 0, orders, np.ascontiguousarray(coefficients(q[1:], orders).T),
+        coefficients(base_twist, orders), screw, twist)
+    return pose, screw, twist
+
+
+def _operands(
+    pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike,
+) -> tuple[Array, list[Array]]:
+    """Return the wrench, checked, and the coefficients of ad_Vᵀ."""
+    values = np.asarray(wrench, dtype=float)
+    orders = len(values) if values.ndim else 0
+    values = checked(values, 'wrench', (max(orders, 1), 6))
+    twists = checked(twist, 'twist', (orders - 1, 6))
+    return values, [lie.ad(v).T / math.factorial(k) for k, v in enumerate(twists)]
+
+
+def _derivatives(coefficients: list[Array]) -> Array:
+    return np.array([math.factorial(k) * x for k, x in enumerate(coefficients)])
+
+
+@kernel
+def _com_paths(constants: Array, pose: Array, twist: Array, com: Array) -> None:
+    """Write the coefficients of the paths of the centres of mass."""
+    for i in range(len(com)):
+        bodies.place_com(constants[i], pose[i], com[i])
+        bodies.follow(1, com.shape[1], twist[i], com[i])
+
+
+@kernel
+def _load_bodies(
+    wrenches: Array, body_in_kernel: Array, pose: Array, twist: Array, frame: Array,
+    load: Array,
+) -> None:
+    """Wrenches of the environment in world axes about the world origin (AGF26 eq. 69).
+
+    Parameters
+    ----------
+    wrenches : (n_bodies, r + 1, 6) array
+        Coefficients.
+    body_in_kernel : (n_bodies, 4, 4) array
+        Of the `Tree`.
+    pose, twist : (n_bodies, 12) and (n_bodies, r + 1, 6) arrays
+        Of the kernel frames; coefficients of the twists.
+    frame : (r + 1, 4, 3) array
+        Scratch.
+    load : (n_bodies, r + 1, 6) array
+        Coefficients, written.
+
+    """
+    for i in range(len(load)):
+        bodies.place_frame(body_in_kernel[i], pose[i], frame)
+        bodies.follow_frame(1, load.shape[1], twist[i], frame)
+        bodies.to_world(0, load.shape[1], frame, wrenches[i], load[i])

@@ -1,0 +1,89 @@
+"""The main job, free of ROS: from a reference motion to the torques that it takes.
+
+The node's cycle, the replay of bags and the check of plans all go through `FeedForward`, so that
+what is checked offline is what is published.
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.dynamics.inverse import InverseDynamics
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+ORDER = 2
+"""Torques are published with their derivatives to this order, so motions go to snap."""
+
+
+class FeedForward:
+    """The joint torques of a motion, Q, Q̇ and Q̈: rigid-body dynamics and, if known, friction.
+
+    A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
+    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are C-contiguous float64; nothing is checked here,
+    and with `out` nothing is allocated.
+
+    Attributes
+    ----------
+    robot : Robot
+        Whose torques they are.
+    motor_side : MotorSide or None
+        Continues from these torques, with all their terms, to the motors of elastic joints:
+        ``motor_side.evaluate(q, torque)``. None for a robot without `actuators`.
+
+    Raises
+    ------
+    ValueError
+        For a robot with a floating base.
+
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        if robot.floating:
+            raise ValueError(
+                f'robot {robot.name!r} has a floating base; a feed-forward needs a fixed one: '
+                'inverse_dynamics takes the motion of a base')
+        self.robot = robot
+        self.motor_side = None if robot.actuators is None else MotorSide(robot.actuators)
+        self._rigid = InverseDynamics(robot, ORDER)
+        self._weightless = InverseDynamics(robot.with_gravity((0.0, 0.0, 0.0)), ORDER)
+
+    def torque(
+        self,
+        q: Array,
+        out: Array | None = None,
+        *,
+        gravity: bool = True,
+        friction: bool = True,
+        wrenches: Array | None = None,
+    ) -> Array:
+        """Return Q, Q̇, Q̈ of a motion.
+
+        Parameters
+        ----------
+        q : (5, n) or (T, 5, n) array
+            The motion.
+        out : (3, n) or (T, 3, n) array, optional
+            Written in place when given.
+        gravity, friction : bool
+            False leaves out these terms and their derivatives, for a controller that adds them
+            itself.
+        wrenches : (3, n_bodies, 6) array, or (T, …) for a batch, optional
+            External wrenches and their derivatives, as `inverse_dynamics` takes them.
+
+        """
+        if out is None:
+            out = np.empty((*q.shape[:-2], ORDER + 1, q.shape[-1]))
+        dynamics = self._rigid if gravity else self._weightless
+        if wrenches is not None:
+            n = q.shape[-1]
+            dynamics.batch(
+                q.reshape(-1, ORDER + 3, n), out.reshape(-1, ORDER + 1, n),
+                wrenches.reshape(-1, *wrenches.shape[-3:]))
+        elif q.ndim == 2:
+            dynamics(q, out)
+        else:
+            dynamics.batch(q, out)
+        if friction and self.robot.friction is not None:
+            self.robot.friction.add_to(q, out)
+        return out

@@ -1,0 +1,166 @@
+"""Wrong input is refused by name; nothing is padded, broadcast or replaced."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_robots import random_robot
+
+import hodyn_ros as hd
+
+STATE = np.zeros((2, 7))
+BASE = {'base_pose': np.eye(4), 'base_twist': np.zeros((1, 6)), 'base_wrench': np.zeros((1, 6))}
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return hd.load_robot('panda')
+
+
+@pytest.fixture(scope='module')
+def flyer():
+    return hd.load_robot('aerial_manipulator')
+
+
+@pytest.mark.parametrize(('q', 'message'), [
+    (np.zeros((2, 7)), r'q has shape \(2, 7\)'),
+    (np.zeros((3, 6)), r'q has shape \(3, 6\)'),
+    (np.zeros(7), r'q has shape \(7,\)'),
+    (np.full((3, 7), np.nan), r"q\[0, 0\] \(joint 'joint1'\) is nan"),
+])
+def test_inverse_dynamics_motion(arm, q, message):
+    with pytest.raises(ValueError, match=message):
+        hd.inverse_dynamics(arm, q)
+
+
+@pytest.mark.parametrize('q', ['x', [['1']], None, {}, np.zeros((3, 7), complex), [[0.0], [1, 2]]])
+def test_what_is_no_array_of_real_numbers_is_refused(arm, q):
+    with pytest.raises(ValueError, match='q: expected an array of real numbers, got '):
+        hd.inverse_dynamics(arm, q)
+    with pytest.raises(ValueError, match='q: expected an array of real numbers, got '):
+        hd.forward_dynamics(arm, q, np.zeros((1, 7)))
+
+
+def test_out_must_be_an_array_that_can_be_written(arm):
+    fixed = np.zeros((1, 7))
+    fixed.flags.writeable = False
+    for out in (fixed, fixed.tolist(), np.zeros((1, 6)), np.zeros((1, 7), np.float32)):
+        with pytest.raises(ValueError, match=r'out must be a writeable.*of shape \(1, 7\)'):
+            hd.inverse_dynamics(arm, np.zeros((3, 7)), out=out)
+
+
+@pytest.mark.parametrize('order', [-1, 2.0, '2', None])
+def test_the_order_of_a_handle(arm, order):
+    with pytest.raises(ValueError, match=f'order must be an integer of at least 0, got {order!r}'):
+        hd.InverseDynamics(arm, order)
+
+
+def test_inverse_dynamics_formulation(arm):
+    message = "formulation 'planar': expected one of spatial, body_fixed, closed_form"
+    with pytest.raises(ValueError, match=message):
+        hd.inverse_dynamics(arm, np.zeros((3, 7)), formulation='planar')
+    with pytest.raises(ValueError, match=message):
+        hd.InverseDynamics(arm, formulation='planar')
+
+
+def test_inverse_dynamics_base(arm, flyer):
+    q = np.zeros((3, 6))
+    twist = np.zeros((2, 6))
+    with pytest.raises(ValueError, match='has a fixed base'):
+        hd.inverse_dynamics(arm, np.zeros((3, 7)), base_pose=np.eye(4), base_twist=twist)
+    with pytest.raises(ValueError, match='give its base_pose and base_twist'):
+        hd.inverse_dynamics(flyer, q)
+    with pytest.raises(ValueError, match='give its base_pose and base_twist'):
+        hd.inverse_dynamics(flyer, q, base_pose=np.eye(4))
+    with pytest.raises(ValueError, match=r'base_twist has shape \(3, 6\); expected \(2, 6\)'):
+        hd.inverse_dynamics(flyer, q, base_pose=np.eye(4), base_twist=np.zeros((3, 6)))
+    with pytest.raises(ValueError, match='base_pose: its rotation'):
+        hd.inverse_dynamics(flyer, q, base_pose=np.diag([1, 1, -1, 1]), base_twist=twist)
+    with pytest.raises(ValueError, match='base_pose: its last row'):
+        hd.inverse_dynamics(
+            flyer, q, base_pose=np.diag([1.0, 1.0, 1.0, 2.0]), base_twist=twist)
+    with pytest.raises(ValueError, match=r'closed_form.*fixed base'):
+        hd.inverse_dynamics(
+            flyer, q, base_pose=np.eye(4), base_twist=twist, formulation='closed_form')
+
+
+@pytest.mark.parametrize('formulation', ['spatial', 'body_fixed'])
+@pytest.mark.parametrize('order', [1, 2])
+def test_a_handle_takes_no_base_that_there_is_not(arm, formulation, order):
+    handle = hd.InverseDynamics(arm, order, formulation)
+    with pytest.raises(ValueError, match="'panda' has a fixed base: use batch"):
+        handle.floating_batch(
+            np.zeros((1, order + 3, 7)), np.eye(4)[None], np.zeros((1, order + 2, 6)),
+            np.zeros((1, order + 1, 7)), np.zeros((1, order + 1, 6)))
+
+
+@pytest.mark.parametrize('formulation', ['spatial', 'body_fixed'])
+@pytest.mark.parametrize('order', [1, 2])
+def test_a_handle_never_forgets_the_base(flyer, order, formulation):
+    handle = hd.InverseDynamics(flyer, order, formulation)
+    q, out = np.zeros((2, order + 3, 6)), np.zeros((2, order + 1, 6))
+    for call in (lambda: handle(q[0], out[0]), lambda: handle.batch(q, out)):
+        with pytest.raises(ValueError, match=r"'aerial_manipulator'.*floating_batch"):
+            call()
+
+
+def test_forward_dynamics(arm, flyer):
+    with pytest.raises(ValueError, match=r'q has shape \(3, 7\)'):
+        hd.forward_dynamics(arm, np.zeros((3, 7)), np.zeros((1, 7)))
+    with pytest.raises(ValueError, match=r'tau has shape \(7,\)'):
+        hd.forward_dynamics(arm, STATE, np.zeros(7))
+    tau = np.zeros((2, 7))
+    tau[1, 4] = np.inf
+    with pytest.raises(ValueError, match=r"tau\[1\] of joint 'joint5' is inf"):
+        hd.forward_dynamics(arm, STATE, tau)
+    with pytest.raises(ValueError, match='fixed base: leave out base_wrench'):
+        hd.forward_dynamics(arm, STATE, np.zeros((1, 7)), base_wrench=np.zeros((1, 6)))
+    with pytest.raises(ValueError, match='external_wrenches has shape'):
+        hd.forward_dynamics(arm, STATE, np.zeros((1, 7)), external_wrenches=np.zeros((1, 6)))
+    with pytest.raises(ValueError, match='give either the base_wrench'):
+        hd.forward_dynamics(
+            flyer, np.zeros((2, 6)), np.zeros((1, 6)), base_pose=np.eye(4),
+            base_twist=np.zeros((1, 6)))
+    with pytest.raises(ValueError, match=r'base_wrench has shape \(2, 6\)'):
+        hd.forward_dynamics(
+            flyer, np.zeros((2, 6)), np.zeros((1, 6)),
+            **{**BASE, 'base_wrench': np.zeros((2, 6))})
+
+
+def test_hybrid_dynamics(arm, flyer):
+    with pytest.raises(ValueError, match="no joint 'elbow'; its joints are joint1"):
+        hd.hybrid_dynamics(arm, STATE, np.zeros((1, 7)), ['elbow'])
+    with pytest.raises(ValueError, match='give either'):
+        hd.hybrid_dynamics(
+            flyer, np.zeros((2, 6)), np.zeros((1, 6)), [], **BASE, base_motion=np.zeros((1, 6)))
+
+
+def test_a_joint_that_nothing_resists_is_named():
+    robot = random_robot(np.random.default_rng(0), 3, kinds=('revolute',))
+    last = replace(robot.bodies[2], inertia=np.zeros((3, 3)), com=robot.bodies[2].point)
+    robot = replace(robot, bodies=(*robot.bodies[:2], last))  # a file of it would be refused
+    with pytest.raises(ValueError, match=r"mass matrix.*joint 'joint2'"):
+        hd.forward_dynamics(robot, np.zeros((2, 3)), np.zeros((1, 3)))
+    # Moved by its drive, it needs no torque.
+    found = hd.hybrid_dynamics(robot, np.zeros((2, 3)), np.ones((1, 3)), ['joint2'])
+    assert abs(found[0, 2]) < 1e-10
+
+
+def test_the_task_space_dynamics_of_a_robot_without_mass_at_its_end():
+    robot = random_robot(np.random.default_rng(1), 7, kinds=('revolute',))
+    last = replace(robot.bodies[6], mass=0.0, inertia=np.zeros((3, 3)))
+    robot = replace(robot, bodies=(*robot.bodies[:6], last))  # a file of it would be refused
+    with pytest.raises(ValueError, match="mass matrix of robot 'random' is not positive"):
+        hd.task_space_dynamics(robot, np.zeros((2, 7)), last.name)
+
+
+def test_equations_of_motion(arm, flyer):
+    with pytest.raises(ValueError, match=r'q has shape \(1, 7\); expected \(2 or more, 7\)'):
+        hd.equations_of_motion(arm, np.zeros((1, 7)))
+    with pytest.raises(ValueError, match='floating base'):
+        hd.equations_of_motion(flyer, np.zeros((2, 6)))
+
+
+def test_christoffel_symbols(arm):
+    for q in (np.zeros((2, 7)), np.zeros((1, 7)), np.zeros(6)):
+        with pytest.raises(ValueError, match=r'q has shape .*; expected \(7,\)'):
+            hd.christoffel_symbols(arm, q)

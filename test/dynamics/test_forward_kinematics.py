@@ -1,0 +1,253 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import mpmath
+import numpy as np
+import pytest
+from random_robots import (
+    assert_close,
+    random_base_motion,
+    random_mapping,
+    random_motion,
+    random_pose,
+    random_robot,
+    taylor,
+)
+
+import hodyn_ros as hd
+from hodyn_ros import lie
+
+pin = pytest.importorskip('pinocchio')
+REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
+
+
+def seen(pose, velocity, representation):
+    """Return the twist of a pose (4, 4) that changes at this rate (4, 4)."""
+    spatial = velocity @ lie.inverse(pose)
+    vector = np.array([spatial[2, 1], spatial[0, 2], spatial[1, 0], *spatial[:3, 3]])
+    if representation == 'body_fixed':
+        return lie.adjoint(lie.inverse(pose)) @ vector
+    if representation == 'hybrid':
+        return np.concatenate([vector[:3], velocity[:3, 3]])
+    return vector
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 12), serial=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_twists_are_the_motion_of_the_poses(representation, seed, n, serial):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, n, serial=serial)
+    motion, h = 0.5 * random_motion(rng, robot, 2), 1e-5
+    kind = {'representation': representation}
+    poses, twists = hd.forward_kinematics(robot, motion, **kind)
+    ahead, twists_ahead = hd.forward_kinematics(robot, taylor(motion, h), **kind)
+    behind, twists_behind = hd.forward_kinematics(robot, taylor(motion, -h), **kind)
+    for i in range(n):
+        expected = seen(poses[i], (ahead[i] - behind[i]) / (2 * h), representation)
+        scale = 1 + np.abs(expected).max()
+        np.testing.assert_allclose(twists[0, i], expected, rtol=0, atol=1e-6 * scale)
+    rates = (twists_ahead - twists_behind)[:-1] / (2 * h)
+    for k in range(3):
+        # Rounding of the difference: the last digits of the size of the next derivative over h.
+        scale = 1 + np.abs(rates[k]).max() + np.abs(twists[k]).max()
+        np.testing.assert_allclose(twists[k + 1], rates[k], rtol=0, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_fourth_order_twists_against_high_precision(seed):
+    """The twist of the last pose, differentiated at 50 digits, on all kinds of joints."""
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 4)
+    motion = rng.normal(size=(5, 4))
+    _, twists = hd.forward_kinematics(robot, motion, 'body3')
+    screws = []
+    for body in robot.bodies:
+        matrix = np.zeros((4, 4))
+        if body.type == 'prismatic':
+            matrix[:3, 3] = body.axis
+        else:
+            matrix[:3, :3] = lie.skew(body.axis)
+            matrix[:3, 3] = np.cross(body.point, body.axis) + body.pitch * body.axis
+        screws.append(mpmath.matrix(matrix.tolist()))
+
+    def pose(t):
+        result = mpmath.eye(4)
+        for i, body in enumerate(robot.bodies):
+            q = sum(
+                mpmath.mpf(float(motion[k, i])) * t**k / mpmath.factorial(k) for k in range(5))
+            result *= mpmath.matrix(body.placement.tolist()) * mpmath.expm(screws[i] * q)
+        return result
+
+    with mpmath.workdps(50):
+        step = mpmath.mpf('1e-5')
+        times = [i * step for i in range(-4, 5)]
+        vandermonde = mpmath.matrix(
+            [[t**k / mpmath.factorial(k) for k in range(9)] for t in times])
+        weights = vandermonde**-1
+        poses = [pose(t) for t in times]
+        derivatives = [  # C, Ċ, … at t = 0
+            sum((weights[k, i] * poses[i] for i in range(9)), mpmath.zeros(4)) for k in range(5)]
+        # C⁽ᵏ⁺¹⁾ = Σ binomial(k, a) Ṽ⁽ᵃ⁾ C⁽ᵏ⁻ᵃ⁾, solved for the last of the V.
+        found = []
+        for k in range(4):
+            rest = derivatives[k + 1]
+            for a in range(k):
+                rest = rest - mpmath.binomial(k, a) * found[a] * derivatives[k - a]
+            found.append(rest * derivatives[0]**-1)
+        expected = [
+            [float(v[2, 1]), float(v[0, 2]), float(v[1, 0]),
+             float(v[0, 3]), float(v[1, 3]), float(v[2, 3])] for v in found]
+    assert_close(twists, expected, 1e-12)
+
+
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(2, 60), order=st.integers(0, 6),
+    floating=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_jacobians_and_their_derivatives_give_the_twist(seed, n, order, floating):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, n, serial=False, floating=floating)
+    motion = random_motion(rng, robot, order)
+    base, base_twist = {}, 0.0
+    if floating:
+        base_pose, base_twist = random_base_motion(rng, order)
+        base = {'base_pose': base_pose, 'base_twist': base_twist}
+    link = robot.bodies[-1].name
+    derivatives = hd.jacobian(robot, motion, link, **base)
+    _, twist = hd.forward_kinematics(robot, motion, link, **base)
+    expected = np.array([
+        sum(float(mpmath.binomial(k, a)) * derivatives[a] @ motion[k - a + 1]
+            for a in range(k + 1))
+        for k in range(order + 2)])
+    assert_close(twist - base_twist, expected, 1e-12)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+def test_jacobian_rates_are_derivatives(representation):
+    rng = np.random.default_rng(4)
+    robot = random_robot(rng, 7)
+    motion, h = random_motion(rng, robot, 1), 1e-5
+    here = hd.jacobian(robot, motion, 'body6', representation=representation)
+    ahead = hd.jacobian(robot, taylor(motion, h), 'body6', representation=representation)
+    behind = hd.jacobian(robot, taylor(motion, -h), 'body6', representation=representation)
+    for k in range(3):
+        rate = (ahead[k] - behind[k]) / (2 * h)
+        np.testing.assert_allclose(here[k + 1], rate, atol=1e-6 * (1 + np.abs(rate).max()))
+
+
+def chain_in_pinocchio(robot):
+    """Return a model with a frame 'tip' at the last body of a chain."""
+    model, parent = pin.Model(), 0
+    before = np.zeros(3)
+    for body in robot.bodies:
+        kind = (
+            pin.JointModelRevoluteUnaligned(body.axis) if body.type == 'revolute'
+            else pin.JointModelPrismaticUnaligned(body.axis))
+        # Its joint frames turn about their origin, so they are put on the joint's axis.
+        placement = (
+            pin.SE3(np.eye(3), -before) * pin.SE3(body.placement)
+            * pin.SE3(np.eye(3), body.point))
+        parent, before = model.addJoint(parent, kind, placement, body.joint), body.point
+    model.addFrame(pin.Frame(
+        'tip', parent, 0, pin.SE3(np.eye(3), -before), pin.FrameType.OP_FRAME))
+    return model
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+def test_against_pinocchio(representation):
+    rng = np.random.default_rng(5)
+    robot = random_robot(rng, 7, kinds=('revolute', 'prismatic'))
+    model = chain_in_pinocchio(robot)
+    tip = model.getFrameId('tip')
+    data, motion = model.createData(), rng.normal(size=(3, 7))
+    pin.forwardKinematics(model, data, *motion)
+    pin.computeJointJacobiansTimeVariation(model, data, motion[0], motion[1])
+    pin.updateFramePlacements(model, data)
+    frame = {
+        'spatial': pin.ReferenceFrame.WORLD, 'body_fixed': pin.ReferenceFrame.LOCAL,
+        'hybrid': pin.ReferenceFrame.LOCAL_WORLD_ALIGNED}[representation]
+    acceleration = (
+        pin.getFrameClassicalAcceleration if representation == 'hybrid'
+        else pin.getFrameAcceleration)
+    swap = [3, 4, 5, 0, 1, 2]
+    kind = {'representation': representation}
+    pose, twist = hd.forward_kinematics(robot, motion, 'body6', **kind)
+    jacobian = hd.jacobian(robot, motion, 'body6', **kind)
+    np.testing.assert_allclose(pose, data.oMf[tip].homogeneous, atol=1e-13)
+    np.testing.assert_allclose(
+        twist[0], pin.getFrameVelocity(model, data, tip, frame).vector[swap], atol=1e-12)
+    np.testing.assert_allclose(
+        twist[1], acceleration(model, data, tip, frame).vector[swap], atol=1e-11)
+    np.testing.assert_allclose(
+        jacobian[0], pin.getFrameJacobian(model, data, tip, frame)[swap], atol=1e-12)
+    np.testing.assert_allclose(
+        jacobian[0] @ motion[2] + jacobian[1] @ motion[1], twist[1], atol=1e-11)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+def test_frames_batches_and_links_fixed_to_the_world(representation):
+    rng = np.random.default_rng(6)
+    mapping, placement = random_mapping(rng, 4), random_pose(rng)
+    mapping['tool'] = {'link': 'body1', 'placement': placement}
+    mapping['bodies'].append(
+        {'name': 'stand', 'type': 'fixed', 'parent': -1, 'placement': random_pose(rng)})
+    robot = hd.load_robot(mapping)
+    motion = rng.normal(size=(6, 4, 4))
+    kind = {'representation': representation}
+    poses, twists = hd.forward_kinematics(robot, motion, **kind)
+    assert poses.shape == (6, 4, 4, 4)
+    assert twists.shape == (6, 3, 4, 6)
+    tool, tool_twist = hd.forward_kinematics(robot, motion, 'tool', **kind)
+    np.testing.assert_allclose(tool, poses[:, 1] @ placement, atol=1e-14)
+    jacobians = hd.jacobian(robot, motion, 'tool', **kind)
+    np.testing.assert_allclose(
+        tool_twist[:, 0], np.einsum('tij,tj->ti', jacobians[:, 0], motion[:, 1]), atol=1e-12)
+    for t in range(6):
+        pose, twist = hd.forward_kinematics(robot, motion[t], 'tool', **kind)
+        np.testing.assert_array_equal(pose, tool[t])
+        np.testing.assert_array_equal(twist, tool_twist[t])
+        np.testing.assert_array_equal(hd.jacobian(robot, motion[t], 'tool', **kind), jacobians[t])
+    stand, still = hd.forward_kinematics(robot, motion[0], 'stand', **kind)
+    np.testing.assert_array_equal(stand, robot.frame('stand')[1])
+    assert not still.any()
+    assert not hd.jacobian(robot, motion[0], 'stand', **kind).any()
+
+
+@pytest.mark.parametrize('angle', [0.0, *np.geomspace(1e-12, np.pi, 25)])
+def test_whole_turns_change_nothing_but_rounding(angle):
+    rng = np.random.default_rng(8)
+    robot = random_robot(rng, 6, kinds=('revolute',))
+    motion = rng.normal(size=(4, 6))
+    motion[0] = angle * rng.choice([-1.0, 1.0], size=6)
+    poses, twists = hd.forward_kinematics(robot, motion)
+    for turns in (1, -3, 10**3, 10**6):
+        turned = motion + 2 * np.pi * turns * np.eye(4, 1)
+        rounding = 1e-15 * abs(turns) * 2 * np.pi  # of the angles themselves
+        for found, expected in zip(
+                hd.forward_kinematics(robot, turned), (poses, twists), strict=True):
+            np.testing.assert_allclose(
+                found, expected, rtol=0, atol=20 * rounding * (1 + np.abs(expected).max()))
+
+
+def test_positions_alone_give_poses_alone():
+    panda = hd.load_robot('panda')
+    pose, twist = hd.forward_kinematics(panda, np.zeros((1, 7)), 'link7')
+    assert twist.shape == (0, 6)
+    np.testing.assert_allclose(
+        pose, [[1, 0, 0, 0.088], [0, -1, 0, 0], [0, 0, -1, 1.033], [0, 0, 0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize(('arguments', 'options', 'message'), [
+    ((np.zeros((2, 6)), 'link7'), {}, r'q has shape \(2, 6\)'),
+    ((np.zeros(7), 'link7'), {}, r'q has shape \(7,\)'),
+    ((np.full((2, 7), np.nan), 'link7'), {}, "joint 'joint1'"),
+    ((np.zeros((2, 7)), 'hand'), {}, "no link 'hand'"),
+    ((np.zeros((2, 7)), 'link7'), {'representation': 'world'}, "representation 'world'"),
+    ((np.zeros((2, 7)), 'link7'), {'base_pose': np.eye(4)}, 'fixed base'),
+])
+def test_bad_input_is_named(arguments, options, message):
+    panda = hd.load_robot('panda')
+    with pytest.raises(ValueError, match=message):
+        hd.forward_kinematics(panda, *arguments, **options)
+    with pytest.raises(ValueError, match=message):
+        hd.jacobian(panda, *arguments, **options)

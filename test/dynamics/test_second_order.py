@@ -1,0 +1,267 @@
+"""The fast kernels of order 2 against the kernel of any order."""
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import mpmath
+import numpy as np
+import pytest
+from random_robots import assert_close, random_base_motion, random_motion, random_robot
+
+import hodyn_ros as hd
+from hodyn_ros.dynamics import inverse
+from hodyn_ros.dynamics.second_order import body_fixed, spatial
+from hodyn_ros.dynamics.second_order.jets import LANES
+from hodyn_ros.dynamics.second_order.joints import LARGEST_ANGLE, sine_cosine
+
+FAST = {'spatial': spatial, 'body_fixed': body_fixed}
+
+
+def by_any_order(robot, q, formulation):
+    """Return the torques of motions (T, 5, n) by the kernel of any order."""
+    general = inverse.recursion(formulation)
+    out = np.empty((len(q), 3, robot.n))
+    tree = robot.tree
+    general.inverse_dynamics_batch(
+        tree.parent, tree.constants, tree.body_in_kernel, robot.gravity, q,
+        np.zeros((1, 0, 0, 0)), out, general.workspace(tree, 2))
+    return out
+
+
+def by_fast(robot, q, formulation):
+    """Return the same by the fast kernel for single motions."""
+    fast = FAST[formulation]
+    memory = fast.memory(robot, 1)
+    out = np.full((len(q), 3, robot.n), np.nan)
+    for motion, torque in zip(q, out, strict=True):
+        fast.one(memory, motion, torque)
+    return out
+
+
+def by_fast_batch(robot, q, formulation):
+    fast = FAST[formulation]
+    out = np.full((len(q), 3, robot.n), np.nan)
+    fast.many(fast.memory(robot, LANES), q, out)
+    return out
+
+
+def assert_all_close(actual, expected, tolerance):
+    for a, e in zip(actual, expected, strict=True):
+        assert_close(a, e, tolerance)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20))
+@settings(max_examples=40, deadline=None)
+def test_equals_any_order_on_serial_arms(formulation, seed, bodies, samples):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, bodies)
+    q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
+    expected = by_any_order(robot, q, formulation)
+    assert_all_close(by_fast(robot, q, formulation), expected, 1e-12)
+    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-12)
+
+
+@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 15))
+@settings(max_examples=40, deadline=None)
+def test_equals_any_order_on_trees(seed, bodies):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, bodies, serial=False)
+    q = np.array([random_motion(rng, robot, 2) for _ in range(9)])
+    expected = by_any_order(robot, q, 'spatial')
+    assert_all_close(by_fast(robot, q, 'spatial'), expected, 1e-12)
+    assert_all_close(by_fast_batch(robot, q, 'spatial'), expected, 1e-12)
+
+
+@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20))
+@settings(max_examples=40, deadline=None)
+def test_equals_any_order_on_floating_bases(seed, bodies, samples):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, bodies, floating=True, serial=False)
+    q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
+    base = [random_base_motion(rng, 2) for _ in range(samples)]
+    pose, twist = (np.array(values) for values in zip(*base, strict=True))
+    handle = hd.InverseDynamics(robot, 2)
+    results = []
+    # Wrenches, be they zero, are for the kernel of any order.
+    for wrenches in ((), (np.zeros((samples, 3, bodies, 6)),)):
+        torque, wrench = np.empty((samples, 3, robot.n)), np.empty((samples, 3, 6))
+        handle.floating_batch(q, pose, twist, torque, wrench, *wrenches)
+        results.append((torque, wrench))
+    for fast, expected in zip(*results, strict=True):
+        assert_all_close(fast, expected, 1e-12)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+def test_sixty_bodies(formulation):
+    rng = np.random.default_rng(60)
+    robot = random_robot(rng, 60)
+    q = 0.2 * rng.normal(size=(11, 5, 60))
+    expected = by_any_order(robot, q, formulation)
+    assert_all_close(by_fast(robot, q, formulation), expected, 1e-11)
+    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-11)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+@pytest.mark.parametrize('axis', [(0, 0, 1), (0, 0, -1), (1e-9, 0, 1), (1, 0, 0)])
+def test_parallel_and_nearly_parallel_axes(formulation, axis):
+    bodies = [{
+        'name': f'body{i}', 'parent': i - 1, 'type': 'revolute',
+        'placement': [[1, 0, 0, 0.3 * i], [0, 1, 0, 0.1], [0, 0, 1, -0.2], [0, 0, 0, 1]],
+        'axis': (0, 0, 1) if i % 2 == 0 else np.array(axis) / np.linalg.norm(axis),
+        'mass': 1.0 + i, 'com': [0.1, -0.2, 0.05 * i],
+        'inertia': np.diag([0.02, 0.03, 0.04]),
+    } for i in range(5)]
+    robot = hd.load_robot({'name': 'planar', 'gravity': [1.0, -3.0, -9.0], 'bodies': bodies})
+    q = np.random.default_rng(5).normal(size=(3, 5, 5))
+    expected = by_any_order(robot, q, 'spatial')
+    assert_all_close(by_fast(robot, q, formulation), expected, 1e-13)
+    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-13)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+@pytest.mark.parametrize('size', [1e5, 4e5, 1e9, 1e15])
+def test_huge_angles(formulation, size):
+    """The angle of one sample in a register must not cost the others their digits."""
+    robot = hd.load_robot('panda')
+    rng = np.random.default_rng(7)
+    q = rng.normal(size=(13, 5, 7))
+    q[3, 0, 2] = size * 1.234
+    q[9, 0] = size * rng.normal(size=7)
+    expected = by_any_order(robot, q, formulation)
+    assert_all_close(by_fast(robot, q, formulation), expected, 1e-13)
+    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-13)
+
+
+@given(x=st.floats(-LARGEST_ANGLE, LARGEST_ANGLE) | st.integers(-318309, 318309).map(
+    lambda quarters: quarters * np.pi / 2) | st.floats(-12, 0).map(lambda e: 10.0**e))
+@settings(max_examples=1000, deadline=None)
+def test_sine_and_cosine_to_one_ulp(x):
+    with mpmath.workprec(200):
+        exact = mpmath.sin(mpmath.mpf(x)), mpmath.cos(mpmath.mpf(x))
+        for value, true in zip(sine_cosine(x), exact, strict=True):
+            assert abs(mpmath.mpf(value) - true) <= np.spacing(abs(value))
+
+
+@pytest.mark.parametrize('formulation', FAST)
+def test_accuracy_against_many_digits(formulation):
+    """A pendulum whose torque is known in closed form: Q = J q̈ + m g c sin q."""
+    robot = hd.load_robot({'name': 'pendulum', 'gravity': [0, 0, -9.81], 'bodies': [{
+        'name': 'rod', 'parent': -1, 'type': 'revolute', 'placement': np.eye(4),
+        'axis': [0, 1, 0], 'mass': 2.0, 'com': [0.0, 0.0, -0.4],
+        'inertia': np.diag([0.1, 0.1, 0.02])}]})
+    q, v, a, j, s = 0.7, 1.3, -2.1, 0.9, 4.2
+    arm, swing = 0.1 + 2.0 * 0.4**2, 2.0 * 9.81 * 0.4
+    expected = np.array([
+        [arm * a + swing * np.sin(q)],
+        [arm * j + swing * np.cos(q) * v],
+        [arm * s + swing * (np.cos(q) * a - np.sin(q) * v**2)]])
+    actual = by_fast(robot, np.array([[[q], [v], [a], [j], [s]]]), formulation)[0]
+    np.testing.assert_allclose(actual, expected, rtol=4e-15)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+def test_the_handle_calls_the_fast_kernel(formulation):
+    robot = hd.load_robot('panda')
+    q = np.random.default_rng(1).normal(size=(5, 7))
+    handle = hd.InverseDynamics(robot, 2, formulation)
+    out = np.empty((3, 7))
+    handle(q, out)
+    np.testing.assert_array_equal(out, by_fast(robot, q[np.newaxis], formulation)[0])
+    assert (handle.robot, handle.order, handle.formulation) == (robot, 2, formulation)
+    for twin in (pickle.loads(pickle.dumps(handle)), copy.deepcopy(handle)):
+        again = np.empty((3, 7))
+        twin(q, again)
+        np.testing.assert_array_equal(again, out)
+
+
+def test_body_fixed_trees_take_the_kernel_of_any_order():
+    robot = random_robot(np.random.default_rng(2), 6, serial=False)
+    q = np.random.default_rng(3).normal(size=(5, 6))
+    assert not robot.serial
+    for formulation in FAST:
+        assert_close(
+            hd.inverse_dynamics(robot, q, formulation=formulation),
+            by_any_order(robot, q[np.newaxis], formulation)[0], 1e-12)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+def test_single_motions_and_batches_agree_whatever_the_layout(formulation):
+    robot = hd.load_robot('panda')
+    q = np.random.default_rng(4).normal(size=(11, 5, 7))
+    expected = by_any_order(robot, q, formulation)
+    strided = np.zeros((11, 10, 14))
+    strided[:, ::2, ::2] = q
+    for motions in (q, strided[:, ::2, ::2], np.asfortranarray(q), q.tolist()):
+        assert_all_close(
+            hd.inverse_dynamics(robot, motions, formulation=formulation), expected, 1e-13)
+    for motion, torque in zip(strided[:, ::2, ::2], expected, strict=True):
+        assert_close(hd.inverse_dynamics(robot, motion, formulation=formulation), torque, 1e-13)
+    assert hd.inverse_dynamics(robot, q[:0], formulation=formulation).shape == (0, 3, 7)
+
+
+def test_huge_values_are_finite_values():
+    robot = hd.load_robot('twolink')
+    q = np.zeros((5, 2))
+    q[4] = 1e200
+    assert np.all(np.isfinite(hd.inverse_dynamics(robot, q)))
+    q[4, 1] = np.inf
+    with pytest.raises(ValueError, match=robot.joint_names[1]):
+        hd.inverse_dynamics(robot, q)
+
+
+def test_threads_have_handles_of_their_own():
+    robot = hd.load_robot('panda')
+    q = np.random.default_rng(8).normal(size=(4, 5, 7))
+    expected = [hd.inverse_dynamics(robot, motion) for motion in q]
+    wrong = []
+
+    def work(k):
+        for _ in range(200):
+            if not np.array_equal(hd.inverse_dynamics(robot, q[k]), expected[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_without_numba_the_kernel_of_any_order_serves():
+    code = (
+        "import numpy as np, hodyn_ros as hd; robot = hd.load_robot('twolink'); "
+        "q = np.linspace(0.1, 1.0, 10).reshape(5, 2); print(repr(hd.inverse_dynamics(robot, q)))")
+    results = [
+        subprocess.run(
+            [sys.executable, '-c', code], capture_output=True, text=True, check=True,
+            env={**os.environ, 'NUMBA_DISABLE_JIT': off}).stdout
+        for off in ('0', '1')]
+    compiled, plain = (eval(text, {'array': np.array}) for text in results)
+    np.testing.assert_allclose(plain, compiled, rtol=1e-6)
+
+
+def test_importing_compiles_nothing():
+    code = (
+        'import hodyn_ros; from hodyn_ros.dynamics.second_order import body_fixed, spatial; '
+        'print([len(k.signatures) for k in (spatial.one, spatial.many, body_fixed.one)])')
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == '[0, 0, 0]'
+
+
+def test_what_is_not_finite_is_named():
+    robot = hd.load_robot('panda')
+    q, wrenches = np.zeros((5, 7)), np.zeros((3, 7, 6))
+    q[3, 4], wrenches[1, 2, 0] = np.nan, -np.inf
+    with pytest.raises(ValueError, match=rf"q\[3, 4\] \(joint '{robot.joint_names[4]}'\) is nan"):
+        hd.inverse_dynamics(robot, q)
+    with pytest.raises(ValueError, match=rf"\(body '{robot.bodies[2].name}'\) is -inf"):
+        hd.inverse_dynamics(robot, np.zeros((5, 7)), external_wrenches=wrenches)
+    with pytest.raises(ValueError, match='shape'):
+        hd.inverse_dynamics(robot, np.full((5, 9), np.nan))

@@ -1,0 +1,69 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return hd.load_robot('panda')
+
+
+def motion(rng, n, samples=None):
+    shape = (5, n) if samples is None else (samples, 5, n)
+    return rng.normal(size=shape) * np.array([1.0, 1.0, 5.0, 50.0, 500.0])[:, None]
+
+
+def test_the_torque_is_rigid_body_dynamics_plus_friction(panda):
+    q = motion(np.random.default_rng(1), 7, 20)
+    feedforward = FeedForward(panda)
+    assert panda.friction is not None
+    whole = hd.inverse_dynamics(panda, q) + panda.friction.torque(q)
+    np.testing.assert_array_equal(feedforward.torque(q), whole)
+    np.testing.assert_array_equal(
+        feedforward.torque(q, friction=False), hd.inverse_dynamics(panda, q))
+
+
+def test_one_motion_and_a_batch_agree(panda):
+    q = motion(np.random.default_rng(2), 7, 9)
+    feedforward = FeedForward(panda)
+    one_by_one = np.array([feedforward.torque(sample) for sample in q])
+    batch = feedforward.torque(q)
+    scale = np.abs(batch).max(axis=(0, 2), keepdims=True)
+    assert np.abs(one_by_one - batch).max() <= 1e-13 * scale.max()
+
+
+def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda):
+    rng = np.random.default_rng(3)
+    q = motion(rng, 7)
+    feedforward = FeedForward(panda)
+    weight = feedforward.torque(q) - feedforward.torque(q, gravity=False)
+    still = np.zeros((5, 7))
+    still[0] = q[0]
+    np.testing.assert_allclose(
+        weight[0], hd.inverse_dynamics(panda, still)[0], rtol=0, atol=1e-10)
+    assert np.abs(weight[1:]).max() > 1.0
+
+
+def test_a_floating_base_is_refused():
+    with pytest.raises(ValueError, match="'aerial_manipulator' has a floating base"):
+        FeedForward(hd.load_robot('aerial_manipulator'))
+
+
+def test_the_library_never_imports_ros():
+    script = (
+        'import sys, json, pkgutil, importlib, hodyn_ros\n'
+        'skip = ("hodyn_ros.ros", "hodyn_ros.simulation")\n'
+        'for module in pkgutil.walk_packages(hodyn_ros.__path__, "hodyn_ros."):\n'
+        '    if not module.name.startswith(skip):\n'
+        '        importlib.import_module(module.name)\n'
+        'print(json.dumps(sorted(m for m in sys.modules if m.split(".")[0] in\n'
+        '    ("rclpy", "launch", "sensor_msgs", "mujoco"))))\n')
+    result = subprocess.run(
+        [sys.executable, '-c', script], capture_output=True, text=True, check=True)
+    assert json.loads(result.stdout.splitlines()[-1]) == []
