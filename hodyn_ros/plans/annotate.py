@@ -1,0 +1,71 @@
+"""A plan resampled with the torques that it takes, for a controller that plays them."""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.reference import Plan
+
+Array = NDArray[np.float64]
+
+PERIOD = 5e-3
+# A sampled hold would be one point, which a controller reaches at once.
+SHORTEST = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated:
+    """Samples of a plan.
+
+    joint_trajectory_controller interpolates effort linearly between them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the joints, for those who play it.
+    times : (T,) array
+        s, from the plan's zero.
+    motion, torque : (T, 5, n) and (T, 3, n) arrays
+        q … q⁗, and Q, Q̇, Q̈.
+
+    """
+
+    names: tuple[str, ...]
+    times: Array
+    motion: Array
+    torque: Array
+
+
+def annotate(
+    plan: Plan,
+    feedforward: FeedForward,
+    period: float = PERIOD,
+    *,
+    names: tuple[str, ...] | None = None,
+    gravity: bool = True,
+    friction: bool = True,
+) -> Annotated:
+    """Sample a plan evenly, at most `period` seconds apart, its first and last instant included.
+
+    Parameters
+    ----------
+    plan : Plan
+        To sample.
+    feedforward : FeedForward
+        Of the robot that it is for.
+    period : float
+        s.
+    names : tuple of str, optional
+        Of the joints for those who play it, where they differ from the robot's.
+    gravity, friction : bool
+        False leaves the term out of the torques, for a controller that adds it itself.
+
+    """
+    if not SHORTEST <= period <= 1.0:
+        raise ValueError(f'period {period} s: must be between {SHORTEST:g} and 1 s')
+    count = max(1, int(np.ceil(plan.duration / period - 1e-9)))
+    times = np.linspace(0.0, plan.duration, count + 1) if plan.duration > 0.0 else np.zeros(1)
+    motion = plan.evaluate(times)
+    torque = feedforward.torque(motion, gravity=gravity, friction=friction)
+    return Annotated(names or feedforward.robot.joint_names, times, motion, torque)

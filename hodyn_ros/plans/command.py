@@ -1,0 +1,188 @@
+"""``hodyn check`` and ``hodyn annotate``."""
+from dataclasses import asdict
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.limits import Judgement
+from hodyn_ros.plans.annotate import PERIOD
+from hodyn_ros.plans.curves import draw_curves
+from hodyn_ros.plans.files import read_trajectory, write_annotated
+from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, StretchMode, prepare_plan
+from hodyn_ros.robot_files import load_robot
+
+WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
+
+
+def run_check(
+    path: Path,
+    robot: str,
+    *,
+    topic: str | None = None,
+    index: int | None = None,
+    prefix: str = '',
+    interpolation: str = 'auto',
+    sample_tolerance: float = 0.0,
+    output: Path | None = None,
+    json_file: Path | None = None,
+) -> int:
+    """Judge a plan file; print the worst value of each quantity of each joint.
+
+    Parameters
+    ----------
+    path : Path
+        The plan file, or a bag.
+    robot : str
+        Built-in name or path of a robot file.
+    topic, index : str and int, optional
+        As for `read_trajectory`.
+    prefix : str
+        Of the joint names in the plan, as for `JointNames`.
+    interpolation, sample_tolerance : str and float
+        As for `reference.fit_plan`.
+    output : Path, optional
+        Image file for the curves.
+    json_file : Path, optional
+        For the same figures, to be read by programs.
+
+    Returns
+    -------
+    int
+        0 within limits, 1 beyond.
+
+    Raises
+    ------
+    ValueError, OSError
+        On bad input.
+
+    """
+    request = PlanRequest(
+        read_trajectory(path, topic=topic, index=index), load_robot(robot),
+        joint_prefix=prefix, interpolation=interpolation, sample_tolerance=sample_tolerance)
+    prepared = prepare_plan(request)
+    plan, judgement = prepared.plan, prepared.judgement
+    if plan is None or judgement is None:
+        raise ValueError(f'{path}: {prepared.refusal}')
+    console = Console()
+    console.print(
+        f'{path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
+        f'{plan.interpolation} interpolation', highlight=False, soft_wrap=True)
+    console.print(_table(judgement))
+    if prepared.note:
+        print(f'note: {prepared.note}')
+    print(_verdict(prepared))
+    if output is not None:
+        draw_curves(plan, FeedForward(request.robot), output)
+        print(f'curves: {output}')
+    if json_file is not None:
+        json_file.write_text(json.dumps({
+            'within_limits': judgement.within_limits,
+            'refusal': prepared.refusal,
+            'stretch': prepared.stretch,
+            'duration': plan.duration,
+            'interpolation': plan.interpolation,
+            'overshoot': prepared.overshoot,
+            'worst': _entries(judgement),
+        }, indent=1), encoding='utf-8')
+    return WITHIN_LIMITS if judgement.within_limits else BEYOND_LIMITS
+
+
+def run_annotate(
+    path: Path,
+    robot: str,
+    output: Path,
+    *,
+    topic: str | None = None,
+    index: int | None = None,
+    prefix: str = '',
+    interpolation: str = 'auto',
+    sample_tolerance: float = 0.0,
+    period: float = PERIOD,
+    stretch: StretchMode = 'offer',
+    gravity: bool = True,
+    friction: bool = True,
+) -> int:
+    """Write a plan file resampled, with the efforts that it takes; nothing if it passes limits.
+
+    Parameters
+    ----------
+    path, robot, topic, index, prefix, interpolation, sample_tolerance
+        As for `run_check`.
+    output : Path
+        As for `write_annotated`.
+    period : float
+        s, at most, between the samples.
+    stretch : 'off', 'offer' or 'auto'
+        What to do when limits are passed, as for `PlanRequest`.
+    gravity, friction : bool
+        Whether the efforts contain these terms.
+
+    Returns
+    -------
+    int
+        0 when written, 1 when beyond limits.
+
+    Raises
+    ------
+    ValueError, OSError
+        On bad input.
+
+    """
+    request = PlanRequest(
+        read_trajectory(path, topic=topic, index=index), load_robot(robot),
+        joint_prefix=prefix, interpolation=interpolation, sample_tolerance=sample_tolerance,
+        stretch=stretch, annotate_period=period, gravity=gravity, friction=friction)
+    prepared = prepare_plan(request)
+    if prepared.plan is None:
+        raise ValueError(f'{path}: {prepared.refusal}')
+    if prepared.annotated is None:
+        print(_verdict(prepared))
+        return BEYOND_LIMITS
+    write_annotated(prepared.annotated, output)
+    slower = '' if prepared.stretch == 1.0 else f', {prepared.stretch} times slower'
+    print(f'{output}: {len(prepared.annotated.times)} points, {prepared.plan.duration:.3f} s'
+          f'{slower}')
+    if prepared.note:
+        print(f'note: {prepared.note}')
+    return WITHIN_LIMITS
+
+
+def _verdict(prepared: PreparedPlan) -> str:
+    return f'beyond limits: {prepared.refusal}' if prepared.refusal else 'within all limits'
+
+
+def _table(judgement: Judgement) -> Table:
+    table = Table()
+    table.add_column('joint', no_wrap=True)
+    table.add_column('quantity', no_wrap=True)
+    for heading in ('worst', 'limit', 'margin', 'time (s)'):
+        table.add_column(heading, justify='right', no_wrap=True)
+    table.add_column('unit', no_wrap=True)
+    previous = ''
+    for entry in judgement.worst:
+        if previous not in ('', entry.joint):
+            table.add_section()
+        known = math.isfinite(entry.limit)
+        table.add_row(
+            '' if entry.joint == previous else entry.joint, entry.quantity,
+            f'{entry.value:.4g}', f'{entry.limit:.4g}' if known else 'unknown',
+            f'{entry.margin:.3g}' if known else '', f'{entry.time:.3f}', entry.unit,
+            style='bold red' if entry.exceeded else None)
+        previous = entry.joint
+    return table
+
+
+def _entries(judgement: Judgement) -> list[dict[str, Any]]:
+    entries = []
+    for entry in judgement.worst:
+        figures = asdict(entry)
+        for key in ('lower', 'upper'):
+            # JSON has no infinity: an unknown limit is null.
+            figures[key] = figures[key] if math.isfinite(figures[key]) else None
+        entries.append({**figures, 'exceeded': entry.exceeded})
+    return entries

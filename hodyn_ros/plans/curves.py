@@ -1,0 +1,41 @@
+"""The curves of a plan with the robot's limits, as a picture."""
+from pathlib import Path
+
+from matplotlib.figure import Figure
+import numpy as np
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.limits import KINEMATIC, TORQUES, bounds, sample_times, torques, unit
+from hodyn_ros.reference import Plan
+
+# Enough for a smooth line; more than a picture has pixels add nothing.
+FEWEST_SAMPLES, MOST_SAMPLES = 1000, 20_000
+
+
+def draw_curves(plan: Plan, feedforward: FeedForward, path: Path) -> None:
+    """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file."""
+    robot = feedforward.robot
+    count = int(np.clip(sample_times(plan).size, FEWEST_SAMPLES, MOST_SAMPLES))
+    instants = np.linspace(plan.times[0], plan.times[-1], count)
+    motion = plan.evaluate(instants)
+    torque = torques(plan, feedforward, instants)
+    curves = {
+        **{quantity: motion[:, k] for k, quantity in enumerate(KINEMATIC)},
+        **{quantity: torque[:, k] for k, quantity in enumerate(TORQUES)},
+    }
+    # A figure of its own: pyplot would keep state and look for a display.
+    figure = Figure(figsize=(2.6 * robot.n, 10.0), layout='constrained')
+    axes = figure.subplots(len(curves), robot.n, sharex=True, squeeze=False)
+    for row, (quantity, values) in zip(axes, curves.items(), strict=True):
+        lower, upper = bounds(robot.limits, quantity)
+        for joint, axis in enumerate(row):
+            axis.plot(instants, values[:, joint], linewidth=1.0)
+            for limit in (lower[joint], upper[joint]):
+                if np.isfinite(limit):
+                    axis.axhline(limit, color='tab:red', linestyle='--', linewidth=0.8)
+            axis.tick_params(labelsize=6)
+            axis.set_ylabel(f'{quantity} ({unit(robot, joint, quantity)})', fontsize=6)
+    for joint, name in enumerate(robot.joint_names):
+        axes[0, joint].set_title(name, fontsize=8)
+        axes[-1, joint].set_xlabel('time (s)', fontsize=7)
+    figure.savefig(path, dpi=110)

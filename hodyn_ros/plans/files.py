@@ -1,0 +1,234 @@
+"""Plan files: trajectories from YAML, JSON and CSV, and annotated ones to them.
+
+YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
+it; `time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and for
+each joint a column of positions that bears its name; `NAME.velocity` and `NAME.acceleration` are
+optional, `NAME.effort` is what annotation adds. Bags are in `bags`.
+"""
+from collections.abc import Mapping
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hodyn_ros import strict_yaml
+from hodyn_ros.plans.annotate import Annotated
+from hodyn_ros.plans.bags import is_bag, read_bag, write_bag
+from hodyn_ros.plans.trajectory import QUANTITIES, Trajectory
+
+MAX_BYTES = 256 * 1024 * 1024
+_ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
+_KEYS = {'header', 'joint_names', 'points'}
+_POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
+_COLUMNS = {'position': 'positions', 'velocity': 'velocities', 'acceleration': 'accelerations'}
+# libyaml, where it is built in, is ten times faster.
+_Dumper = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
+
+
+def read_trajectory(
+    path: Path, *, topic: str | None = None, index: int | None = None,
+) -> Trajectory:
+    """Return the trajectory in a file, as it stands there.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or a bag.
+    topic, index : str and int, optional
+        Which one (from 1) of a bag that has several.
+
+    Raises
+    ------
+    ValueError
+        When it is not one, naming file, point and key.
+    FileNotFoundError
+        When there is no such file.
+
+    """
+    if is_bag(path):
+        return read_bag(path, topic, index)
+    if topic is not None or index is not None:
+        raise ValueError(f'{path}: topic and number choose among the trajectories of a bag')
+    if not path.is_file():
+        raise FileNotFoundError(f'{path}: no such plan file')
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')
+    readers = {'.yaml': _read_yaml, '.yml': _read_yaml, '.json': _read_json, '.csv': _read_csv}
+    if path.suffix.lower() not in readers:
+        raise ValueError(
+            f'{path}: not a plan file; known are bags (a folder, .db3, .mcap), .yaml, .json, .csv')
+    try:
+        return readers[path.suffix.lower()](path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f'{path}: not UTF-8 text') from error
+
+
+def write_annotated(annotated: Annotated, path: Path) -> None:
+    """Write an annotated plan by the ending of its path; without one, as a bag."""
+    suffix = path.suffix.lower()
+    if suffix == '':
+        write_bag(annotated, path)
+    elif suffix in ('.yaml', '.yml'):
+        with path.open('w', encoding='utf-8') as file:
+            yaml.dump(
+                _message(annotated), file, _Dumper, sort_keys=False, default_flow_style=None)
+    elif suffix == '.json':
+        path.write_text(json.dumps(_message(annotated)), encoding='utf-8')
+    elif suffix == '.csv':
+        _write_csv(annotated, path)
+    else:
+        raise ValueError(
+            f'{path}: ending {suffix!r} not known; write .yaml, .json, .csv, or a bag (no ending)')
+
+
+def _read_yaml(path: Path) -> Trajectory:
+    documents = [
+        document for document in strict_yaml.load_all(path.read_text(_ENCODING), str(path))
+        if document is not None
+    ]
+    if len(documents) != 1:
+        raise ValueError(f'{path}: holds {len(documents)} documents; keep one trajectory')
+    return _from_mapping(documents[0], path)
+
+
+def _read_json(path: Path) -> Trajectory:
+    text = path.read_text(_ENCODING)
+    try:
+        data = json.loads(text, object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f'{path}: not valid JSON: {error}') from None
+    return _from_mapping(data, path)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f'key {twice!r} stands twice')
+    return mapping
+
+
+def _from_mapping(data: Any, path: Path) -> Trajectory:
+    _check_keys(data, _KEYS, f'{path}')
+    names, points = data.get('joint_names'), data.get('points')
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f'{path}: joint_names must be a list of names')
+    if not isinstance(points, list):
+        raise ValueError(f'{path}: points must be a list')
+    times = []
+    rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
+    for i, point in enumerate(points):
+        where = f'{path}, point {i}'
+        _check_keys(point, _POINT_KEYS, where)
+        times.append(_seconds(point.get('time_from_start'), where))
+        for quantity in QUANTITIES:
+            rows[quantity].append(_numbers(point.get(quantity), f'{where}, {quantity}'))
+    return Trajectory(tuple(names), times, **rows)
+
+
+def _check_keys(data: Any, known: set[str], where: str) -> None:
+    if not isinstance(data, Mapping):
+        raise ValueError(f'{where}: expected a mapping with {", ".join(sorted(known))}')
+    unknown = [str(key) for key in data if key not in known]
+    if unknown:
+        raise ValueError(
+            f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}')
+
+
+def _seconds(value: Any, where: str) -> float:
+    if isinstance(value, Mapping) and set(value) <= {'sec', 'nanosec'}:
+        value = _numbers([value.get('sec', 0), value.get('nanosec', 0)], where)
+        return float(value[0] + 1e-9 * value[1])
+    if value is None:
+        raise ValueError(f'{where}: time_from_start is missing')
+    return _numbers([value], f'{where}, time_from_start')[0]
+
+
+def _numbers(values: Any, where: str) -> list[float]:
+    if values is None:
+        return []
+    if not isinstance(values, list):
+        raise ValueError(f'{where}: expected a list of numbers')
+    try:
+        if not any(isinstance(value, bool) for value in values):
+            # Text too: YAML reads 1e-3 as such.
+            return [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f'{where}: expected numbers, got {values!r:.80}')
+
+
+def _read_csv(path: Path) -> Trajectory:
+    with path.open(newline='', encoding=_ENCODING) as file:
+        reader = csv.reader(file)
+        header = [column.strip() for column in next(reader, [])]
+        lines = [line for line in reader if line]
+    columns = _csv_columns(header, path)
+    rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
+    times = []
+    for i, line in enumerate(lines):
+        if len(line) != len(header):
+            raise ValueError(
+                f'{path}, point {i}: {len(line)} entries for {len(header)} columns')
+        values = _numbers(line, f'{path}, point {i}')
+        times.append(values[header.index('time')])
+        for quantity, places in columns.items():
+            rows[quantity].append([values[place] for place in places.values()])
+    return Trajectory(tuple(columns['positions']), times, **rows)
+
+
+def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
+    """Return for each quantity the column of each joint, all in the order of the positions."""
+    if 'time' not in header:
+        raise ValueError(f'{path}: the first line must name the columns, one of them time')
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise ValueError(f'{path}: column {twice!r} stands there twice')
+    found: dict[str, dict[str, int]] = {quantity: {} for quantity in QUANTITIES}
+    for place, column in enumerate(header):
+        if column == 'time' or column.endswith('.effort'):
+            continue
+        name, _, kind = column.rpartition('.')
+        if kind in _COLUMNS and name:
+            found[_COLUMNS[kind]][name] = place
+        else:
+            found['positions'][column] = place
+    names = list(found['positions'])
+    for quantity, places in found.items():
+        odd = set(names) ^ set(places)
+        if places and odd:
+            raise ValueError(f'{path}: {quantity} and positions name other joints: {sorted(odd)}')
+        found[quantity] = {name: places[name] for name in names if name in places}
+    return found
+
+
+def _message(annotated: Annotated) -> dict[str, Any]:
+    points = []
+    for time, motion, torque in zip(
+        annotated.times.tolist(), annotated.motion, annotated.torque, strict=True,
+    ):
+        nanoseconds = round(time * 1e9)
+        points.append({
+            'positions': motion[0].tolist(),
+            'velocities': motion[1].tolist(),
+            'accelerations': motion[2].tolist(),
+            'effort': torque[0].tolist(),
+            'time_from_start': {
+                'sec': nanoseconds // 1_000_000_000, 'nanosec': nanoseconds % 1_000_000_000,
+            },
+        })
+    return {'joint_names': list(annotated.names), 'points': points}
+
+
+def _write_csv(annotated: Annotated, path: Path) -> None:
+    kinds = ('', '.velocity', '.acceleration', '.effort')
+    with path.open('w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow(['time', *(name + kind for kind in kinds for name in annotated.names)])
+        for time, motion, torque in zip(
+            annotated.times.tolist(), annotated.motion, annotated.torque, strict=True,
+        ):
+            writer.writerow([time, *motion[:3].ravel().tolist(), *torque[0].tolist()])

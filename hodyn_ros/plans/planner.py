@@ -1,0 +1,130 @@
+"""From serialized trajectories to plans in the schedule, without a cycle waiting for them."""
+from dataclasses import replace
+from typing import NamedTuple
+
+from hodyn_ros.plans.prepare import PlanRequest
+from hodyn_ros.plans.wire import decode_stamp
+from hodyn_ros.plans.worker import Job, PlanWorker
+from hodyn_ros.reference.schedule import Schedule
+
+MOST_BYTES = 64 * 1024 * 1024
+LEAST_HEADROOM, MOST_HEADROOM = 0.05, 20.0
+TRIES = 4
+
+
+class Adoption(NamedTuple):
+    """Whether a plan was taken, a line about it, and the annotated plan as a message."""
+
+    taken: bool
+    line: str
+    annotated: bytes = b''
+
+
+class Planner:
+    """Has trajectories fitted and judged elsewhere, and hands the finished plans over.
+
+    A plan made while the reference moves must know where the reference will be when it takes
+    over, so its start is put ahead by the time that the work may take (headroom); when the work
+    took longer it is done again with more. While the reference holds, any time will do.
+
+    Parameters
+    ----------
+    worker : PlanWorker
+        Does the work.
+    template : PlanRequest
+        The settings of all requests.
+
+    """
+
+    def __init__(self, worker: PlanWorker, template: PlanRequest) -> None:
+        self.template = template
+        self._worker = worker
+        self._headroom = LEAST_HEADROOM
+        self._tries = 0
+        self._submitted = self._finished = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a plan is being made."""
+        return self._finished < self._submitted
+
+    def submit(self, data: bytes, schedule: Schedule, now: int, *, annotate: bool) -> None:
+        """Have a trajectory prepared, to be followed from its stamp on, or from now on.
+
+        It takes the place of one that is being prepared. Raises ValueError when the message is
+        too large or too short.
+        """
+        if len(data) > MOST_BYTES:
+            raise ValueError(f'{len(data)} bytes; at most {MOST_BYTES} are read')
+        period = self.template.annotate_period if annotate else None
+        self._tries = 0
+        self._send(data, replace(self.template, annotate_period=period), schedule, now)
+
+    def adopt(self, schedule: Schedule, now: int) -> Adoption | None:
+        """Hand a finished plan to the schedule; return what became of it, None if none is.
+
+        Raises ChildProcessError when the worker has died.
+        """
+        outcome = self._worker.poll()
+        if outcome is None or outcome.job.number < self._submitted:
+            return None
+        self._finished = outcome.job.number
+        job, prepared = outcome.job, outcome.prepared
+        if prepared.refusal or prepared.plan is None:
+            return Adoption(False, prepared.refusal)
+        start = job.start
+        fits = job.revision == schedule.revision
+        if fits and schedule.is_idle(now) and not decode_stamp(job.data):
+            start = now
+        elif not fits or now > start:
+            return self._again(job, outcome.seconds, schedule, now)
+        self._headroom = min(max(2.0 * outcome.seconds, LEAST_HEADROOM), MOST_HEADROOM)
+        schedule.follow(prepared.plan, start)
+        line = (
+            f'{prepared.plan.times.size} knots, {prepared.plan.duration:.3f} s, '
+            f'{prepared.plan.interpolation} interpolation, '
+            f'prepared in {outcome.seconds * 1e3:.0f} ms')
+        if prepared.stretch is not None and prepared.stretch > 1.0:
+            line += f', made {prepared.stretch:.4f} times slower'
+        if prepared.note:
+            line += f'; {prepared.note}'
+        return Adoption(True, line, outcome.annotated)
+
+    def forget(self) -> bool:
+        """Drop the plan that is being made; return whether there was one."""
+        was_busy = self.busy
+        self._submitted += 1
+        self._finished = self._submitted
+        return was_busy
+
+    def restart(self, worker: PlanWorker) -> None:
+        """Go on with another worker, after the death of the one before; its plan is lost."""
+        self._worker.close()
+        self._worker = worker
+        self._finished = self._submitted
+
+    def close(self) -> None:
+        """End the worker."""
+        self._worker.close()
+
+    def _again(
+        self, job: Job, seconds: float, schedule: Schedule, now: int,
+    ) -> Adoption | None:
+        self._tries += 1
+        if self._tries >= TRIES:
+            return Adoption(
+                False, 'the reference moved on each time before the plan was ready, '
+                f'in {seconds:.2f} s')
+        self._headroom = min(2.0 * max(seconds, self._headroom), MOST_HEADROOM)
+        self._send(job.data, job.request, schedule, now)
+        return None
+
+    def _send(self, data: bytes, request: PlanRequest, schedule: Schedule, now: int) -> None:
+        stamp = decode_stamp(data)
+        at_once = schedule.is_idle(now) and not stamp
+        start = max(stamp, now if at_once else now + round(self._headroom * 1e9))
+        skipped = (start - stamp) * 1e-9 if stamp else 0.0
+        request = replace(request, start=schedule.state_at(start))
+        self._submitted += 1
+        self._worker.submit(
+            Job(data, request, start, skipped, schedule.revision, self._submitted))

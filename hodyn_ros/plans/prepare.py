@@ -1,0 +1,168 @@
+"""From a trajectory to a plan that may run: acceptance, fit, judgement, stretch, annotation.
+
+Free of ROS, and all that goes in and out is picklable: the node runs this in a worker process, the
+command line in its own.
+"""
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.joint_names import JointNames
+from hodyn_ros.limits import Judgement, judge, unit
+from hodyn_ros.plans.annotate import Annotated, annotate
+from hodyn_ros.plans.trajectory import Trajectory, accept
+from hodyn_ros.reference import Plan, fit_plan, overshoot
+from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
+from hodyn_ros.robot import Robot
+from hodyn_ros.stretching import smallest_stretch
+
+Array = NDArray[np.float64]
+StretchMode = Literal['off', 'offer', 'auto']
+
+
+@dataclass(frozen=True, eq=False)
+class PlanRequest:
+    """A trajectory and how to treat it.
+
+    Attributes
+    ----------
+    trajectory, robot : Trajectory and Robot
+        What to run, on what.
+    start : (5, n) array or None
+        q … q⁗ of the active reference at the trajectory's time 0.
+    elapsed : float
+        s since the trajectory's start: one that has ended is refused.
+    joint_prefix, allow_other_model : str and bool
+        How joint names are mapped, see `joint_names`.
+    interpolation : str
+        See `reference.fit_plan`.
+    overshoot_tolerance, start_tolerance, sample_tolerance : float
+        See `reference.fit_plan`.
+    stretch : 'off', 'offer' or 'auto'
+        What to do when limits are passed: 'off' refuses, 'offer' refuses and says which stretch
+        would mend it, 'auto' stretches the plan.
+    allow_nonzero_velocity_at_end : bool
+        A plan ends at rest otherwise.
+    annotate_period : float or None
+        s, at most, between the annotated samples; None for none.
+    gravity, friction : bool
+        Whether the annotated efforts contain these terms.
+
+    """
+
+    trajectory: Trajectory
+    robot: Robot
+    start: Array | None = None
+    elapsed: float = 0.0
+    joint_prefix: str = ''
+    allow_other_model: bool = False
+    interpolation: str = 'auto'
+    overshoot_tolerance: float = OVERSHOOT_TOLERANCE
+    start_tolerance: float = START_TOLERANCE
+    sample_tolerance: float = 0.0
+    stretch: StretchMode = 'offer'
+    allow_nonzero_velocity_at_end: bool = False
+    annotate_period: float | None = None
+    gravity: bool = True
+    friction: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPlan:
+    """What became of a request.
+
+    Attributes
+    ----------
+    refusal : str
+        Why the plan must not run; empty if it may.
+    plan, judgement : Plan and Judgement, or None
+        The plan that was fitted, stretched if 'auto' asked for it, and how it stands; None where
+        the trajectory was not accepted.
+    stretch : float or None
+        The factor that mends, or with 'auto' mended, the plan; 1 when none is needed, None when
+        none was found or looked for.
+    annotated : Annotated or None
+        The plan with efforts, if asked for and not refused.
+    overshoot : float
+        rad or m by which the worst joint leaves the range of its points.
+    note : str
+        What to know of a plan even though it may run: an overshoot beyond the tolerance.
+
+    """
+
+    refusal: str
+    plan: Plan | None = None
+    judgement: Judgement | None = None
+    stretch: float | None = None
+    annotated: Annotated | None = None
+    overshoot: float = 0.0
+    note: str = ''
+
+
+def prepare_plan(request: PlanRequest) -> PreparedPlan:
+    """Accept, fit, judge and annotate; what is wrong with the trajectory is told, not raised."""
+    robot = request.robot
+    joints = JointNames(
+        robot, prefix=request.joint_prefix, allow_other_model=request.allow_other_model)
+    try:
+        points = accept(
+            request.trajectory, joints, elapsed=request.elapsed,
+            allow_nonzero_velocity_at_end=request.allow_nonzero_velocity_at_end)
+        plan = fit_plan(
+            points.times, points.positions, points.velocities, points.accelerations,
+            start=request.start, interpolation=request.interpolation,
+            overshoot_tolerance=request.overshoot_tolerance,
+            start_tolerance=request.start_tolerance,
+            sample_tolerance=request.sample_tolerance, names=robot.joint_names)
+        feedforward = FeedForward(robot)
+        judgement = judge(plan, feedforward)
+    except ValueError as error:
+        return PreparedPlan(str(error))
+    excess, note = _overshoot(request, plan, points.positions)
+    factor: float | None = 1.0
+    if not judgement.within_limits:
+        factor = None
+        lines = [_summary(judgement)]
+        if request.stretch != 'off':
+            mended = smallest_stretch(plan, feedforward)
+            factor = mended.factor
+            if factor is None or mended.judgement is None:
+                lines.append(mended.reason)
+            elif request.stretch == 'auto':
+                plan, judgement = plan.stretched(factor), mended.judgement
+            else:
+                lines.append(f'{factor:.4f} times slower it is within all limits')
+        if not judgement.within_limits:
+            return PreparedPlan(
+                '; '.join(lines), plan, judgement, factor, overshoot=excess, note=note)
+    annotated = None
+    if request.annotate_period is not None:
+        annotated = annotate(
+            plan, feedforward, request.annotate_period, names=points.names,
+            gravity=request.gravity, friction=request.friction)
+    return PreparedPlan('', plan, judgement, factor, annotated, excess, note)
+
+
+def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
+    """Return the worst joint's overshoot, and what to say of it if it is beyond the tolerance."""
+    if request.start is not None:
+        waypoints = np.vstack((request.start[:1], waypoints))
+    excess = overshoot(plan, waypoints)
+    joint = int(excess.argmax())
+    worst = float(excess[joint])
+    if worst <= request.overshoot_tolerance:
+        return worst, ''
+    robot = request.robot
+    return worst, (
+        f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
+        f"{unit(robot, joint, 'position')}")
+
+
+def _summary(judgement: Judgement) -> str:
+    violations = judgement.violations
+    others = len(violations) - 1
+    more = f' (and {others} more)' if others else ''
+    return f'{violations[0]}{more}'

@@ -1,0 +1,166 @@
+"""Trajectories as messages and files bring them, and the rules by which they are accepted."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.joint_names import JointNames
+
+Array = NDArray[np.float64]
+Rows = Sequence[Sequence[float]]
+
+Given = Array | list[Array | None] | None
+
+# As joint_trajectory_controller: single precision's epsilon.
+REST = 1.2e-7
+
+QUANTITIES = ('positions', 'velocities', 'accelerations')
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The content of a trajectory_msgs/JointTrajectory, unchecked.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the joints, in the order of the rows.
+    times : sequence of float
+        s from the start of the trajectory, one a point.
+    positions, velocities, accelerations : sequences of rows
+        One row a point; an empty row gives nothing.
+
+    """
+
+    names: tuple[str, ...]
+    times: Sequence[float]
+    positions: Rows
+    velocities: Rows = ()
+    accelerations: Rows = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Accepted points, in the robot's joint order, as `reference.fit_plan` takes them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the joints in the trajectory: the robot's, with a driver's prefix maybe.
+    times : (m,) array
+        Increasing.
+    positions : (m, n) array
+        One row a point.
+    velocities, accelerations : (m, n) array, list of m rows, or None
+        Rows (n,), with None where a point gives none; None if none does.
+
+    """
+
+    names: tuple[str, ...]
+    times: Array
+    positions: Array
+    velocities: Given
+    accelerations: Given
+
+
+def accept(
+    trajectory: Trajectory,
+    joints: JointNames,
+    *,
+    elapsed: float = 0.0,
+    allow_nonzero_velocity_at_end: bool = False,
+) -> Points:
+    """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        As it came.
+    joints : JointNames
+        Finds the robot's joints in it.
+    elapsed : float
+        s since its start.
+    allow_nonzero_velocity_at_end : bool
+        It ends at rest otherwise.
+
+    Raises
+    ------
+    ValueError
+        No points; unknown, missing or doubled joints, or joints besides the robot's; rows of the
+        wrong length, points without positions; values that are not finite; times that do not
+        increase; an end that has passed, `elapsed` seconds after the start; a velocity at the end,
+        unless allowed.
+
+    """
+    names = trajectory.names
+    if not len(trajectory.times):
+        raise ValueError('the trajectory has no points')
+    order = joints.indices(names)
+    if len(names) > len(order):
+        known = {names[i] for i in order}
+        extra = [name for name in names if name not in known]
+        raise ValueError(
+            f'joint {", ".join(map(repr, extra))} is not one of robot {joints.robot.name!r}; '
+            'a reference may name no others')
+    times = _times(trajectory.times)
+    positions, velocities, accelerations = (
+        _rows(getattr(trajectory, quantity), quantity, names, len(times), order)
+        for quantity in QUANTITIES)
+    if not isinstance(positions, np.ndarray):
+        i = 0 if positions is None else next(i for i, p in enumerate(positions) if p is None)
+        raise ValueError(f'point {i} has no positions')
+    if times[-1] < elapsed:
+        raise ValueError(
+            f'the trajectory has ended: its last point was due {elapsed - times[-1]:.3g} s ago')
+    last = None if velocities is None else velocities[-1]
+    if last is not None and np.abs(last).max() > REST and not allow_nonzero_velocity_at_end:
+        joint = int(np.abs(last).argmax())
+        raise ValueError(
+            f'the last point, joint {names[order[joint]]!r}: velocity {last[joint]:.6g} is not '
+            'zero; end at rest')
+    return Points(tuple(names[i] for i in order), times, positions, velocities, accelerations)
+
+
+def _times(values: Sequence[float]) -> Array:
+    times = np.array(values, dtype=float)
+    if not np.isfinite(times).all():
+        raise ValueError(f'point {int(np.argmin(np.isfinite(times)))}: its time is not finite')
+    if times[0] < 0.0:
+        raise ValueError(f'point 0: time_from_start {times[0]:g} s is negative')
+    wrong = np.flatnonzero(np.diff(times) <= 0.0)
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f'point {i + 1}: time_from_start {times[i + 1]:g} s does not increase, '
+            f'point {i} is at {times[i]:g} s')
+    return times
+
+
+def _rows(
+    rows: Rows, quantity: str, names: tuple[str, ...], count: int, order: NDArray[np.intp],
+) -> Given:
+    """Return the rows in the robot's order, as one array if all points have one."""
+    lengths = np.array([len(row) for row in rows])
+    if not lengths.any():
+        return None
+    if len(rows) != count:
+        raise ValueError(f'{len(rows)} rows of {quantity} for {count} points')
+    wrong = np.flatnonzero((lengths != len(names)) & (lengths != 0))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(f'point {i}: {lengths[i]} {quantity} for {len(names)} joints')
+    places: list[int] = np.flatnonzero(lengths).tolist()
+    values = np.array([rows[i] for i in places], dtype=np.float64)
+    if not np.isfinite(values).all():
+        row, joint = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f'point {places[row]}, joint {names[joint]!r}: {values[row, joint]} among the '
+            f'{quantity}')
+    values = values[:, order]
+    if len(places) == count:
+        return values
+    given: list[Array | None] = [None] * count
+    for i, row_values in zip(places, values, strict=True):
+        given[i] = row_values
+    return given

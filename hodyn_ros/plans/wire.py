@@ -1,0 +1,56 @@
+"""Trajectory messages as bytes and as objects of rosbags: no ROS installation is needed."""
+import struct
+from typing import Any
+
+import numpy as np
+from rosbags.typesys import Stores, get_typestore
+
+from hodyn_ros.plans.annotate import Annotated
+from hodyn_ros.plans.trajectory import Trajectory
+
+TYPE = 'trajectory_msgs/msg/JointTrajectory'
+TYPES = get_typestore(Stores.ROS2_JAZZY)
+
+
+def from_message(message: Any) -> Trajectory:
+    """Return the content of a JointTrajectory, an object of rosbags or of rclpy."""
+    points = message.points
+    return Trajectory(
+        tuple(message.joint_names),
+        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points],
+        [p.positions for p in points],
+        [p.velocities for p in points],
+        [p.accelerations for p in points])
+
+
+def decode(data: bytes) -> Trajectory:
+    """Return the content of a serialized JointTrajectory; raise ValueError if it is none."""
+    try:
+        return from_message(TYPES.deserialize_cdr(data, TYPE))
+    except Exception as error:  # rosbags raises what its decoder stumbles over
+        raise ValueError(f'not a serialized {TYPE}: {error}') from None
+
+
+def decode_stamp(data: bytes) -> int:
+    """Return the header's stamp, ns, of a serialized message that begins with a header."""
+    if len(data) < 12:
+        raise ValueError(f'not a serialized {TYPE}: {len(data)} bytes')
+    seconds, nanoseconds = struct.unpack_from('<iI' if data[1] & 1 else '>iI', data, 4)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
+
+
+def encode(annotated: Annotated, stamp: int = 0) -> bytes:
+    """Return an annotated plan as a serialized JointTrajectory that starts at a stamp, ns."""
+    types = TYPES.types
+    duration = types['builtin_interfaces/msg/Duration']
+    point = types['trajectory_msgs/msg/JointTrajectoryPoint']
+    points = []
+    for time, motion, torque in zip(
+        annotated.times.tolist(), annotated.motion, annotated.torque, strict=True,
+    ):
+        points.append(point(
+            *(np.ascontiguousarray(row) for row in (*motion[:3], torque[0])),
+            duration(*divmod(round(time * 1e9), 1_000_000_000))))
+    header = types['std_msgs/msg/Header'](
+        types['builtin_interfaces/msg/Time'](*divmod(stamp, 1_000_000_000)), '')
+    return bytes(TYPES.serialize_cdr(types[TYPE](header, list(annotated.names), points), TYPE))

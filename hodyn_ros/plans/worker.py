@@ -1,0 +1,189 @@
+"""Plans made in a process of their own, so that no cycle waits for them."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import multiprocessing
+from multiprocessing.connection import Connection
+import os
+import queue
+import signal
+import threading
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from hodyn_ros.plans.annotate import PERIOD
+from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
+from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.wire import decode, encode
+from hodyn_ros.robot import Robot
+
+NICENESS = 5
+# Of a trajectory, s: judging it takes time and memory in proportion.
+LONGEST = 3600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A trajectory as it came, and how to prepare it.
+
+    Attributes
+    ----------
+    data : bytes
+        The serialized message.
+    request : PlanRequest
+        Everything but the trajectory.
+    start : int
+        When the plan takes over, ns; `request.start` is the reference then.
+    skipped : float
+        Seconds of the trajectory that lie before the start: their points are left out.
+    revision : int
+        Of the reference that `request.start` was taken from.
+    number : int
+        Tells jobs apart.
+
+    """
+
+    data: bytes
+    request: PlanRequest
+    start: int
+    skipped: float
+    revision: int
+    number: int
+
+
+class Outcome(NamedTuple):
+    """What became of a job, how long it took (s), and the annotated plan as a message."""
+
+    job: Job
+    prepared: PreparedPlan
+    seconds: float
+    annotated: bytes
+
+
+class PlanWorker:
+    """Prepares one plan after the other in a child process, which ends with this one.
+
+    `submit` and `poll` never wait; of the jobs that have not begun only the newest is kept.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        context = multiprocessing.get_context('spawn')
+        ours, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, robot), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._connection = ours
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+        self._ready = threading.Event()
+        # Bytes go both ways in a thread: a pipe blocks while the other end is busy.
+        self._thread = threading.Thread(target=self._exchange, daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until the child has compiled what it needs; return whether it has, in time (s)."""
+        return self._ready.wait(timeout) and self._process.is_alive()
+
+    def submit(self, job: Job) -> None:
+        """Have a plan prepared."""
+        self._jobs.put(job)
+
+    def poll(self) -> Outcome | None:
+        """Return a finished plan, or None.
+
+        Raises ChildProcessError when the child process has died.
+        """
+        try:
+            outcome = self._outcomes.get_nowait()
+        except queue.Empty:
+            return None
+        if outcome is None:
+            raise ChildProcessError('the process that prepares plans has died')
+        return outcome
+
+    def close(self) -> None:
+        """End the child process."""
+        self._jobs.put(None)
+        self._process.terminate()
+        self._process.join()
+        self._thread.join()
+        self._connection.close()
+
+    def _exchange(self) -> None:
+        try:
+            self._connection.recv()
+            self._ready.set()
+            while (job := self._newest()) is not None:
+                self._connection.send(job)
+                self._outcomes.put(Outcome(job, *self._connection.recv()))
+        except (EOFError, OSError):
+            self._ready.set()
+            self._outcomes.put(None)
+
+    def _newest(self) -> Job | None:
+        job = self._jobs.get()
+        while not self._jobs.empty():
+            job = self._jobs.get()
+        return job
+
+
+def _serve(connection: Connection, robot: Robot) -> None:
+    # The parent ends this process; a Ctrl-C of the terminal reaches both.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Cycles come first, wherever the two share a processor.
+    os.nice(NICENESS)
+    _warm_up(robot)
+    connection.send(None)
+    while True:
+        try:
+            job = connection.recv()
+            connection.send(_prepare(job))
+        except (EOFError, OSError):  # the parent is gone
+            return
+
+
+def _warm_up(robot: Robot) -> None:
+    """Compile the kernels before the first trajectory comes."""
+    start = np.zeros((5, robot.n))
+    # On spacings so uneven that all interpolations are tried, and too fast to need no stretch.
+    trajectory = Trajectory(
+        robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
+    prepare_plan(PlanRequest(
+        trajectory, robot, start=start, stretch='auto', annotate_period=PERIOD))
+
+
+def _prepare(job: Job) -> tuple[PreparedPlan, float, bytes]:
+    begin = time.perf_counter()
+    annotated = b''
+    try:
+        trajectory = _from_now(decode(job.data), job.skipped)
+        if trajectory.times and trajectory.times[-1] > LONGEST:
+            raise ValueError(
+                f'it takes {trajectory.times[-1]:.6g} s; the longest is {LONGEST:g} s')
+        prepared = prepare_plan(replace(job.request, trajectory=trajectory))
+        if prepared.annotated is not None:
+            annotated = encode(prepared.annotated, job.start)
+    except ValueError as error:
+        prepared = PreparedPlan(str(error))
+    except Exception as error:  # one bad trajectory must not end the process
+        prepared = PreparedPlan(f'{type(error).__name__}: {error}')
+    # The samples travel as the message; the rest of the node has no use for them.
+    return replace(prepared, annotated=None), time.perf_counter() - begin, annotated
+
+
+def _from_now(trajectory: Trajectory, skipped: float) -> Trajectory:
+    """Return what is left of a trajectory when it is joined later than its start."""
+    if skipped <= 0.0:
+        return trajectory
+    left = [i for i, time in enumerate(trajectory.times) if time > skipped]
+    if len(trajectory.times) and not left:
+        raise ValueError(
+            f'it ends in the past: its last point was due '
+            f'{skipped - trajectory.times[-1]:.3f} s ago')
+    first = left[0] if left else 0
+    return Trajectory(
+        trajectory.names, [time - skipped for time in trajectory.times[first:]],
+        trajectory.positions[first:], trajectory.velocities[first:],
+        trajectory.accelerations[first:])

@@ -1,0 +1,114 @@
+"""The smoothest motion that stays between its waypoints: a convex problem.
+
+The Bernstein coefficients of a piece enclose it. Five of them depend on the derivatives at its
+left end alone, five on those at its right end, linearly. To keep each within the range of the
+piece's two waypoints, by a tolerance, is thus a set of linear bounds, eight a knot; with them
+the least integral of (q^(5))^2 is found by a primal-dual interior-point method, each step of
+which is one banded least-squares solve with eight rows more a knot. Every iterate keeps the
+bounds.
+"""
+from __future__ import annotations
+
+from math import comb, factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.reference.pieces import DEGREE, ENDS, Array
+from hodyn_ros.reference.spline import smoothest_knots
+
+# REACH[j - 1, k]: b_j - q = sum_k REACH[j - 1, k] h^k q^(k), j = 1 ... 4; at the right end with
+# h negative, for b_{9 - j}.
+REACH: Array = np.array([
+    [
+        comb(j, k) * factorial(DEGREE - k) / factorial(DEGREE) if 1 <= k <= j else 0.0
+        for k in range(5)
+    ]
+    for j in range(1, 5)
+])
+ITERATIONS = 40
+# The complementarity at which a solution is good enough, relative to the integral.
+ACCURACY = 1e-2
+CENTRING = 0.1
+TO_THE_WALL = 0.99
+
+
+def bounded_knots(
+    times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array
+) -> None:
+    """Fill in the free derivatives of one joint's knots (m + 1, 5, 1), positions all given.
+
+    Given derivatives may lead out of the bounds; these then give way, as far as they must.
+    """
+    # A motion that rests at every knot is inside, and is where the search begins.
+    knots[~fixed] = 0.0
+    rows, lower, upper = _bounds(times, tolerance, knots[:, :, 0])
+
+    def coefficients(at: Array) -> Array:
+        """Return the Bernstein coefficients from the knots on, (m + 1, 8)."""
+        result: Array = np.einsum('irk,ik->ir', rows, at[:, :, 0])
+        return result
+
+    value = coefficients(knots)
+    above, below = upper - value, value - lower
+    scale = integral(times, knots[:, :, 0]) / (2 * value.size)
+    press_above, press_below = scale / above, scale / below
+    for _ in range(ITERATIONS):
+        gap = float((press_above * above).sum() + (press_below * below).sum())
+        if gap <= ACCURACY * integral(times, knots[:, :, 0]):
+            break
+        barrier = CENTRING * gap / (2 * value.size)
+        stiffness = press_above / above + press_below / below
+        pull = value - (barrier / above - barrier / below) / stiffness
+        root = np.sqrt(stiffness)[:, :, None]
+        trial = knots.copy()
+        smoothest_knots(times, fixed, root * rows, root * pull[:, :, None], trial)
+        change = coefficients(trial) - value
+        more_above = barrier / above - press_above + press_above / above * change
+        more_below = barrier / below - press_below - press_below / below * change
+        primal = min(_longest(above, -change), _longest(below, change))
+        dual = min(_longest(press_above, more_above), _longest(press_below, more_below))
+        knots += primal * (trial - knots)
+        press_above += dual * more_above
+        press_below += dual * more_below
+        value = coefficients(knots)
+        above, below = upper - value, value - lower
+
+
+def integral(times: Array, knots: Array) -> float:
+    """Return the integral of (q^(5))^2 of one joint through knots (m + 1, 5)."""
+    h = np.diff(times)[:, None]
+    powers = h ** np.arange(5)
+    left, right = knots[:-1] * powers, knots[1:] * powers
+    right[:, 0] -= left[:, 0]
+    left[:, 0] = 0.0
+    fifth = np.hstack((left, right)) @ ENDS.T
+    return float((fifth**2 / h**9).sum())
+
+
+def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array, Array]:
+    """Return rows (m + 1, 8, 5) on each knot's derivatives, with lower and upper (m + 1, 8).
+
+    The first four rows belong to the piece before the knot, the others to the one after it.
+    """
+    count = len(times)
+    rows = np.zeros((count, 8, 5))
+    lower, upper = np.full((count, 8), -1.0), np.full((count, 8), 1.0)
+    spacing, step = np.diff(times)[:, None, None], np.diff(knots[:, 0])[:, None]
+    before = (slice(0, 4), slice(1, None), -1.0)
+    after = (slice(4, 8), slice(None, -1), 1.0)
+    for place, knot, sign in (before, after):
+        rows[knot, place] = REACH * (sign * spacing) ** np.arange(5)
+        start = np.einsum('irk,ik->ir', rows[knot, place], knots[knot])
+        target = sign * step
+        lower[knot, place] = np.minimum(np.minimum(target, 0.0), start) - tolerance
+        upper[knot, place] = np.maximum(np.maximum(target, 0.0), start) + tolerance
+    return rows, lower, upper
+
+
+def _longest(room: Array, change: Array) -> float:
+    """Return the largest step up to 1 that leaves room + step change positive."""
+    falling = change < 0.0
+    if not falling.any():
+        return 1.0
+    return min(1.0, TO_THE_WALL * float((room[falling] / -change[falling]).min()))

@@ -1,0 +1,303 @@
+"""Plans from points: validation of the points, then the choice of interpolation."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.reference.bounded import bounded_knots
+from hodyn_ros.reference.extrema import extrema
+from hodyn_ros.reference.local import shape_preserving_knots
+from hodyn_ros.reference.pieces import DEGREE, Array, hermite_coefficients
+from hodyn_ros.reference.plan import Plan
+from hodyn_ros.reference.spline import smoothest_knots
+
+INTERPOLATIONS = ('auto', 'global', 'bounded', 'local')
+OVERSHOOT_TOLERANCE = 0.01
+START_TOLERANCE = 0.01
+# Points this close or closer are samples of a motion rather than its waypoints.
+DENSE = 5e-3
+BAND_STEPS = 16
+# Coefficients hold h^4 q^(4): beyond these spacings they leave what doubles resolve.
+SHORTEST_PIECE, LONGEST_PIECE = 1e-6, 1e5
+
+Rows = ArrayLike | Sequence[ArrayLike | None]
+
+
+def fit_plan(
+    times: ArrayLike,
+    positions: ArrayLike,
+    velocities: Rows | None = None,
+    accelerations: Rows | None = None,
+    *,
+    start: Array | None = None,
+    interpolation: str = 'auto',
+    overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
+    start_tolerance: float = START_TOLERANCE,
+    sample_tolerance: float = 0.0,
+    names: Sequence[str] | None = None,
+) -> Plan:
+    """Return the plan through the given points, continuous to q^(4).
+
+    Parameters
+    ----------
+    times : (m,) array
+        Seconds from the plan's zero, increasing, the first >= 0.
+    positions : (m, n) array
+        Met exactly.
+    velocities, accelerations : (m, n) array, or m rows of which some are None, optional
+        Met exactly where given. At the two ends, what is not given is zero.
+    start : (5, n) array, optional
+        q ... q^(4) at time 0, of the motion that this plan takes over. A first point later than 0
+        is reached from it; one at 0 must lie within `start_tolerance` of it, and gives way to it.
+    interpolation : 'auto', 'global', 'bounded' or 'local'
+        'global': degree-9 pieces with the least integral of (q^(5))^2, as smooth as can be, but
+        they swing on uneven spacing. 'bounded': the least integral with each piece between its
+        two points, by `overshoot_tolerance`. 'local': shape-preserving pieces with slopes from
+        their neighbours alone, strictly between their points, with more snap. 'auto': global
+        while every joint stays within the range of all its points by `overshoot_tolerance`,
+        else bounded (local for a tolerance of 0). The plan's `interpolation` says which.
+    overshoot_tolerance : float
+        rad or m.
+    start_tolerance : float
+        rad or m.
+    sample_tolerance : float
+        rad or m. Where positive, and the points are no more than 5 ms apart, all but the ends may
+        be missed by this much, with their velocities and accelerations unused, so that the jitter
+        of samples does not become snap: 'band'.
+    names : n names
+        For error messages.
+
+    """
+    if interpolation not in INTERPOLATIONS:
+        raise ValueError(
+            f'interpolation {interpolation!r}: must be one of {", ".join(INTERPOLATIONS)}'
+        )
+    for value, text in (
+        (overshoot_tolerance, 'overshoot_tolerance'), (start_tolerance, 'start_tolerance'),
+        (sample_tolerance, 'sample_tolerance'),
+    ):
+        if not value >= 0.0:
+            raise ValueError(f'{text} {value}: must not be negative')
+    instants, knots, fixed = _points(times, positions, velocities, accelerations, names)
+    dense = len(instants) > 2 and np.diff(instants).max() <= DENSE
+    if start is not None:
+        instants, knots, fixed = _stitch(instants, knots, fixed, start, start_tolerance, names)
+    fixed[0, 1:] = fixed[-1, 1:] = True
+    if len(instants) == 1:
+        empty = np.empty((0, DEGREE + 1, knots.shape[2]))
+        return Plan(instants, empty, knots[[0, 0], 0], 'hold')
+    if interpolation == 'bounded' and overshoot_tolerance == 0.0:
+        raise ValueError("interpolation 'bounded' needs an overshoot_tolerance above 0")
+    if interpolation == 'bounded':
+        return _bounded(instants, knots, fixed, overshoot_tolerance)
+    if interpolation == 'local':
+        return _local(instants, knots, fixed)
+    if dense and sample_tolerance > 0.0:
+        plan = _band(instants, knots, fixed, sample_tolerance)
+    else:
+        plan = _global(instants, knots, fixed)
+    if interpolation == 'global':
+        return plan
+    excess = overshoot(plan, knots[:, 0]).max()
+    if excess <= overshoot_tolerance:
+        return plan
+    # Where given derivatives lead out of the range, none may stay in: the least evil is taken.
+    best = plan
+    if overshoot_tolerance > 0.0:
+        bounded = _bounded(instants, knots, fixed, overshoot_tolerance)
+        bounded_excess = overshoot(bounded, knots[:, 0]).max()
+        if bounded_excess <= overshoot_tolerance:
+            return bounded
+        if bounded_excess < excess:
+            best, excess = bounded, bounded_excess
+    local = _local(instants, knots, fixed)
+    return local if overshoot(local, knots[:, 0]).max() < excess else best
+
+
+def overshoot(plan: Plan, waypoints: Array) -> Array:
+    """Return by how much each joint leaves the range of its `waypoints` (m, n), 0 if within."""
+    values, _ = extrema(plan, 0)
+    low, high = waypoints.min(axis=0), waypoints.max(axis=0)
+    excess: Array = np.maximum(np.maximum(low - values[0], values[1] - high), 0.0)
+    return excess
+
+
+def _global(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
+    filled = knots.copy()
+    count, _, n = knots.shape
+    smoothest_knots(times, fixed, np.empty((count, 0, 5)), np.empty((count, 0, n)), filled)
+    return _plan(times, filled, 'global')
+
+
+def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float) -> Plan:
+    """Return the smoothest plan that misses no sample by more than the tolerance.
+
+    It is a smoothing spline of one cut-off frequency for all joints, so that their paths keep
+    together: samples d apart that weigh d omega^10 are followed up to about omega.
+    """
+    fixed = fixed.copy()
+    fixed[1:-1, :3] = False
+    spacing = float(np.median(np.diff(times)))
+    slow, fast = np.log(0.1 / times[-1]), np.log(100.0 / spacing)
+    row = np.zeros((len(times), 1, 5))
+    chosen = None
+    for _ in range(BAND_STEPS):
+        middle = 0.5 * (slow + fast)
+        filled = knots.copy()
+        row[:, 0, 0] = np.sqrt(spacing) * np.exp(5.0 * middle)
+        smoothest_knots(times, fixed, row, row[:, :, 0, None] * knots[:, :1], filled)
+        if np.abs(filled[:, 0] - knots[:, 0]).max() <= tolerance:
+            fast, chosen = middle, filled
+        else:
+            slow = middle
+    if chosen is None:
+        return _global(times, knots, fixed | np.array([True, False, False, False, False]))
+    return _plan(times, chosen, 'band')
+
+
+def _bounded(
+    times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float
+) -> Plan:
+    filled = knots.copy()
+    for joint in range(knots.shape[2]):
+        one = knots[:, :, joint:joint + 1].copy()
+        bounded_knots(times, fixed, tolerance, one)
+        filled[:, :, joint] = one[:, :, 0]
+    return _plan(times, filled, 'bounded')
+
+
+def _local(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
+    filled = knots.copy()
+    shape_preserving_knots(times, fixed, filled)
+    return _plan(times, filled, 'local')
+
+
+def _plan(times: Array, knots: Array, interpolation: str) -> Plan:
+    coefficients = np.empty((len(times) - 1, DEGREE + 1, knots.shape[2]))
+    hermite_coefficients(times, knots, coefficients)
+    return Plan(times, coefficients, knots[[0, -1], 0], interpolation)
+
+
+def _points(
+    times: ArrayLike,
+    positions: ArrayLike,
+    velocities: Rows | None,
+    accelerations: Rows | None,
+    names: Sequence[str] | None,
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return times (m,), knots (m, 5, n) and which derivatives are given (m, 5)."""
+    instants = np.array(times, dtype=float)
+    q = np.array(positions, dtype=float)
+    if instants.ndim != 1 or q.ndim != 2 or len(q) != len(instants):
+        raise ValueError(
+            f'times {instants.shape} and positions {q.shape}: must be (m,) and (m, n)'
+        )
+    if q.size == 0:
+        raise ValueError('the plan has no points')
+    if names is not None and len(names) != q.shape[1]:
+        raise ValueError(f'{len(names)} joint names for {q.shape[1]} joints')
+    _check_times(instants)
+    knots = np.zeros((len(q), 5, q.shape[1]))
+    fixed = np.zeros((len(q), 5), dtype=bool)
+    for k, (rows, quantity) in enumerate(
+        ((q, 'position'), (velocities, 'velocity'), (accelerations, 'acceleration'))
+    ):
+        if rows is None:
+            continue
+        try:
+            length = len(rows)  # type: ignore[arg-type]
+        except TypeError:
+            length = 0
+        if length != len(q):
+            raise ValueError(f'{length} rows of {quantity} for {len(q)} points')
+        if isinstance(rows, np.ndarray) and rows.shape == q.shape:
+            knots[:, k], fixed[:, k] = rows, True
+        else:
+            for i, row in enumerate(rows):  # type: ignore[arg-type]
+                if row is None:
+                    continue
+                values = np.asarray(row, dtype=float)
+                if values.shape != q.shape[1:]:
+                    raise ValueError(
+                        f'point {i}: {quantity} has shape {values.shape}, must be {q.shape[1:]}'
+                    )
+                knots[i, k], fixed[i, k] = values, True
+        _check_finite(knots[:, k], quantity, names)
+    return instants, knots, fixed
+
+
+def _check_times(times: Array) -> None:
+    bad = ~np.isfinite(times)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f'point {i}: time {times[i]} is not finite')
+    if times[0] < 0.0:
+        raise ValueError(f'point 0: time {times[0]} s is negative')
+    steps = np.diff(times)
+    if (steps <= 0.0).any():
+        i = int(np.argmax(steps <= 0.0)) + 1
+        raise ValueError(
+            f'point {i}: time {times[i]} s is not later than that of point {i - 1}, '
+            f'{times[i - 1]} s; times must increase'
+        )
+    bad = (steps < SHORTEST_PIECE) | (steps > LONGEST_PIECE)
+    if bad.any():
+        i = int(np.argmax(bad)) + 1
+        raise ValueError(
+            f'point {i}: {steps[i - 1]:.3g} s after point {i - 1}; '
+            f'must be between {SHORTEST_PIECE:g} and {LONGEST_PIECE:g} s'
+        )
+
+
+def _check_finite(values: Array, quantity: str, names: Sequence[str] | None) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        i, joint = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        raise ValueError(
+            f'point {i}, {_joint(int(joint), names)}: {quantity} {values[i, joint]} is not finite'
+        )
+
+
+def _joint(index: int, names: Sequence[str] | None) -> str:
+    return f'joint {index}' if names is None else f'joint {names[index]}'
+
+
+def _stitch(
+    times: Array,
+    knots: Array,
+    fixed: NDArray[np.bool_],
+    start: Array,
+    tolerance: float,
+    names: Sequence[str] | None,
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Put the active motion's state at time 0 before the points, or in place of the first."""
+    state = np.asarray(start, dtype=float)
+    if state.shape != knots.shape[1:]:
+        raise ValueError(f'start has shape {state.shape}, must be {knots.shape[1:]}')
+    for k, quantity in enumerate(('position', 'velocity', 'acceleration', 'jerk', 'snap')):
+        if not np.isfinite(state[k]).all():
+            joint = int(np.argmin(np.isfinite(state[k])))
+            raise ValueError(
+                f'start, {_joint(joint, names)}: {quantity} {state[k, joint]} is not finite'
+            )
+    if times[0] > 0.0:
+        if times[0] < SHORTEST_PIECE:
+            raise ValueError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
+        times = np.concatenate(([0.0], times))
+        knots = np.concatenate((state[None], knots))
+        fixed = np.concatenate((np.ones((1, 5), dtype=bool), fixed))
+        return times, knots, fixed
+    distance = np.abs(knots[0, 0] - state[0])
+    if (distance > tolerance).any():
+        joint = int(np.argmax(distance))
+        raise ValueError(
+            f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at time 0 is '
+            f'{distance[joint]:.3g} from where the joint is then, {state[0, joint]:.6g}; within '
+            f'{tolerance:g}, or give the first point a later time'
+        )
+    if len(times) == 1 and state[1:].any():
+        raise ValueError('the only point is at time 0 while the joints move: give it a later time')
+    knots[0], fixed[0] = state, True
+    return times, knots, fixed

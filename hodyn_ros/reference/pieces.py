@@ -1,0 +1,74 @@
+"""Degree-9 pieces: the algebra that connects end derivatives, fifth derivative and coefficients.
+
+On a piece of length h, with s = (t - t_i)/h in [0, 1], p(s) = q(t) and z_k = p^(k) = h^k q^(k).
+The fifth derivative of p is of degree 4: p^(5) = sum_k c_k P_k, P_k the Legendre polynomials
+orthonormal on [0, 1]. Integrating by parts five times gives c_k from the ten end values,
+
+    c_k = sum_j (-1)^j [p^(4-j) P_k^(j)] from 0 to 1,
+
+so the integral of (q^(5))^2 over the piece is h^-9 |c|^2, and the upper coefficients of p follow
+from c.
+"""
+from __future__ import annotations
+
+from math import factorial
+
+import numba
+import numpy as np
+from numpy.polynomial import Legendre, Polynomial
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+DEGREE = 9
+FACTORIALS: Array = np.array([factorial(k) for k in range(DEGREE + 1)], dtype=float)
+
+
+def _tables() -> tuple[Array, Array]:
+    """Return ENDS (5, 10), c = ENDS @ (z left, z right); UPPER (5, 5), a_5..a_9 = UPPER @ c."""
+    ends = np.zeros((5, 10))
+    upper = np.zeros((5, 5))
+    for k in range(5):
+        legendre = Legendre.basis(k, domain=[0, 1]).convert(kind=Polynomial)
+        # The shifted Legendre coefficients are integers, which the conversion only approximates.
+        integer = Polynomial(np.round(legendre.coef))
+        root = np.sqrt(2 * k + 1)
+        for j in range(k + 1):
+            derivative = integer.deriv(j) if j else integer
+            ends[k, 4 - j] = -((-1) ** j) * root * derivative(0.0)
+            ends[k, 9 - j] = (-1) ** j * root * derivative(1.0)
+        for j in range(k + 1):
+            upper[j, k] = root * integer.coef[j] * factorial(j) / factorial(5 + j)
+    return ends, upper
+
+
+ENDS, UPPER = _tables()
+
+
+@numba.njit(cache=True)
+def hermite_coefficients(times: Array, knots: Array, out: Array) -> None:
+    """Write the pieces' coefficients in s, (m, 10, n), from their knots (m + 1, 5, n)."""
+    z = np.empty(10)
+    c = np.empty(5)
+    for i in range(times.size - 1):
+        h = times[i + 1] - times[i]
+        for joint in range(knots.shape[2]):
+            # Only the difference of positions enters c, so that its digits are not lost.
+            z[0] = 0.0
+            z[5] = knots[i + 1, 0, joint] - knots[i, 0, joint]
+            power = 1.0
+            out[i, 0, joint] = knots[i, 0, joint]
+            for k in range(1, 5):
+                power *= h
+                z[k] = power * knots[i, k, joint]
+                z[5 + k] = power * knots[i + 1, k, joint]
+                out[i, k, joint] = z[k] / FACTORIALS[k]
+            for k in range(5):
+                c[k] = 0.0
+                for j in range(10):
+                    c[k] += ENDS[k, j] * z[j]
+            for k in range(5):
+                value = 0.0
+                for j in range(k, 5):
+                    value += UPPER[k, j] * c[j]
+                out[i, 5 + k, joint] = value

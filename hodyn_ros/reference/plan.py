@@ -1,0 +1,151 @@
+"""The plan: piecewise polynomials of degree 9, continuous to the fourth derivative."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, SupportsFloat
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hodyn_ros.reference.pieces import DEGREE, Array
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A joint motion q(t), immutable and picklable.
+
+    Attributes
+    ----------
+    times : (m + 1,) array
+        Knots in seconds from the plan's own zero, increasing. A single knot is a hold.
+    coefficients : (m, 10, n) array
+        Coefficients of q on each piece in s = (t - times[i])/(times[i + 1] - times[i]).
+    ends : (2, n) array
+        Positions held before the first and after the last knot.
+    interpolation : str
+        Which kind of interpolation was taken.
+
+    """
+
+    times: Array
+    coefficients: Array
+    ends: Array
+    interpolation: str
+    duration: float = field(init=False)
+    n: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ('times', 'coefficients', 'ends'):
+            array = np.array(getattr(self, name), dtype=np.float64, order='C')
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        pieces = self.times.size - 1
+        n = self.ends.shape[-1]
+        if (
+            self.times.ndim != 1
+            or self.ends.shape != (2, n)
+            or self.coefficients.shape != (pieces, DEGREE + 1, n)
+        ):
+            raise ValueError(
+                f'plan: times {self.times.shape}, coefficients {self.coefficients.shape} and ends '
+                f'{self.ends.shape} do not fit together: (m + 1,), (m, 10, n), (2, n)'
+            )
+        object.__setattr__(self, 'duration', float(self.times[-1]))
+        object.__setattr__(self, 'n', n)
+
+    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
+        # Through the constructor: arrays come out of a pickle writable.
+        return Plan, (self.times, self.coefficients, self.ends, self.interpolation)
+
+    def evaluate(self, t: ArrayLike, out: Array | None = None) -> Array:
+        """Return q ... q^(4) at t: (5, n) for one instant, (T, 5, n) for an array of instants.
+
+        Outside the knots the plan holds: its end position, derivatives zero. With `out` (of that
+        shape, C-contiguous) nothing is allocated.
+        """
+        if isinstance(t, (float, int)):
+            if t != t:
+                raise ValueError('plan evaluated at a time that is not a number')
+            if out is None:
+                out = np.empty((5, self.n))
+            elif out.shape != (5, self.n):
+                raise ValueError(f'out has shape {out.shape}, must have {(5, self.n)}')
+            _evaluate(self.times, self.coefficients, self.ends, float(t), out)
+            return out
+        instants = np.ascontiguousarray(t, dtype=np.float64)
+        if instants.ndim == 0:
+            return self.evaluate(float(instants), out)
+        if np.isnan(instants).any():
+            raise ValueError('plan evaluated at a time that is not a number')
+        shape = (*instants.shape, 5, self.n)
+        if out is None:
+            out = np.empty(shape)
+        elif out.shape != shape:
+            raise ValueError(f'out has shape {out.shape}, must have {shape}')
+        _evaluate_many(
+            self.times, self.coefficients, self.ends, instants.ravel(),
+            out.reshape(-1, 5, self.n),
+        )
+        return out
+
+    def stretched(self, factor: SupportsFloat) -> Plan:
+        """Return the same path run `factor` times slower; for plans that start and end at rest."""
+        scale = float(factor)
+        if not 0.0 < scale < np.inf:
+            raise ValueError(f'stretch {scale}: must be positive and finite')
+        return Plan(self.times * scale, self.coefficients, self.ends, self.interpolation)
+
+
+@numba.njit(cache=True)
+def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Array) -> None:
+    """Write q ... q^(4) at t into `out` (5, n)."""
+    last = times.size - 1
+    n = ends.shape[1]
+    if t < times[0] or t > times[last] or last == 0:
+        side = 0 if t < times[0] else 1
+        for joint in range(n):
+            out[0, joint] = ends[side, joint]
+        for k in range(1, 5):
+            for joint in range(n):
+                out[k, joint] = 0.0
+        return
+    low = 0
+    high = last
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if times[middle] <= t:
+            low = middle
+        else:
+            high = middle
+    inverse = 1.0 / (times[low + 1] - times[low])
+    s = (t - times[low]) * inverse
+    inverse2 = inverse * inverse
+    for joint in range(n):
+        d0 = coefficients[low, 9, joint]
+        d1 = 0.0
+        d2 = 0.0
+        d3 = 0.0
+        d4 = 0.0
+        # Horner for p and its derivatives over k! at once.
+        for k in range(8, -1, -1):
+            d4 = d4 * s + d3
+            d3 = d3 * s + d2
+            d2 = d2 * s + d1
+            d1 = d1 * s + d0
+            d0 = d0 * s + coefficients[low, k, joint]
+        out[0, joint] = d0
+        out[1, joint] = d1 * inverse
+        out[2, joint] = 2.0 * d2 * inverse2
+        out[3, joint] = 6.0 * d3 * inverse2 * inverse
+        out[4, joint] = 24.0 * d4 * inverse2 * inverse2
+
+
+@numba.njit(cache=True)
+def _evaluate_many(
+    times: Array, coefficients: Array, ends: Array, instants: Array, out: Array
+) -> None:
+    """Write q ... q^(4) at each instant into `out` (T, 5, n)."""
+    for i in range(instants.size):
+        _evaluate(times, coefficients, ends, instants[i], out[i])

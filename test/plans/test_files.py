@@ -1,0 +1,216 @@
+"""Plan files and the commands on them."""
+import json
+
+import numpy as np
+import pytest
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli import main
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans import annotate
+from hodyn_ros.plans.files import read_trajectory, write_annotated
+from hodyn_ros.reference import fit_plan
+
+NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
+START = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78])
+
+
+def plan_file(path, duration=0.1, distance=0.0075, names=NAMES):
+    """Write joint 2's rest-to-rest motion as CSV."""
+    goal = START.copy()
+    goal[1] += distance
+    lines = [','.join(('time', *names))]
+    for time, row in ((0.0, START), (duration, goal)):
+        lines.append(','.join(map(str, (time, *row[:len(names)]))))
+    path.write_text('\n'.join(lines))
+    return path
+
+
+@pytest.fixture(scope='module')
+def annotated():
+    feedforward = FeedForward(load_robot('panda'))
+    plan = fit_plan([0.0, 0.5, 1.0], [START, START + 0.05, START - 0.05])
+    return annotate(plan, feedforward, 0.005, names=NAMES)
+
+
+@pytest.mark.parametrize('name', ['plan.yaml', 'plan.json', 'plan.csv', 'bag'])
+def test_annotated_plans_read_back(tmp_path, annotated, name):
+    write_annotated(annotated, tmp_path / name)
+    trajectory = read_trajectory(tmp_path / name)
+    assert trajectory.names == NAMES
+    np.testing.assert_allclose(trajectory.times, annotated.times, atol=1e-9)
+    for k, rows in enumerate(
+        (trajectory.positions, trajectory.velocities, trajectory.accelerations)
+    ):
+        np.testing.assert_allclose(np.array(rows), annotated.motion[:, k])
+
+
+def test_efforts_are_written(tmp_path, annotated):
+    write_annotated(annotated, tmp_path / 'plan.json')
+    points = json.loads((tmp_path / 'plan.json').read_text())['points']
+    np.testing.assert_allclose([p['effort'] for p in points], annotated.torque[:, 0])
+
+
+def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):
+    path = tmp_path / 'echo.yaml'
+    path.write_text(
+        'header:\n  stamp: {sec: 0, nanosec: 0}\n  frame_id: ""\n'
+        'joint_names: [a, b]\npoints:\n'
+        '- {positions: [0.0, 1.0], velocities: [], accelerations: [], effort: [],\n'
+        '   time_from_start: {sec: 0, nanosec: 500000000}}\n'
+        '- {positions: [1e-3, 1.0], time_from_start: 2}\n---\n')
+    trajectory = read_trajectory(path)
+    assert trajectory.names == ('a', 'b')
+    assert trajectory.times == [0.5, 2.0]
+    assert trajectory.positions == [[0.0, 1.0], [0.001, 1.0]]
+
+
+@pytest.mark.parametrize(('name', 'text', 'message'), [
+    ('p.yaml', 'a: [1', 'not valid YAML'),
+    ('p.yaml', '- 1', 'expected a mapping'),
+    ('p.yaml', 'joint_names: [a]\npoints: []\nspeed: 1', "unknown key 'speed'"),
+    ('p.yaml', 'joint_names: a\npoints: []', 'joint_names must be'),
+    ('p.yaml', 'joint_names: [a]\npoints: [{positions: [x], time_from_start: 0}]',
+     'point 0, positions: expected numbers'),
+    ('p.yaml', 'joint_names: [a]\npoints: [{positions: [0]}]', 'time_from_start is missing'),
+    ('p.yaml', 'joint_names: [a]\npoints: []\n---\njoint_names: [b]', 'holds 2 documents'),
+    ('p.yaml', 'joint_names: [a]\npoints: []\npoints: []', "key 'points' stands twice"),
+    ('p.yaml', 'joint_names: &n [a]\npoints: *n', 'alias *n is not accepted'),
+    ('p.yaml', 'joint_names: [a]\npoints: [{positions: [true], time_from_start: 0}]',
+     'point 0, positions: expected numbers, got [True]'),
+    ('p.yaml', 'joint_names: [a]\npoints: [{positions: [0], time_from_start: 2001-13-01}]',
+     'not valid YAML'),
+    ('p.json', '{', 'not valid JSON'),
+    ('p.json', '{"points": [], "points": []}', "key 'points' stands twice"),
+    ('p.json', '{"joint_names": ["a"], "points": [{"time_from_start": 0, "positions": [1'
+     + 400 * '0' + ']}]}', 'point 0, positions: expected numbers'),
+    ('p.json', '[1' + 5000 * '0' + ']', 'not valid JSON'),
+    ('p.csv', 'a,b\n0,1', 'one of them time'),
+    ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
+    ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
+    ('p.csv', 'time,a,a\n0,1,1', "column 'a' stands there twice"),
+    ('p.csv', 'time,a,b.velocity\n0,1,1', 'name other joints'),
+    ('p.txt', '', 'not a plan file'),
+    ('p.db3', 'x', 'p.db3'),
+])
+def test_bad_files_exit_with_2_and_one_line(tmp_path, capsys, name, text, message):
+    (tmp_path / name).write_text(text)
+    assert main(['check', str(tmp_path / name)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert 'Traceback' not in error
+
+
+def test_check_exits_with_1_beyond_and_0_within_limits(tmp_path, capsys):
+    beyond = plan_file(tmp_path / 'fast.csv')
+    assert main([
+        'check', str(beyond), '--output', str(tmp_path / 'curves.png'),
+        '--json', str(tmp_path / 'figures.json')]) == 1
+    printed = capsys.readouterr().out
+    assert 'beyond limits: joint2: effort_rate -1828' in printed
+    assert 'times slower' in printed
+    assert (tmp_path / 'curves.png').stat().st_size > 10_000
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    assert figures['stretch'] == pytest.approx(1.22, abs=0.01)
+    assert [e['quantity'] for e in figures['worst'] if e['exceeded']] == ['effort_rate']
+    within = plan_file(tmp_path / 'slow.csv', duration=0.1 * figures['stretch'])
+    assert main(['check', str(within)]) == 0
+    assert 'within all limits' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('folder', [True, False])
+def test_a_lone_storage_file_is_a_bag_with_and_without_its_folder(tmp_path, annotated, folder):
+    bag = tmp_path / 'bag'
+    write_annotated(annotated, bag)
+    (bag / 'metadata.yaml').unlink()
+    (file,) = bag.iterdir()
+    assert read_trajectory(bag if folder else file).names == NAMES
+
+
+def test_an_empty_folder_is_no_bag(tmp_path, capsys):
+    assert main(['check', str(tmp_path)]) == 2
+    assert 'without metadata.yaml and with 0 .db3 or .mcap files' in capsys.readouterr().err
+
+
+def test_names_of_another_model_need_their_prefix(tmp_path, capsys):
+    names = tuple(name.replace('fer', 'fr3') for name in NAMES)
+    path = plan_file(tmp_path / 'other.csv', duration=1.0, names=names)
+    assert main(['check', str(path)]) == 2
+    message = capsys.readouterr().err
+    assert "give the joint prefix 'fr3_'" in message
+    assert main(['check', str(path), '--joint-prefix', 'fr3_']) == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = plan_file(tmp_path / 'saved.csv')
+    path.write_text(path.read_text(), encoding='utf-8-sig')
+    assert read_trajectory(path).names == NAMES
+
+
+@pytest.mark.parametrize('option', [('--number', '3'), ('--topic', '/plan')])
+def test_what_chooses_within_a_bag_is_refused_for_other_files(tmp_path, capsys, option):
+    path = plan_file(tmp_path / 'good.csv', duration=1.0)
+    assert main(['check', str(path), *option]) == 2
+    assert 'among the trajectories of a bag' in capsys.readouterr().err
+
+
+def test_check_tells_how_far_a_plan_leaves_the_range_of_its_points(tmp_path, capsys):
+    path, joint = tmp_path / 'through.csv', 'fer_joint2'
+    header = ','.join(('time', *NAMES, *(f'{name}.velocity' for name in NAMES)))
+    rows = [
+        [time, *START, *(v if name == joint else 0.0 for name in NAMES)]
+        for time, v in ((0.0, 0.0), (1.0, -0.5), (2.0, 0.0))]
+    path.write_text('\n'.join([header, *(','.join(map(str, row)) for row in rows)]))
+    assert main(['check', str(path), '--json', str(tmp_path / 'figures.json')]) == 0
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    assert figures['overshoot'] > 0.05
+    assert f'joint2 leaves the range of its points by {figures["overshoot"]:.3g} rad' in (
+        capsys.readouterr().out)
+
+
+def test_check_refuses_a_missing_joint_and_a_missing_file(tmp_path, capsys):
+    assert main(['check', str(plan_file(tmp_path / 'six.csv', names=NAMES[:6]))]) == 2
+    assert "'fer_joint7'" in capsys.readouterr().err
+    assert main(['check', str(tmp_path / 'none.csv')]) == 2
+    assert 'no such plan file' in capsys.readouterr().err
+
+
+def test_annotate_writes_only_what_is_within_limits(tmp_path, capsys):
+    plan, output = plan_file(tmp_path / 'fast.csv'), tmp_path / 'out.json'
+    assert main(['annotate', str(plan), '--output', str(output)]) == 1
+    assert not output.exists()
+    assert main(['annotate', str(plan), '--output', str(output), '--stretch', 'auto']) == 0
+    assert 'times slower' in capsys.readouterr().out
+    # What was annotated passes the check in its turn.
+    assert main(['check', str(output)]) == 0
+
+
+def test_annotate_leaves_out_gravity(tmp_path):
+    plan, output = plan_file(tmp_path / 'slow.csv', duration=1.0), tmp_path / 'out.json'
+    assert main([
+        'annotate', str(plan), '--output', str(output), '--without-gravity',
+        '--without-friction', '--period', '0.002']) == 0
+    points = json.loads(output.read_text())['points']
+    assert len(points) == 501
+    assert np.abs(points[0]['effort']).max() < 1e-9
+
+
+def test_a_bag_with_several_trajectories_needs_a_number(tmp_path, annotated):
+    from rosbags.rosbag2 import Reader, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    write_annotated(annotated, tmp_path / 'one')
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with Reader(tmp_path / 'one') as reader, Writer(tmp_path / 'two', version=9) as writer:
+        ((connection, _, raw),) = reader.messages()
+        for topic in ('/a', '/a', '/b'):
+            known = [c for c in writer.connections if c.topic == topic]
+            target = known[0] if known else writer.add_connection(
+                topic, connection.msgtype, typestore=store)
+            writer.write(target, 0, raw)
+    with pytest.raises(ValueError, match=r'choose a topic.*/a, /b'):
+        read_trajectory(tmp_path / 'two')
+    with pytest.raises(ValueError, match='2 trajectories on /a'):
+        read_trajectory(tmp_path / 'two', topic='/a')
+    assert read_trajectory(tmp_path / 'two', topic='/a', index=2).names == NAMES
+    assert read_trajectory(tmp_path / 'two', topic='/b').names == NAMES

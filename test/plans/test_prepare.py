@@ -1,0 +1,109 @@
+"""From a trajectory to a plan that may run, as the node's worker process does it."""
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+import multiprocessing
+
+import numpy as np
+import pytest
+
+from hodyn_ros import load_robot
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans import PlanRequest, Trajectory, prepare_plan
+from hodyn_ros.reference import fit_plan
+
+NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
+START = [0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78]
+RATE_BREAKING = [0.0, 1.2075, 0.0, -0.5, 0.0, 1.57, 0.78]
+
+
+@pytest.fixture(scope='module')
+def request_():
+    """Return a request that breaks only the torque-rate limit."""
+    return PlanRequest(
+        Trajectory(NAMES, [0.0, 0.1], [START, RATE_BREAKING]), load_robot('panda'))
+
+
+def test_a_refusal_says_joint_quantity_time_value_limit_and_stretch(request_):
+    prepared = prepare_plan(request_)
+    for part in ('joint2', 'effort_rate', '-1828', 'at 0.05', 'limit -1000', '1.22'):
+        assert part in prepared.refusal
+    assert prepared.stretch == pytest.approx(1.22, abs=0.01)
+    assert prepared.plan.duration == pytest.approx(0.1)
+
+
+def test_off_offers_nothing(request_):
+    prepared = prepare_plan(replace(request_, stretch='off'))
+    assert prepared.refusal
+    assert 'slower' not in prepared.refusal
+    assert prepared.stretch is None
+
+
+def test_auto_stretches_and_passes(request_):
+    prepared = prepare_plan(replace(request_, stretch='auto', annotate_period=0.005))
+    assert prepared.refusal == ''
+    assert prepared.judgement.within_limits
+    assert prepared.plan.duration == pytest.approx(0.1 * prepared.stretch)
+    assert prepared.annotated.names == NAMES
+    assert prepared.annotated.times[-1] == prepared.plan.duration
+
+
+def test_what_is_wrong_is_told_and_not_raised(request_):
+    bad = replace(request_, trajectory=Trajectory(NAMES, [0.0], [[np.nan] * 7]))
+    prepared = prepare_plan(bad)
+    assert 'nan' in prepared.refusal
+    assert prepared.plan is None
+    past = Trajectory(NAMES, [0.0, 3.0], [START, [0.0, 1.9, 0.0, -0.5, 0.0, 1.57, 0.78]])
+    prepared = prepare_plan(replace(request_, trajectory=past))
+    assert 'joint2: position 1.9 rad at 3 s, limit 1.7628 rad' in prepared.refusal
+    assert 'no stretch mends it' in prepared.refusal
+
+
+def test_starts_from_the_active_motion(request_):
+    active = fit_plan([0.0, 4.0], [START, np.array(START) + 0.1])
+    state = active.evaluate(1.5)
+    target = Trajectory(NAMES, [2.0], [START])
+    prepared = prepare_plan(replace(request_, trajectory=target, start=state))
+    assert prepared.refusal == ''
+    np.testing.assert_allclose(prepared.plan.evaluate(0.0), state, atol=1e-11)
+    one_point_away = Trajectory(NAMES, [0.0, 2.0], [RATE_BREAKING, START])
+    prepared = prepare_plan(replace(request_, trajectory=one_point_away, start=state))
+    assert 'point 0, joint joint' in prepared.refusal
+
+
+def test_a_plan_that_leaves_the_range_of_its_points_is_noted(request_):
+    moving = [0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    still = [0.0] * 7
+    trajectory = Trajectory(
+        NAMES, [0.0, 1.0, 2.0], [START, RATE_BREAKING, START], [still, moving, still])
+    prepared = prepare_plan(replace(request_, trajectory=trajectory))
+    assert prepared.overshoot > 0.1
+    assert f'joint2 leaves the range of its points by {prepared.overshoot:.3g} rad' in (
+        prepared.note)
+    assert prepare_plan(request_).note == ''
+
+
+def test_runs_in_a_worker_process(request_):
+    context = multiprocessing.get_context('spawn')
+    request = replace(request_, stretch='auto', annotate_period=0.005)
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        there = pool.submit(prepare_plan, request).result(timeout=120)
+    here = prepare_plan(request)
+    assert there.refusal == here.refusal
+    np.testing.assert_array_equal(there.plan.coefficients, here.plan.coefficients)
+    np.testing.assert_array_equal(there.annotated.torque, here.annotated.torque)
+
+
+def test_annotated_efforts_are_the_feed_forwards(request_):
+    quiet = replace(
+        request_, trajectory=Trajectory(NAMES, [0.0, 1.003], [START, RATE_BREAKING]),
+        annotate_period=0.005)
+    annotated = prepare_plan(quiet).annotated
+    assert np.diff(annotated.times).max() <= 0.005 + 1e-12
+    assert annotated.times[0] == 0.0
+    feedforward = FeedForward(request_.robot)
+    for i in (0, 50, len(annotated.times) - 1):
+        np.testing.assert_allclose(
+            annotated.torque[i], feedforward.torque(annotated.motion[i]), atol=1e-9)
+    weightless = prepare_plan(replace(quiet, gravity=False, friction=False)).annotated
+    assert np.abs(annotated.torque[0, 0]).max() > 10.0
+    assert np.abs(weightless.torque[0, 0]).max() < 1e-9

@@ -1,0 +1,87 @@
+"""The bounded interpolation: between its points, and smoother than the local one."""
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+
+from hodyn_ros.reference import bounded, extrema, fit_plan
+
+TOLERANCE = 0.01
+
+
+def integral(plan) -> float:
+    return sum(
+        bounded.integral(plan.times, knots_of(plan)[:, :, joint])
+        for joint in range(plan.n))
+
+
+def knots_of(plan) -> np.ndarray:
+    knots = plan.evaluate(plan.times)
+    knots[-1, 1:] = 0.0
+    return knots
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 15), st.sampled_from([0.1, 1e-3]))
+def test_each_piece_stays_between_its_points_and_beats_local(seed, count, shortest):
+    rng = np.random.default_rng(seed)
+    times = np.concatenate(([0.0], np.cumsum(shortest ** rng.random(count - 1))))
+    positions = np.cumsum(rng.normal(size=(count, 1)), axis=0)
+    plan = fit_plan(times, positions, interpolation='bounded', overshoot_tolerance=TOLERANCE)
+    for i in range(count - 1):
+        s = np.linspace(times[i], times[i + 1], 60)
+        values = plan.evaluate(s)[:, 0, 0]
+        assert values.min() >= positions[i:i + 2].min() - TOLERANCE * (1 + 1e-6)
+        assert values.max() <= positions[i:i + 2].max() + TOLERANCE * (1 + 1e-6)
+    local = fit_plan(times, positions, interpolation='local')
+    assert integral(plan) <= 1.02 * integral(local)
+
+
+def test_is_the_global_one_where_the_bounds_are_wide():
+    times, positions = [0.0, 1.0, 2.2, 3.0], [[0.0], [1.0], [0.5], [0.7]]
+    wide = fit_plan(times, positions, interpolation='bounded', overshoot_tolerance=10.0)
+    free = fit_plan(times, positions, interpolation='global')
+    assert integral(wide) <= integral(free) * (1 + 2 * bounded.ACCURACY)
+
+
+def test_is_the_least_integral_within_its_bounds():
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    positions = np.array([[0.0], [1.0], [1.02], [0.0]])
+    plan = fit_plan(times, positions, interpolation='bounded', overshoot_tolerance=TOLERANCE)
+
+    def knots(x):
+        full = np.zeros((4, 5, 1))
+        full[:, 0] = positions
+        full[1:3, 1:, 0] = x.reshape(2, 4)
+        return full
+
+    rows, low, high = [], [], []
+    for i in (1, 2):
+        for other in (i - 1, i + 1):
+            h, step = times[other] - times[i], positions[other, 0] - positions[i, 0]
+            for reach in bounded.REACH:
+                row = np.zeros(8)
+                row[4 * (i - 1):4 * i] = reach[1:] * h ** np.arange(1, 5)
+                rows.append(row)
+                low.append(min(step, 0.0) - TOLERANCE)
+                high.append(max(step, 0.0) + TOLERANCE)
+    best = minimize(
+        lambda x: bounded.integral(times, knots(x)[:, :, 0]) / 1e4, np.zeros(8),
+        method='trust-constr', constraints=LinearConstraint(np.array(rows), low, high),
+        options={'maxiter': 2000})
+    assert integral(plan) <= 1e4 * best.fun * (1 + 3 * bounded.ACCURACY)
+
+
+def test_given_derivatives_are_met_though_they_lead_out():
+    plan = fit_plan(
+        [0.0, 0.5, 3.0], [[0.0], [1.0], [1.0]], [[0.0], [2.0], [0.0]], interpolation='bounded')
+    assert plan.evaluate(0.5)[1, 0] == pytest.approx(2.0)
+    assert extrema(plan, 0)[0].max() > 1.1
+    auto = fit_plan([0.0, 0.5, 3.0], [[0.0], [1.0], [1.0]], [[0.0], [2.0], [0.0]])
+    assert auto.evaluate(0.5)[1, 0] == pytest.approx(2.0)
+
+
+def test_needs_a_tolerance():
+    with pytest.raises(ValueError, match='overshoot_tolerance above 0'):
+        fit_plan([0.0, 1.0], [[0.0], [1.0]], interpolation='bounded', overshoot_tolerance=0.0)
