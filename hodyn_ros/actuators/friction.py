@@ -1,0 +1,75 @@
+"""Smooth joint friction with its time derivatives."""
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SigmoidFriction:
+    """The sigmoid law of Gaz et al., RA-L 2019, one entry a joint.
+
+    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)); it is C∞, so it can be differentiated
+    along a motion, and it vanishes at rest.
+
+    Attributes
+    ----------
+    amplitude : (n,) array
+        A, N m: what the torque changes by from one direction of fast motion to the other.
+    slope : (n,) array
+        α, s/rad.
+    velocity_offset : (n,) array
+        s, rad/s.
+
+    """
+
+    amplitude: Array
+    slope: Array
+    velocity_offset: Array
+
+    def add_to(self, q: Array, torque: Array) -> None:
+        """Add τ_f, τ̇_f, τ̈_f to torques in place, without allocating.
+
+        Parameters
+        ----------
+        q : (4 or more, n) array, or a batch (T, …, n)
+            Positions and derivatives to the jerk at least.
+        torque : (3, n) or (T, 3, n) array
+            N m, N m/s, N m/s².
+
+        """
+        if q.ndim == 2:
+            _add(self.amplitude, self.slope, self.velocity_offset, q, torque)
+        else:
+            _add_batch(self.amplitude, self.slope, self.velocity_offset, q, torque)
+
+    def torque(self, q: Array) -> Array:
+        """Return τ_f, τ̇_f, τ̈_f, (3, n) or (T, 3, n), along the motion q as `add_to` takes it."""
+        out = np.zeros((*q.shape[:-2], 3, q.shape[-1]))
+        self.add_to(q, out)
+        return out
+
+
+@nb.njit(cache=True)
+def _add(amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torque: Array) -> None:
+    for i in range(q.shape[1]):
+        a, s = slope[i], velocity_offset[i]
+        # tanh does not overflow where exp would: 1/(1 + e^-x) = (1 + tanh(x/2)) / 2.
+        sigmoid = 0.5 * (1.0 + np.tanh(0.5 * a * (q[1, i] + s)))
+        at_rest = 0.5 * (1.0 + np.tanh(0.5 * a * s))
+        first = amplitude[i] * a * sigmoid * (1.0 - sigmoid)
+        second = first * a * (1.0 - 2.0 * sigmoid)
+        torque[0, i] += amplitude[i] * (sigmoid - at_rest)
+        torque[1, i] += first * q[2, i]
+        torque[2, i] += first * q[3, i] + second * q[2, i] ** 2
+
+
+@nb.njit(cache=True)
+def _add_batch(
+    amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torque: Array,
+) -> None:
+    for t in range(q.shape[0]):
+        _add(amplitude, slope, velocity_offset, q[t], torque[t])

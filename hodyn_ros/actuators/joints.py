@@ -1,0 +1,149 @@
+"""The actuators of all joints of an arm, packed for the kernels."""
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, VARIABLE, Law
+from hodyn_ros.actuators.motors import Motor
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JointActuator:
+    """What drives one joint: its law, and its motor or two equal motors.
+
+    Attributes
+    ----------
+    law : Law
+        Rigid, spring, variable stiffness or antagonistic pair.
+    motor : Motor
+        In link-side units.
+    max_deflection : float
+        Of the elongation |x| of its springs, rad or m; infinite when not known.
+
+    """
+
+    law: Law
+    motor: Motor
+    max_deflection: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not self.max_deflection > 0.0:
+            raise ValueError(f'max_deflection {self.max_deflection:g}: must be above 0')
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """The actuators of n joints with m motors, n ≤ m ≤ 2 n; immutable.
+
+    The motors stand in the order of the joints, the two of an antagonistic joint side by side.
+
+    Attributes
+    ----------
+    names : n strings
+        Of the joints.
+    joints : n JointActuators
+        One a joint.
+    kinds : (n,) array
+        Codes of the laws.
+    parameters, tables : (n, 4) array, (rows, 6) array
+        Numbers of the laws.
+    table_rows : (n + 1,) array
+        Where the table of each joint begins.
+    motor_of : (n + 1,) array
+        Where the motors of each joint begin.
+    motors : (m, 4) array
+        Inertia, viscous and Coulomb friction, and Coulomb velocity.
+    stiffness : (n,) array
+        Of each law until another is asked for, N m/rad.
+
+    """
+
+    names: tuple[str, ...]
+    joints: tuple[JointActuator, ...]
+    kinds: NDArray[np.int64] = field(init=False, repr=False)
+    parameters: Array = field(init=False, repr=False)
+    tables: Array = field(init=False, repr=False)
+    table_rows: NDArray[np.int64] = field(init=False, repr=False)
+    motor_of: NDArray[np.int64] = field(init=False, repr=False)
+    motors: Array = field(init=False, repr=False)
+    stiffness: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.joints):
+            raise ValueError(f'{len(self.names)} joint names for {len(self.joints)} actuators')
+        packed = [joint.law.pack() for joint in self.joints]
+        parameters = np.zeros((len(packed), N_PARAMETERS))
+        for row, (values, _) in zip(parameters, packed, strict=True):
+            row[:len(values)] = values
+        counts = [joint.law.motors for joint in self.joints]
+        motors = [
+            (m.inertia, m.viscous, m.coulomb, m.coulomb_velocity)
+            for m in (joint.motor for joint in self.joints)]
+        arrays = {
+            'kinds': np.array([joint.law.kind for joint in self.joints], dtype=np.int64),
+            'parameters': parameters,
+            'tables': np.ascontiguousarray(np.vstack([table for _, table in packed])),
+            'table_rows': _starts([len(table) for _, table in packed]),
+            'motor_of': _starts(counts),
+            'motors': np.repeat(np.array(motors), counts, axis=0),
+            'stiffness': np.array([joint.law.stiffness for joint in self.joints]),
+        }
+        for name, value in arrays.items():
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle through the constructor: the copy is packed and read-only as well.
+        return Actuators, (self.names, self.joints)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+    @property
+    def n_motors(self) -> int:
+        """Number of motors."""
+        return len(self.motors)
+
+    @property
+    def variable(self) -> NDArray[np.bool_]:
+        """Which joints have a stiffness that can be asked for, (n,)."""
+        return np.array([
+            joint.law.kind in (VARIABLE, EXPONENTIAL, QUADRATIC)
+            for joint in self.joints])
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """Names of the motors: the joint's, or NAME_motor1 and NAME_motor2."""
+        return tuple(
+            motor for name, joint in zip(self.names, self.joints, strict=True)
+            for motor in ((name,) if joint.law.motors == 1
+                          else (f'{name}_motor1', f'{name}_motor2')))
+
+    @property
+    def motor_joints(self) -> NDArray[np.int64]:
+        """The joint of each motor, (m,)."""
+        return np.repeat(np.arange(self.n), np.diff(self.motor_of))
+
+    def constant_stiffness(self) -> Array:
+        """Return (3, n): the stiffness of each law, and zero rates; 1 where the law has none."""
+        stiffness = np.zeros((3, self.n))
+        stiffness[0] = np.where(np.isfinite(self.stiffness), self.stiffness, 1.0)
+        return stiffness
+
+    def to_rotor(self, reference: Array) -> Array:
+        """Return a motor reference, (…, 4, m), on the fast side of the gears."""
+        ratio = np.repeat(
+            [joint.motor.gear_ratio for joint in self.joints], np.diff(self.motor_of))
+        converted: Array = reference * np.array([ratio, ratio, ratio, 1.0 / ratio])
+        return converted
+
+
+def _starts(counts: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

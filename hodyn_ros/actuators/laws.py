@@ -1,0 +1,267 @@
+"""The laws of joints: what lies between a motor and its link, with its numbers.
+
+All is in link-side units: N m and rad for revolute joints, N and m for prismatic ones. Each law
+packs itself for the kernels of `springs`, where its equations are.
+"""
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+Array = NDArray[np.float64]
+
+RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
+
+LEAST_SLOPE = 1e-3
+"""A spring counts as slack where its slope is below this share of its nominal one."""
+N_PARAMETERS = 4
+_NO_TABLE = np.zeros((0, 6))
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """No spring: the motor moves with the link, θ = q."""
+
+    kind: ClassVar[int] = RIGID
+    motors: ClassVar[int] = 1
+    stiffness: ClassVar[float] = np.inf
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (), _NO_TABLE
+
+    def stiffer(self, factor: float) -> 'Rigid':
+        """Return the same law with springs that are stiffer by a factor."""
+        return self
+
+
+@dataclass(frozen=True)
+class LinearSpring:
+    """Q = K δ + D δ̇ with δ = θ − q: a series spring, with a damper beside it unless D is 0.
+
+    Attributes
+    ----------
+    stiffness, damping : float
+        K, N m/rad; D, N m s/rad.
+
+    """
+
+    stiffness: float
+    damping: float = 0.0
+    kind: ClassVar[int] = LINEAR
+    motors: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _check_positive('stiffness', self.stiffness)
+        if not 0.0 <= self.damping < np.inf:
+            raise ValueError(f'damping {self.damping:g}: must not be below 0')
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (self.stiffness, self.damping), _NO_TABLE
+
+    def stiffer(self, factor: float) -> 'LinearSpring':
+        """Return the same law with springs that are stiffer by a factor."""
+        return LinearSpring(factor * self.stiffness, self.damping)
+
+
+@dataclass(frozen=True)
+class CubicSpring:
+    """Q = k₁ δ + k₃ δ³: hardening with k₃ > 0, softening below.
+
+    Attributes
+    ----------
+    stiffness, cubic : float
+        k₁, N m/rad; k₃, N m/rad³.
+    greatest_torque : float
+        Where a softening spring gives way, N m; infinite for others.
+
+    """
+
+    stiffness: float
+    cubic: float
+    greatest_torque: float = field(init=False)
+    kind: ClassVar[int] = CUBIC
+    motors: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _check_positive('stiffness', self.stiffness)
+        if not np.isfinite(self.cubic):
+            raise ValueError(f'cubic {self.cubic:g}: must be finite')
+        torque = np.inf
+        if self.cubic < 0.0:
+            end = np.sqrt((LEAST_SLOPE - 1.0) * self.stiffness / (3.0 * self.cubic))
+            torque = self.stiffness * end + self.cubic * end**3
+        object.__setattr__(self, 'greatest_torque', float(torque))
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (self.stiffness, self.cubic, self.greatest_torque), _NO_TABLE
+
+    def stiffer(self, factor: float) -> 'CubicSpring':
+        """Return the same law with springs that are stiffer by a factor."""
+        return CubicSpring(factor * self.stiffness, factor * self.cubic)
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSpring:
+    """Q = φ(δ) through measured points, by a C² spline.
+
+    Attributes
+    ----------
+    deflection, torque : (m,) arrays
+        At least 4 points, rad and N m, increasing both. The spring is used within them only.
+
+    """
+
+    deflection: Array
+    torque: Array
+    table: Array = field(init=False, repr=False)
+    kind: ClassVar[int] = TABULATED
+    motors: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        x, y = np.array(self.deflection, dtype=float), np.array(self.torque, dtype=float)
+        if x.ndim != 1 or x.shape != y.shape or len(x) < 4:
+            raise ValueError('deflection and torque: expected lists of the same length, 4 or more')
+        for name, values in (('deflection', x), ('torque', y)):
+            if not np.all(np.isfinite(values)) or np.any(np.diff(values) <= 0.0):
+                raise ValueError(f'{name}: must increase from entry to entry')
+        spline = CubicSpline(x, y)
+        slope = spline.derivative()
+        # The slope is quadratic on a piece: least at an end, or where the second one vanishes.
+        turns = slope.derivative().roots(extrapolate=False)
+        places = np.concatenate([x, turns[np.isfinite(turns)]])
+        slopes = slope(places)
+        if slopes.min() <= LEAST_SLOPE * slopes.max():
+            place = float(places[np.argmin(slopes)])
+            raise ValueError(
+                f'torque: the smooth curve through the points falls or is flat near deflection '
+                f'{place:.4g}; give more points there')
+        for name, value in (
+            ('deflection', x), ('torque', y),
+            # The pieces: start and torque there, then the coefficients from δ³ down to δ.
+            ('table', np.column_stack([x, y, np.vstack([spline.c[:3].T, np.zeros(3)]), slope(x)])),
+        ):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @property
+    def stiffness(self) -> float:
+        """The slope in the middle of the table, N m/rad."""
+        return float(self.table[len(self.table) // 2, 5])
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (), self.table
+
+    def stiffer(self, factor: float) -> 'TabulatedSpring':
+        """Return the same law with springs that are stiffer by a factor."""
+        return TabulatedSpring(self.deflection, factor * self.torque)
+
+
+@dataclass(frozen=True)
+class VariableStiffness:
+    """Q = K(t) δ: a spring whose stiffness is prescribed over time, with K̇ and K̈.
+
+    Attributes
+    ----------
+    stiffness : float
+        K, N m/rad, until another one is asked for.
+
+    """
+
+    stiffness: float
+    kind: ClassVar[int] = VARIABLE
+    motors: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _check_positive('stiffness', self.stiffness)
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (), _NO_TABLE
+
+    def stiffer(self, factor: float) -> 'VariableStiffness':
+        """Return the same law with springs that are stiffer by a factor."""
+        return VariableStiffness(factor * self.stiffness)
+
+
+@dataclass(frozen=True)
+class ExponentialAntagonism:
+    """Two motors that pull a joint by tendons with f(x) = a (e^{b x} − 1).
+
+    Attributes
+    ----------
+    scale, rate : float
+        a, N m; b, 1/rad.
+    stiffness : float
+        σ, N m/rad, until another one is asked for.
+    pushes : bool
+        Whether the tendons may push as well (x < 0).
+
+    """
+
+    scale: float
+    rate: float
+    stiffness: float
+    pushes: bool = False
+    kind: ClassVar[int] = EXPONENTIAL
+    motors: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        for name in ('scale', 'rate', 'stiffness'):
+            _check_positive(name, getattr(self, name))
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (self.scale, self.rate, float(self.pushes)), _NO_TABLE
+
+    def stiffer(self, factor: float) -> 'ExponentialAntagonism':
+        """Return the same law with springs that are stiffer by a factor."""
+        return replace(
+            self, scale=factor * self.scale, stiffness=factor * self.stiffness)
+
+
+@dataclass(frozen=True)
+class QuadraticAntagonism:
+    """Two motors that pull a joint by tendons with f(x) = k x²/2, which cannot push.
+
+    Attributes
+    ----------
+    coefficient : float
+        k, N m/rad².
+    stiffness : float
+        σ, N m/rad, until another one is asked for.
+
+    """
+
+    coefficient: float
+    stiffness: float
+    kind: ClassVar[int] = QUADRATIC
+    motors: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        for name in ('coefficient', 'stiffness'):
+            _check_positive(name, getattr(self, name))
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return (self.coefficient,), _NO_TABLE
+
+    def stiffer(self, factor: float) -> 'QuadraticAntagonism':
+        """Return the same law with springs that are stiffer by a factor."""
+        return QuadraticAntagonism(
+            factor * self.coefficient, factor * self.stiffness)
+
+
+Law = (
+    Rigid | LinearSpring | CubicSpring | TabulatedSpring | VariableStiffness
+    | ExponentialAntagonism | QuadraticAntagonism)
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not 0.0 < value < np.inf:
+        raise ValueError(f'{name} {value:g}: must be above 0 and finite')

@@ -1,0 +1,95 @@
+"""The link side: what springs do to links and motors that are where they are."""
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.laws import RIGID
+from hodyn_ros.actuators.springs import forces
+
+Array = NDArray[np.float64]
+
+
+class LinkSide:
+    """Torques of springs and motor friction from positions; the inverse map of `MotorSide`.
+
+    Attributes
+    ----------
+    torque : (n,) array
+        Q, what the springs do to the links, N m; 0 at rigid joints.
+    load : (m,) array
+        What springs and friction take from each motor, N m: B θ̈ + load = τ_m. At rigid joints
+        the friction alone.
+    stiffness : (n,) array
+        −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints.
+
+    Parameters
+    ----------
+    actuators : Actuators
+        The laws.
+    elsewhere : (n,) array of bool, optional
+        Joints with linear springs whose torque someone else computes: left out here.
+
+    """
+
+    def __init__(
+        self, actuators: Actuators, elsewhere: NDArray[np.bool_] | None = None,
+    ) -> None:
+        parameters = np.array(actuators.parameters)
+        if elsewhere is not None:
+            parameters[elsewhere] = 0.0
+        self.actuators = actuators
+        self.torque = np.zeros(actuators.n)
+        self.load = np.zeros(actuators.n_motors)
+        self.stiffness = np.zeros(actuators.n)
+        self._prescribed = np.array(actuators.constant_stiffness()[0])
+        self._laws = (
+            actuators.kinds, parameters, actuators.tables, actuators.table_rows,
+            actuators.motor_of, actuators.motors)
+
+    def evaluate(
+        self, q: Array, qd: Array, theta: Array, theta_rate: Array,
+        stiffness: Array | None = None,
+    ) -> Array:
+        """Return `torque`, (n,), at one instant; nothing is allocated.
+
+        Parameters
+        ----------
+        q, qd : (n,) arrays
+            Of the links.
+        theta, theta_rate : (m,) arrays
+            Of the motors; at rigid joints those of the link are taken.
+        stiffness : (n,) array, optional
+            K of the joints with prescribed stiffness, N m/rad; others are not read.
+
+        """
+        _evaluate(
+            *self._laws, q, qd, theta, theta_rate,
+            self._prescribed if stiffness is None else stiffness,
+            self.torque, self.load, self.stiffness)
+        return self.torque
+
+
+@nb.njit(cache=True)
+def _evaluate(
+    kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
+    motor_of: NDArray[np.int64], motors: Array, q: Array, qd: Array, theta: Array,
+    theta_rate: Array, prescribed: Array, torque: Array, load: Array, stiffness: Array,
+) -> None:
+    x = np.empty(2)
+    rate = np.empty(2)
+    force = np.empty(2)
+    for i in range(kinds.size):
+        first = motor_of[i]
+        for j in range(first, motor_of[i + 1]):
+            sign = 1.0 if j == first else -1.0
+            x[j - first] = sign * (theta[j] - q[i])
+            rate[j - first] = sign * (theta_rate[j] - qd[i])
+        table = tables[table_rows[i]:table_rows[i + 1]]
+        stiffness[i] = forces(kinds[i], parameters[i], table, x, rate, prescribed[i], force)
+        torque[i] = force[0] - force[1]
+        for j in range(first, motor_of[i + 1]):
+            speed = qd[i] if kinds[i] == RIGID else theta_rate[j]
+            load[j] = (
+                (force[0] if j == first else -force[1]) + motors[j, 1] * speed
+                + motors[j, 2] * np.tanh(speed / motors[j, 3]))

@@ -1,0 +1,219 @@
+"""The motor side of a motion: θ, θ̇, θ̈ and τ_m from q … q̈ and Q, Q̇, Q̈."""
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
+from hodyn_ros.actuators.springs import damped_acceleration, elongations
+
+Array = NDArray[np.float64]
+
+
+class MotorSide:
+    """What the motors must do for a motion of the links; the inverse of elastic joints.
+
+    τ_m = B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque, motors turning with their links' joints
+    (Spong's model: B, N² J, does not couple with the links' motion). All is in link-side units.
+
+    ``evaluate`` is for one cycle after another: it remembers what dampers need and what to hold.
+    ``along`` is for whole motions, and refuses those that cannot be done.
+
+    Attributes
+    ----------
+    reference : (4, m) array
+        θ, θ̇, θ̈, τ_m of the motors at the last cycle.
+    feasible : (n,) array
+        Whether the joint can do it; where not, its motors hold the last θ and τ_m that could be
+        done, with θ̇ = θ̈ = 0, or q and Q when nothing could be done yet.
+    margin : (n,) array
+        What was left: of |Q|, N m, for springs that give way, or of σ, N m/rad, for variable
+        stiffness; negative where infeasible, infinite where there is no bound.
+    elongation : (m,) array
+        Of the spring at each motor, rad or m.
+
+    """
+
+    def __init__(self, actuators: Actuators) -> None:
+        n = actuators.n
+        self.actuators = actuators
+        self.reference = np.zeros((4, actuators.n_motors))
+        self.margin = np.zeros(n)
+        self.feasible = np.ones(n, dtype=np.bool_)
+        self.elongation = np.zeros(actuators.n_motors)
+        self._stiffness = actuators.constant_stiffness()
+        self._laws = (
+            actuators.kinds, actuators.parameters, actuators.tables, actuators.table_rows,
+            actuators.motor_of, actuators.motors)
+        self._memory = np.zeros((4, n))
+        self._started = False
+
+    def reset(self) -> None:
+        """Forget the past, as before the first cycle."""
+        self._started = False
+
+    def evaluate(
+        self, q: Array, torque: Array, stiffness: Array | None = None, dt: float = 0.0,
+    ) -> Array:
+        """Return `reference`, (4, m), of one instant; nothing is allocated.
+
+        Parameters
+        ----------
+        q : (3 or more, n) array
+            Joint positions and derivatives.
+        torque : (3, n) array
+            Q, Q̇, Q̈ with gravity and friction.
+        stiffness : (3, n) array, optional
+            σ, σ̇, σ̈ of the joints with variable stiffness (others are not read); by default the
+            one of the actuators.
+        dt : float
+            Time since the last call, s; only dampers need it.
+
+        """
+        _evaluate(
+            *self._laws, q, torque, self._stiffness if stiffness is None else stiffness,
+            dt, self._started, self._memory, self.reference, self.elongation, self.margin,
+            self.feasible)
+        self._started = True
+        return self.reference
+
+    def along(
+        self, times: ArrayLike, q: Array, torque: Array, stiffness: Array | None = None,
+    ) -> Array:
+        """Return θ, θ̇, θ̈, τ_m, (T, 4, m), along a motion.
+
+        Parameters
+        ----------
+        times : (T,) array
+            Seconds, increasing.
+        q, torque, stiffness : (T, 3 or more, n), (T, 3, n), (T, 3, n) arrays
+            As `evaluate` takes them.
+
+        Raises
+        ------
+        ValueError
+            A joint cannot do it: names the joint, the time and what is missing.
+
+        """
+        instants = np.ascontiguousarray(times, dtype=float)
+        out, _, margin = self._many(instants, q, torque, stiffness)
+        if not np.all(margin >= 0.0):
+            # A margin that is not a number is as bad as a negative one.
+            worst = int(np.argmin(np.where(np.isnan(margin), -np.inf, margin)))
+            k, joint = divmod(worst, self.actuators.n)
+            sigma = self._stiffness if stiffness is None else stiffness[k]
+            raise ValueError(self._why_not(
+                joint, instants[k], torque[k, 0, joint], sigma[0, joint], margin[k, joint]))
+        return out
+
+    def sample(
+        self, q: Array, torque: Array, stiffness: Array | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return references (T, 4, m), elongations (T, m) and margins (T, n) of single instants.
+
+        As `along`, but instants have nothing to do with each other: dampers are taken as they are
+        in slow motion, and what is infeasible shows in its margin alone.
+        """
+        return self._many(np.empty(0), q, torque, stiffness)
+
+    def _many(
+        self, times: Array, q: Array, torque: Array, stiffness: Array | None,
+    ) -> tuple[Array, Array, Array]:
+        samples, m = len(q), self.actuators.n_motors
+        if stiffness is None:
+            stiffness = np.broadcast_to(self._stiffness, (samples, *self._stiffness.shape))
+        out, elongation = np.empty((samples, 4, m)), np.empty((samples, m))
+        margin = np.empty((samples, self.actuators.n))
+        _evaluate_many(
+            *self._laws, times, np.ascontiguousarray(q), np.ascontiguousarray(torque),
+            np.ascontiguousarray(stiffness), np.zeros_like(self._memory), out, elongation, margin,
+            np.empty(self.actuators.n, dtype=np.bool_))
+        return out, elongation, margin
+
+    def _why_not(
+        self, joint: int, time: float, torque: float, stiffness: float, margin: float,
+    ) -> str:
+        kind = self.actuators.kinds[joint]
+        missing = round(-margin, 12)
+        where = f'joint {self.actuators.names[joint]!r} at {time:.4g} s'
+        if kind in (VARIABLE, EXPONENTIAL, QUADRATIC):
+            return (
+                f'{where}: a stiffness of {stiffness:.6g} N m/rad with a torque of {torque:.6g} '
+                f'N m is short by {missing:.4g} N m/rad; ask for more stiffness or less torque')
+        reason = 'leaves its table' if kind == TABULATED else 'gives way'
+        return (
+            f'{where}: the spring {reason} under {torque:.6g} N m, which is {missing:.4g} N m too '
+            'much; ask for less torque or take a stiffer spring')
+
+
+@nb.njit(cache=True)
+def _evaluate(
+    kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
+    motor_of: NDArray[np.int64], motors: Array, q: Array, torque: Array, stiffness: Array,
+    dt: float, started: bool, memory: Array, out: Array, elongation: Array, margin: Array,
+    feasible: NDArray[np.bool_],
+) -> None:
+    """Write one instant's reference; memory holds Q, Q̇, Q̈ of the last one, and ẍ of dampers."""
+    x = np.empty((2, 3))
+    now = np.empty(3)
+    wanted = np.empty(3)
+    for i in range(kinds.size):
+        for k in range(3):
+            now[k] = torque[k, i]
+            wanted[k] = stiffness[k, i]
+        p = parameters[i]
+        table = tables[table_rows[i]:table_rows[i + 1]]
+        margin[i] = elongations(kinds[i], p, table, now, wanted, x)
+        if kinds[i] == LINEAR and p[1] > 0.0:
+            if not started:
+                memory[3, i] = now[2] / p[0]
+            elif dt > 0.0:
+                memory[3, i] = damped_acceleration(
+                    p[0], p[1], dt, memory[:3, i], now, memory[3, i])
+            x[0, 2] = memory[3, i]
+            x[0, 1] = (now[1] - p[1] * x[0, 2]) / p[0]
+            x[0, 0] = (now[0] - p[1] * x[0, 1]) / p[0]
+            memory[:3, i] = now
+        feasible[i] = margin[i] >= 0.0
+        first = motor_of[i]
+        for j in range(first, motor_of[i + 1]):
+            if not feasible[i]:
+                if not started:
+                    out[0, j] = q[0, i]
+                    out[3, j] = now[0] if j == first else 0.0
+                    elongation[j] = 0.0
+                out[1, j] = 0.0
+                out[2, j] = 0.0
+                continue
+            sign = 1.0 if j == first else -1.0
+            carried = now[0]
+            if kinds[i] == EXPONENTIAL:
+                carried = sign * p[0] * np.expm1(p[1] * x[j - first, 0])
+            elif kinds[i] == QUADRATIC:
+                carried = sign * 0.5 * p[0] * x[j - first, 0] ** 2
+            for k in range(3):
+                out[k, j] = q[k, i] + sign * x[j - first, k]
+            elongation[j] = x[j - first, 0]
+            out[3, j] = (
+                motors[j, 0] * out[2, j] + motors[j, 1] * out[1, j]
+                + motors[j, 2] * np.tanh(out[1, j] / motors[j, 3]) + carried)
+
+
+@nb.njit(cache=True)
+def _evaluate_many(
+    kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
+    motor_of: NDArray[np.int64], motors: Array, times: Array, q: Array, torque: Array,
+    stiffness: Array, memory: Array, out: Array, elongation: Array, margin: Array,
+    feasible: NDArray[np.bool_],
+) -> None:
+    continuous = times.size > 0
+    for t in range(len(q)):
+        follows = continuous and t > 0
+        dt = times[t] - times[t - 1] if follows else 0.0
+        if follows:
+            # What an infeasible joint holds.
+            out[t] = out[t - 1]
+            elongation[t] = elongation[t - 1]
+        _evaluate(
+            kinds, parameters, tables, table_rows, motor_of, motors, q[t], torque[t], stiffness[t],
+            dt, follows, memory, out[t], elongation[t], margin[t], feasible)

@@ -1,0 +1,64 @@
+"""Motors and their gears; the one place where rotor-side numbers become link-side ones."""
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor as seen at its joint: B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque = τ_m.
+
+    Attributes
+    ----------
+    inertia : float
+        B, kg m² (prismatic joints: kg).
+    viscous : float
+        D, N m s/rad.
+    coulomb, coulomb_velocity : float
+        C, N m; v, rad/s, where tanh reaches 76 % of it.
+    gear_ratio : float
+        Turns of the rotor for one of the joint (prismatic: rad/m); serves the conversion only.
+    max_velocity, max_effort : float
+        Of |θ̇|, rad/s, and of |τ_m|, N m; infinite when not known.
+
+    """
+
+    inertia: float
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    coulomb_velocity: float = 0.01
+    gear_ratio: float = 1.0
+    max_velocity: float = np.inf
+    max_effort: float = np.inf
+
+    def __post_init__(self) -> None:
+        for name in ('inertia', 'viscous', 'coulomb'):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise ValueError(f'{name} {getattr(self, name):g}: must not be below 0')
+        for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f'{name} {getattr(self, name):g}: must be above 0')
+
+    @classmethod
+    def from_rotor(
+        cls,
+        *,
+        gear_ratio: float,
+        inertia: float,
+        viscous: float = 0.0,
+        coulomb: float = 0.0,
+        coulomb_velocity: float = 1.0,
+        max_velocity: float = np.inf,
+        max_effort: float = np.inf,
+    ) -> 'Motor':
+        """Return a motor from numbers of its rotor, on the fast side of the gear.
+
+        A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
+        """
+        if not gear_ratio > 0.0:
+            raise ValueError(f'gear_ratio {gear_ratio:g}: must be above 0')
+        n = gear_ratio
+        return cls(
+            inertia=n * n * inertia, viscous=n * n * viscous, coulomb=n * coulomb,
+            coulomb_velocity=coulomb_velocity / n, gear_ratio=n, max_velocity=max_velocity / n,
+            max_effort=n * max_effort)

@@ -1,0 +1,254 @@
+"""Kernels: from the torque of a joint to the elongation of its springs, and back.
+
+Elongations are x = θ − q; of antagonistic pairs x₁ = θ₁ − q and x₂ = q − θ₂. In both directions
+the numbers of one joint go in, and what comes out is written to small arrays of the caller.
+"""
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.laws import (
+    CUBIC,
+    EXPONENTIAL,
+    LINEAR,
+    QUADRATIC,
+    RIGID,
+    TABULATED,
+    VARIABLE,
+)
+
+Array = NDArray[np.float64]
+
+
+@nb.njit(cache=True)
+def elongations(
+    kind: int, p: Array, table: Array, torque: Array, stiffness: Array, out: Array,
+) -> float:
+    """Write the elongations, their rates and accelerations of one joint; return the margin.
+
+    Parameters
+    ----------
+    kind, p, table
+        The law, its parameters, and its table or what stands for none.
+    torque, stiffness : (3,) arrays
+        Q, Q̇, Q̈ and σ, σ̇, σ̈ (the latter only of variable laws).
+    out : (2, 3) array
+        x, ẋ, ẍ of the first and of the second motor, and nothing when the margin is negative.
+
+    Returns
+    -------
+    float
+        What is left until the law cannot do it: of |Q| (N m) or of σ (N m/rad); negative when it
+        cannot, infinite when it always can.
+
+    """
+    t0, t1, t2 = torque
+    s0, s1, s2 = stiffness
+    margin = np.inf
+    if kind == RIGID:
+        out[0] = 0.0
+    elif kind == LINEAR:
+        out[0, 0] = t0 / p[0]
+        out[0, 1] = t1 / p[0]
+        out[0, 2] = t2 / p[0]
+    elif kind == CUBIC:
+        margin = p[2] - abs(t0)
+        if margin >= 0.0:
+            x = _solve_cubic(p[0], p[1], t0)
+            _through_slope(
+                x, p[0] + 3.0 * p[1] * x * x, 6.0 * p[1] * x, t1, t2, out)
+    elif kind == TABULATED:
+        margin = min(t0 - table[0, 1], table[-1, 1] - t0)
+        if margin >= 0.0:
+            piece, x = _solve_table(table, t0)
+            c3, c2, c1 = table[piece, 2], table[piece, 3], table[piece, 5]
+            slope = c1 + x * (2.0 * c2 + 3.0 * c3 * x)
+            _through_slope(table[piece, 0] + x, slope, 2.0 * c2 + 6.0 * c3 * x, t1, t2, out)
+    elif kind == VARIABLE:
+        margin = _above(s0, 0.0)
+        if margin >= 0.0:
+            _quotient(t0, t1, t2, s0, s1, s2, out[0])
+    elif kind == EXPONENTIAL:
+        a, b, pushes = p[0], p[1], p[2]
+        margin = _above(s0, b * abs(t0)) if pushes else s0 - b * (abs(t0) + 2.0 * a)
+        if margin >= 0.0:
+            for k, sign in enumerate((1.0, -1.0)):
+                f0 = s0 / b + sign * t0
+                r1 = (s1 / b + sign * t1) / f0
+                r2 = (s2 / b + sign * t2) / f0
+                out[k, 0] = np.log(f0 / (2.0 * a)) / b
+                out[k, 1] = r1 / b
+                out[k, 2] = (r2 - r1 * r1) / b
+    elif kind == QUADRATIC:
+        margin = _above(s0, np.sqrt(2.0 * p[0] * abs(t0)))
+        if margin >= 0.0:
+            _quotient(t0, t1, t2, s0, s1, s2, out[1])
+            for i in range(3):
+                half = stiffness[i] / (2.0 * p[0])
+                ratio = out[1, i]
+                out[0, i] = half + ratio
+                out[1, i] = half - ratio
+    return margin
+
+
+@nb.njit(cache=True)
+def _above(value: float, bound: float) -> float:
+    """Return value − bound, but negative at equality, where the law breaks down."""
+    return value - bound if value > bound else min(value - bound, -1e-300)
+
+
+@nb.njit(cache=True)
+def _through_slope(
+    x: float, slope: float, bend: float, t1: float, t2: float, out: Array,
+) -> None:
+    """Write x, ẋ = Q̇/φ′ and ẍ = (Q̈ − φ″ ẋ²)/φ′."""
+    rate = t1 / slope
+    out[0, 0] = x
+    out[0, 1] = rate
+    out[0, 2] = (t2 - bend * rate * rate) / slope
+
+
+@nb.njit(cache=True)
+def _quotient(
+    t0: float, t1: float, t2: float, s0: float, s1: float, s2: float, out: Array,
+) -> None:
+    """Write Q/σ and its derivatives."""
+    out[0] = t0 / s0
+    out[1] = (t1 - s1 * out[0]) / s0
+    out[2] = (t2 - 2.0 * s1 * out[1] - s2 * out[0]) / s0
+
+
+@nb.njit(cache=True)
+def _solve_cubic(k1: float, k3: float, torque: float) -> float:
+    """Return the root of k₁ x + k₃ x³ = Q nearest to 0, for |Q| where the slope is positive."""
+    if k3 == 0.0:
+        return torque / k1
+    # x = 2 s sinh(asinh(w)/3) solves it for k₃ > 0, sin and asin for k₃ < 0.
+    s = np.sqrt(k1 / (3.0 * abs(k3)))
+    w = 1.5 * torque / (k1 * s)
+    if k3 > 0.0:
+        x = 2.0 * s * np.sinh(np.arcsinh(w) / 3.0)
+    else:
+        x = 2.0 * s * np.sin(np.arcsin(min(max(w, -1.0), 1.0)) / 3.0)
+    root: float = x - (k1 * x + k3 * x**3 - torque) / (k1 + 3.0 * k3 * x * x)
+    return root
+
+
+@nb.njit(cache=True)
+def _solve_table(table: Array, torque: float) -> tuple[int, float]:
+    """Return the piece, and x from its start, where the curve has this torque."""
+    low, high = 0, len(table) - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if table[middle, 1] <= torque:
+            low = middle
+        else:
+            high = middle
+    c3, c2, c1 = table[low, 2], table[low, 3], table[low, 5]
+    wanted = torque - table[low, 1]
+    left, right = 0.0, table[low + 1, 0] - table[low, 0]
+    x = right * wanted / (table[low + 1, 1] - table[low, 1])
+    for _ in range(60):
+        excess = x * (c1 + x * (c2 + x * c3)) - wanted
+        if excess > 0.0:
+            right = x
+        else:
+            left = x
+        step = excess / (c1 + x * (2.0 * c2 + 3.0 * c3 * x))
+        closer = x - step
+        if not left <= closer <= right:
+            closer = 0.5 * (left + right)
+        if abs(closer - x) <= 1e-16 * (abs(table[low, 0]) + right):
+            x = closer
+            break
+        x = closer
+    return low, x
+
+
+@nb.njit(cache=True)
+def forces(
+    kind: int, p: Array, table: Array, elongation: Array, rate: Array, stiffness: float,
+    out: Array,
+) -> float:
+    """Write what each spring of a joint carries, (2,), N m; return the joint's stiffness.
+
+    The inverse of `elongations`: Q is the first less the second. Beyond its table, a tabulated
+    spring goes on straight; tendons that cannot push are slack below 0. The stiffness is −∂Q/∂q at
+    fixed motors, N m/rad.
+    """
+    x = elongation[0]
+    out[1] = 0.0
+    slope = 0.0
+    if kind == LINEAR:
+        out[0] = p[0] * x + p[1] * rate[0]
+        slope = p[0]
+    elif kind == CUBIC:
+        out[0] = p[0] * x + p[1] * x**3
+        slope = p[0] + 3.0 * p[1] * x * x
+    elif kind == TABULATED:
+        piece = min(max(np.searchsorted(table[:, 0], x, side='right') - 1, 0), len(table) - 2)
+        end = table[piece + 1, 0] - table[piece, 0]
+        c3, c2, c1 = table[piece, 2], table[piece, 3], table[piece, 5]
+        local = x - table[piece, 0]
+        inside = min(max(local, 0.0), end)
+        slope = c1 + inside * (2.0 * c2 + 3.0 * c3 * inside)
+        out[0] = (
+            table[piece, 1] + inside * (c1 + inside * (c2 + inside * c3))
+            + slope * (local - inside))
+    elif kind == VARIABLE:
+        out[0] = stiffness * x
+        slope = stiffness
+    elif kind == EXPONENTIAL:
+        for k in range(2):
+            if elongation[k] > 0.0 or p[2] > 0.0:
+                out[k] = p[0] * np.expm1(p[1] * elongation[k])
+                slope += p[0] * p[1] * np.exp(p[1] * elongation[k])
+            else:
+                out[k] = 0.0
+    elif kind == QUADRATIC:
+        for k in range(2):
+            pull = max(elongation[k], 0.0)
+            out[k] = 0.5 * p[0] * pull * pull
+            slope += p[0] * pull
+    else:
+        out[0] = 0.0
+        slope = np.inf
+    return slope
+
+
+@nb.njit(cache=True)
+def damped_acceleration(
+    stiffness: float, damping: float, h: float, before: Array, now: Array, acceleration: float,
+) -> float:
+    """Return ẍ of a spring with a damper beside it, h (s) later; x and ẋ follow from it.
+
+    The torque Q = K x + D ẋ, differentiated twice, is a first-order lag of ẍ behind Q̈/K with the
+    rate λ = K/D, stepped exactly for the cubic Q̈(s) that agrees with Q, Q̇, Q̈ at both ends
+    (before, now: (3,) arrays). This form never divides by D alone: it passes into the pure spring.
+    """
+    first, last = before[2], now[2]
+    b = last - first
+    i = (now[1] - before[1]) / h - first
+    j = ((now[0] - before[0]) / h - before[1]) / h - 0.5 * first
+    c3 = 10.0 * b - 60.0 * i + 120.0 * j
+    c2 = -12.0 * b + 84.0 * i - 180.0 * j
+    c1 = 3.0 * b - 24.0 * i + 60.0 * j
+    z = stiffness * h / damping
+    # w_k = z ∫ e^{−z (1 − s)} sᵏ ds over [0, 1], by the recursion that is stable at this z.
+    if z < 1.0:
+        term = z / 4.0
+        w3 = term
+        for m in range(1, 20):
+            term *= -z / (m + 4.0)
+            w3 += term
+        w2 = (1.0 - w3) * z / 3.0
+        w1 = (1.0 - w2) * z / 2.0
+        w0 = (1.0 - w1) * z
+    else:
+        w0 = -np.expm1(-z)
+        w1 = 1.0 - w0 / z
+        w2 = 1.0 - 2.0 * w1 / z
+        w3 = 1.0 - 3.0 * w2 / z
+    forced = first * w0 + c1 * w1 + c2 * w2 + c3 * w3
+    after: float = (1.0 - w0) * acceleration + forced / stiffness
+    return after

@@ -1,0 +1,47 @@
+"""What the links did with each method, as a picture."""
+from collections.abc import Mapping
+from pathlib import Path
+
+from matplotlib.figure import Figure
+import numpy as np
+
+from hodyn_ros.elastic.tracking import Method, Tracking
+from hodyn_ros.robot import Robot
+
+_LABELS = {
+    'rigid': 'rigid: springs ignored', 'torque': 'torque: Q',
+    'torque_rate': "torque_rate: Q and Q'", 'full': "full: Q, Q' and Q''",
+}
+_LEAST = 1e-9
+
+
+def draw_comparison(
+    robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path,
+) -> None:
+    """Write the error of each method, the motion and the stiffness over time to an image file."""
+    first = next(iter(tracking.values()))
+    variable = robot.actuators is not None and bool(robot.actuators.variable.any())
+    rows = 3 if variable else 2
+    # A figure of its own: pyplot would keep state and look for a display.
+    figure = Figure(figsize=(8.0, 3.2 * rows), layout='constrained')
+    axes = figure.subplots(rows, 1, sharex=True)
+    figure.suptitle(title)
+    for method, run in tracking.items():
+        error = np.maximum(np.abs(run.error).max(axis=1), _LEAST)
+        axes[0].semilogy(
+            run.times, error, linewidth=1.0, label=f'{_LABELS[method]} (RMS {run.rms:.2g} rad)')
+    axes[0].set_ylabel('link error, worst joint (rad)')
+    axes[0].legend(fontsize=8, ncols=2, loc='lower center', bbox_to_anchor=(0.5, 1.0))
+    for joint, name in enumerate(robot.joint_names):
+        axes[1].plot(first.times, first.desired[:, joint], linewidth=1.0, label=name)
+    axes[1].set_ylabel('desired position (rad)')
+    axes[1].legend(fontsize=7, ncols=4)
+    if variable:
+        run = tracking.get('full', first)
+        for joint, name in enumerate(robot.joint_names):
+            axes[2].plot(run.times, run.stiffness[:, joint], linewidth=1.0, label=name)
+        axes[2].set_ylabel('stiffness (N m/rad)')
+    axes[-1].set_xlabel('time (s)')
+    for axis in axes:
+        axis.grid(True, linewidth=0.3)
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,241 @@
+"""How well an elastic arm follows a motion, by how much of the feed-forward its motors get.
+
+The arm is one of `simulation`; its motors have a PD loop and the link side is fed back nowhere, so
+that what the links do shows what the feed-forward knows.
+"""
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.laws import LinearSpring
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.reference import Plan
+from hodyn_ros.robot import Robot
+from hodyn_ros.simulation.elastic_arm import ElasticArm, ElasticPlant
+from hodyn_ros.simulation.motor_loop import MotorLoop
+
+Array = NDArray[np.float64]
+Method = Literal['rigid', 'torque', 'torque_rate', 'full']
+METHODS: tuple[Method, ...] = get_args(Method)
+
+SETTLING = 1.0
+"""Seconds that the arm is held first, so that the start of a wrong model is not in the motion."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """How the motors are controlled: a `MotorLoop` whose torque is held for a period.
+
+    Attributes
+    ----------
+    bandwidth, damping : float
+        ω, rad/s; ζ.
+    period : float
+        s; torques are those of its middle.
+
+    """
+
+    bandwidth: float = 50.0
+    damping: float = 0.7
+    period: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the controller does not know of the arm.
+
+    Attributes
+    ----------
+    stiffness, mass : float
+        Of the arm, as shares of the model's; mass scales the inertia of all links.
+    reference_delay : float
+        s, by which references reach the motor loop late; rounded to its periods.
+    loop_delay : float
+        s, by which torques act late; rounded to periods of the loop.
+    lookahead : float
+        s, by which references are evaluated ahead.
+    position_noise, velocity_noise : float
+        Standard deviations of what the motor encoders say, rad and rad/s.
+    seed : int
+        Of the noise.
+
+    """
+
+    stiffness: float = 1.0
+    mass: float = 1.0
+    reference_delay: float = 0.0
+    loop_delay: float = 0.0
+    lookahead: float = 0.0
+    position_noise: float = 0.0
+    velocity_noise: float = 0.0
+    seed: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """What the links did.
+
+    Attributes
+    ----------
+    times : (T,) array
+        s, from the start of the motion to its end.
+    desired, measured : (T, n) arrays
+        Link positions, rad.
+    stiffness : (T, n) array
+        Of the joints, N m/rad.
+    motor_torque : (T, m) array
+        τ_m, N m.
+
+    """
+
+    times: Array
+    desired: Array
+    measured: Array
+    stiffness: Array
+    motor_torque: Array
+
+    @property
+    def error(self) -> Array:
+        """Measured less desired, (T, n), rad."""
+        return self.measured - self.desired
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the worst joint's error, rad."""
+        return float(np.sqrt(np.mean(self.error**2, axis=0)).max())
+
+
+def compare(
+    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: Loop | None = None,
+    conditions: Conditions | None = None, methods: Sequence[Method] = METHODS,
+) -> dict[Method, Tracking]:
+    """Return how the arm in MuJoCo follows a plan with each method.
+
+    - rigid: the motors are sent where the links should be, with the torque of a rigid arm;
+      PD on q_d, q̇_d, τ = B q̈ + Q;
+    - torque: the deflection is made up for; PD on θ_d = q + K⁻¹ Q, q̇_d, τ = B q̈ + Q;
+    - torque_rate: and its rate; PD on θ_d, θ̇_d, τ = B q̈ + Q;
+    - full: the whole motor side, PD on θ_d, θ̇_d, and τ_m with the torque's second derivative.
+
+    Parameters
+    ----------
+    robot : Robot
+        With actuators: what the controller believes.
+    plan : Plan
+        Of the links.
+    stiffness : Plan, optional
+        σ of the joints with variable stiffness, N m/rad.
+    loop : Loop, optional
+        Of the motors.
+    conditions : Conditions, optional
+        How the arm and its signals differ from what the controller believes.
+    methods : strings
+        Which to run.
+
+    Raises
+    ------
+    ValueError
+        A joint cannot do the plan: names joint and time.
+
+    """
+    controller = loop or Loop()
+    world = conditions or Conditions()
+    arm = ElasticArm(_real(robot, world), plan.ends[0])
+    return {
+        method: _run(robot, arm, plan, stiffness, controller, world, method)
+        for method in methods}
+
+
+def motor_references(
+    feedforward: FeedForward, plan: Plan, times: Array, method: Method,
+    stiffness: Plan | None = None,
+) -> Array:
+    """Return θ_d, θ̇_d, θ̈_d and the feed-forward torque of the motors, (T, 4, m), of a method."""
+    actuators = feedforward.robot.actuators
+    if actuators is None:
+        raise ValueError(f'robot {feedforward.robot.name!r} has no actuators')
+    q = plan.evaluate(times)
+    wanted = None if stiffness is None else stiffness.evaluate(times)[:, :3]
+    return references_of(actuators, times, q, feedforward.torque(q), method, wanted)
+
+
+def references_of(
+    actuators: Actuators, times: Array, q: Array, torque: Array, method: Method,
+    stiffness: Array | None = None,
+) -> Array:
+    """Return the same of a motion (T, 3 or more, n) and its torques (T, 3, n)."""
+    if method == 'full':
+        return MotorSide(actuators).along(times, q, torque, stiffness)
+    side = MotorSide(_undamped(actuators))
+    known = {'rigid': 0, 'torque': 1, 'torque_rate': 2}[method]
+    truncated = torque.copy()
+    truncated[:, known:] = 0.0
+    references = side.along(times, q, truncated, stiffness)
+    if method == 'rigid':
+        # The motors of a joint share the torque that they would pass on.
+        counts = np.diff(actuators.motor_of)
+        share = (torque[:, 0] / counts)[:, actuators.motor_joints]
+        references[:, 3] += share
+    return references
+
+
+def _run(
+    robot: Robot, arm: ElasticPlant, plan: Plan, stiffness: Plan | None, loop: Loop,
+    conditions: Conditions, method: Method,
+) -> Tracking:
+    period = loop.period
+    settling, moving = round(SETTLING / period), round(plan.duration / period)
+    instants = plan.times[0] + (np.arange(settling + moving + 1) - settling) * period
+    ahead = conditions.lookahead - round(conditions.reference_delay / period) * period
+    feedforward = FeedForward(robot)
+    assert feedforward.motor_side is not None
+    reference = motor_references(feedforward, plan, instants + ahead, method, stiffness)
+    torque = motor_references(
+        feedforward, plan, instants + ahead + 0.5 * period, method, stiffness)[:, 3]
+    drive = MotorLoop(
+        arm.actuators, loop.bandwidth, loop.damping, conditions.position_noise,
+        conditions.velocity_noise, conditions.seed)
+    late = round(conditions.loop_delay / period)
+
+    constant = feedforward.motor_side.actuators.constant_stiffness()
+    prescribed = (
+        np.broadcast_to(constant, (len(instants), *constant.shape))
+        if stiffness is None else stiffness.evaluate(instants)[:, :3]) * conditions.stiffness
+    arm.reset(plan.ends[0], prescribed[0, 0])
+    commands = np.empty((len(instants), arm.actuators.n_motors))
+    measured = np.empty((len(instants), robot.n))
+    achieved = np.empty((len(instants), robot.n))
+    for k in range(len(instants)):
+        commands[k] = drive.torque(
+            reference[k, 0], reference[k, 1], torque[k], arm.theta, arm.theta_rate)
+        measured[k] = arm.q
+        achieved[k] = arm.spring_torque(prescribed[k, 0])[1]
+        arm.step(commands[max(k - late, 0)], period, prescribed[k])
+    of_motion = slice(settling, None)
+    return Tracking(
+        instants[of_motion] - plan.times[0], plan.evaluate(instants[of_motion])[:, 0],
+        measured[of_motion], achieved[of_motion], commands[of_motion])
+
+
+def _undamped(actuators: Actuators) -> Actuators:
+    """Return the actuators without the dampers, which need consistent rates."""
+    return Actuators(actuators.names, tuple(
+        replace(joint, law=LinearSpring(joint.law.stiffness))
+        if isinstance(joint.law, LinearSpring) else joint for joint in actuators.joints))
+
+
+def _real(robot: Robot, conditions: Conditions) -> Robot:
+    """Return the arm as it is, where the controller is wrong about it."""
+    assert robot.actuators is not None
+    joints = tuple(
+        replace(joint, law=joint.law.stiffer(conditions.stiffness))
+        for joint in robot.actuators.joints)
+    bodies = tuple(
+        replace(body, mass=conditions.mass * body.mass, inertia=conditions.mass * body.inertia)
+        for body in robot.bodies)
+    return replace(robot, bodies=bodies, actuators=Actuators(robot.joint_names, joints))

@@ -1,0 +1,1 @@
+"""Independent simulators that stand in for hardware."""

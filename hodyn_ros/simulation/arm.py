@@ -1,0 +1,64 @@
+"""A rigid arm in MuJoCo, as independent stand-in for hardware."""
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.robot import Robot
+from hodyn_ros.simulation.mujoco_model import build_model
+
+Array = NDArray[np.float64]
+
+LONGEST_STEP = 1e-3
+
+
+class SimulatedArm:
+    """The links of a robot under gravity and joint torques, without friction.
+
+    Attributes
+    ----------
+    q, qd : (n,) arrays
+        Joint positions and velocities, views of the simulator's state.
+    inertia_change : (n_bodies,) array
+        By how much the principal inertias of each body differ from the robot's, kg m²: not 0 where
+        no rigid body has the given ones.
+
+    """
+
+    def __init__(self, robot: Robot, position: Array) -> None:
+        self.model, self.inertia_change = build_model(robot)
+        import mujoco
+
+        self._mujoco = mujoco
+        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        self.data = mujoco.MjData(self.model)
+        self.q: Array = self.data.qpos
+        self.qd: Array = self.data.qvel
+        self.reset(position)
+
+    def reset(self, position: Array) -> None:
+        """Put the arm at rest at a position, (n,)."""
+        self._mujoco.mj_resetData(self.model, self.data)
+        self.q[:] = position
+
+    def step(self, torque: Array, dt: float) -> None:
+        """Move the arm by dt (s) under a constant torque, (n,), N m."""
+        steps = max(1, math.ceil(dt / LONGEST_STEP - 1e-9))
+        self.model.opt.timestep = dt / steps
+        self.data.qfrc_applied[:] = torque
+        self._mujoco.mj_step(self.model, self.data, steps)
+
+    def mass_matrix(self) -> Array:
+        """Return M(q), (n, n), as the simulator has it."""
+        self._mujoco.mj_forward(self.model, self.data)
+        matrix = np.zeros((self.model.nv, self.model.nv))
+        for column, unit in zip(matrix.T, np.eye(self.model.nv), strict=True):
+            product = np.zeros(self.model.nv)
+            self._mujoco.mj_mulM(self.model, self.data, product, unit)
+            column[:] = product
+        return matrix
+
+    def bias_torque(self) -> Array:
+        """Return c(q, q̇) + g(q), (n,), N m, as the simulator has it."""
+        self._mujoco.mj_forward(self.model, self.data)
+        return np.array(self.data.qfrc_bias)

@@ -1,0 +1,265 @@
+"""Elastic arms to try controllers on: one whose physics is MuJoCo's, one whose physics is ours."""
+from abc import ABC, abstractmethod
+import math
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.laws import LINEAR, RIGID
+from hodyn_ros.actuators.link_side import LinkSide
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.dynamics.inverse import InverseDynamics, inverse_dynamics
+from hodyn_ros.robot import Robot
+from hodyn_ros.simulation.mujoco_model import Springs, build_model
+
+Array = NDArray[np.float64]
+
+LONGEST_STEP = 2e-4
+
+
+class ElasticPlant(ABC):
+    """Links and motors with what lies between them, in time steps of Runge and Kutta's method.
+
+    M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m (M21, eqs. 2 and 3); at rigid
+    joints both in one, with θ = q.
+
+    Attributes
+    ----------
+    q, qd : (n,) arrays
+        Link side, rad and rad/s.
+    theta, theta_rate : (m,) arrays
+        Motor side.
+
+    Parameters
+    ----------
+    robot : Robot
+        With actuators.
+    position : (n,) array
+        Where the links rest at the start, and the motors with them, held by their torque.
+    friction : bool
+        Whether the links have the robot's friction.
+    longest_step : float
+        Of the integration, s.
+
+    """
+
+    def __init__(
+        self, robot: Robot, position: Array, *, friction: bool = True,
+        longest_step: float = LONGEST_STEP,
+    ) -> None:
+        if robot.actuators is None:
+            raise ValueError(
+                f'robot {robot.name!r} has no actuators; give its file an actuators section')
+        self.robot = robot
+        self.actuators: Actuators = robot.actuators
+        self.longest_step = longest_step
+        actuators = self.actuators
+        self._friction = robot.friction if friction else None
+        self._n = robot.n
+        # Motors of rigid joints are where their links are; the others have places of their own.
+        self._own = actuators.kinds[actuators.motor_joints] != RIGID
+        self._place = np.where(
+            self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
+        weightless = np.flatnonzero(self._own & (actuators.motors[:, 0] == 0.0))
+        if weightless.size:
+            raise ValueError(
+                f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: one behind a '
+                'spring needs some to be simulated')
+        self._size = robot.n + int(self._own.sum())
+        self._state = np.zeros((2, self._size))
+        self._motion = np.zeros((4, robot.n))
+        self._friction_torque = np.zeros((3, robot.n))
+        self._theta = np.zeros((2, actuators.n_motors))
+        self._forces = np.zeros(self._size)
+        self._constant = actuators.constant_stiffness()
+        self._link_side = self._make_link_side()
+        self._springs = LinkSide(actuators)
+        self.reset(position)
+
+    @property
+    def q(self) -> Array:
+        """Link positions, (n,), a view."""
+        links: Array = self._state[0, :self.robot.n]
+        return links
+
+    @property
+    def qd(self) -> Array:
+        """Link velocities, (n,), a view."""
+        links: Array = self._state[1, :self.robot.n]
+        return links
+
+    @property
+    def theta(self) -> Array:
+        """Motor positions, (m,), a copy."""
+        _spread(self._state, self._place, self._theta)
+        return np.array(self._theta[0])
+
+    @property
+    def theta_rate(self) -> Array:
+        """Motor velocities, (m,), a copy."""
+        _spread(self._state, self._place, self._theta)
+        return np.array(self._theta[1])
+
+    def reset(self, position: Array, stiffness: Array | None = None) -> None:
+        """Put the arm at rest at a position, (n,), in balance, with a stiffness, (n,), N m/rad."""
+        rest = np.zeros((3, self.robot.n))
+        rest[0] = position
+        gravity = np.zeros((3, self.robot.n))
+        gravity[0] = inverse_dynamics(self.robot, rest)[0]
+        wanted = self._constant.copy()
+        if stiffness is not None:
+            wanted[0] = stiffness
+        motors = MotorSide(self.actuators).along(
+            [0.0], rest[np.newaxis], gravity[np.newaxis], wanted[np.newaxis])[0]
+        self._state[:] = 0.0
+        self.q[:] = position
+        self._state[0, self.robot.n:] = motors[0, self._own]
+
+    def step(self, motor_torque: Array, dt: float, stiffness: Array | None = None) -> None:
+        """Move the arm by dt (s) under constant motor torques, (m,), N m.
+
+        stiffness, (3, n), are K, K̇, K̈ of joints with prescribed stiffness at the step's start.
+        """
+        steps = max(1, math.ceil(dt / self.longest_step - 1e-9))
+        h = dt / steps
+        prescribed = self._constant if stiffness is None else stiffness
+        y = self._state
+        for i in range(steps):
+            t = i * h
+            a = self._slope(y, motor_torque, prescribed, t)
+            b = self._slope(y + 0.5 * h * a, motor_torque, prescribed, t + 0.5 * h)
+            c = self._slope(y + 0.5 * h * b, motor_torque, prescribed, t + 0.5 * h)
+            d = self._slope(y + h * c, motor_torque, prescribed, t + h)
+            y += h / 6.0 * (a + 2.0 * (b + c) + d)
+
+    def spring_torque(self, stiffness: Array | None = None) -> tuple[Array, Array]:
+        """Return Q, N m, and the stiffness of each joint, N m/rad, as they are now, (n,) each."""
+        _spread(self._state, self._place, self._theta)
+        self._springs.evaluate(
+            self.q, self.qd, self._theta[0], self._theta[1], stiffness)
+        return self._springs.torque, self._springs.stiffness
+
+    def _slope(self, y: Array, motor_torque: Array, prescribed: Array, t: float) -> Array:
+        n, theta, side = self._n, self._theta, self._link_side
+        _spread(y, self._place, theta)
+        stiffness = prescribed[0] + t * (prescribed[1] + 0.5 * t * prescribed[2])
+        side.evaluate(y[0, :n], y[1, :n], theta[0], theta[1], stiffness)
+        if self._friction is not None:
+            self._motion[1] = y[1, :n]
+            self._friction_torque[0] = 0.0
+            self._friction.add_to(self._motion, self._friction_torque)
+        _gather(
+            side.torque, self._friction_torque, motor_torque, side.load, self._place, self._forces)
+        slope = np.empty_like(y)
+        slope[0] = y[1]
+        slope[1] = self._accelerations(y, self._forces)
+        return slope
+
+    def _make_link_side(self) -> LinkSide:
+        return LinkSide(self.actuators)
+
+    @abstractmethod
+    def _accelerations(self, y: Array, forces: Array) -> Array:
+        """Return the accelerations of links and motors under forces, all (size,)."""
+
+
+class ElasticArm(ElasticPlant):
+    """The elastic arm in MuJoCo: links, gravity, motors and linear springs are MuJoCo's.
+
+    Motors are bodies of their own, linear springs and dampers are tendons; other springs and
+    friction act as outer forces at each stage of the integration.
+
+    Attributes
+    ----------
+    model, data : mujoco.MjModel, mujoco.MjData
+        The simulator's.
+    inertia_change : (n_bodies,) array
+        By how much the principal inertias of each body differ from the robot's, kg m²: not 0 where
+        no rigid body has the given ones.
+
+    """
+
+    def __init__(self, robot: Robot, position: Array, **options: Any) -> None:
+        super().__init__(robot, position, **options)
+        actuators = self.actuators
+        of_motor = actuators.motor_joints[self._own]
+        linear = actuators.kinds[of_motor] == LINEAR
+        springs = Springs(
+            tuple(int(joint) for joint in of_motor),
+            motor_inertia=actuators.motors[self._own, 0],
+            stiffness=np.where(linear, actuators.parameters[of_motor, 0], 0.0),
+            damping=np.where(linear, actuators.parameters[of_motor, 1], 0.0),
+            armature=_rigid_inertia(actuators))
+        self.model, self.inertia_change = build_model(robot, springs)
+        import mujoco
+
+        self._forward = mujoco.mj_forward
+        self.data = mujoco.MjData(self.model)
+
+    def _make_link_side(self) -> LinkSide:
+        return LinkSide(self.actuators, self.actuators.kinds == LINEAR)
+
+    def _accelerations(self, y: Array, forces: Array) -> Array:
+        data = self.data
+        data.qpos = y[0]
+        data.qvel = y[1]
+        data.qfrc_applied = forces
+        self._forward(self.model, data)
+        accelerations: Array = data.qacc
+        return accelerations
+
+
+class ModelArm(ElasticPlant):
+    """The elastic arm by our own dynamics, for tests of one against the other."""
+
+    def __init__(self, robot: Robot, position: Array, **options: Any) -> None:
+        super().__init__(robot, position, **options)
+        n = robot.n
+        self._dynamics = InverseDynamics(robot, 0)
+        # The first motion has no acceleration, the others add one of a joint each.
+        self._motions = np.zeros((n + 1, 3, n))
+        self._motions[1:, 2] = np.eye(n)
+        self._torques = np.zeros((n + 1, 1, n))
+        self._armature = np.diag(_rigid_inertia(self.actuators))
+        self._inertia = self.actuators.motors[self._own, 0]
+
+    def _accelerations(self, y: Array, forces: Array) -> Array:
+        n = self._n
+        self._motions[:, :2] = y[:, :n]
+        self._dynamics.batch(self._motions, self._torques)
+        bias = self._torques[0, 0]
+        mass = self._torques[1:, 0] - bias + self._armature
+        return np.concatenate([
+            np.linalg.solve(mass, forces[:n] - bias), forces[n:] / self._inertia])
+
+
+@nb.njit(cache=True)
+def _spread(y: Array, place: NDArray[np.int64], theta: Array) -> None:
+    """Write the positions and velocities of the motors, (2, m), from the state."""
+    for j in range(place.size):
+        theta[0, j] = y[0, place[j]]
+        theta[1, j] = y[1, place[j]]
+
+
+@nb.njit(cache=True)
+def _gather(
+    torque: Array, friction: Array, motor_torque: Array, load: Array, place: NDArray[np.int64],
+    forces: Array,
+) -> None:
+    """Write the generalised forces on links and motors, (size,)."""
+    forces[:] = 0.0
+    for i in range(torque.size):
+        forces[i] = torque[i] - friction[0, i]
+    for j in range(place.size):
+        forces[place[j]] += motor_torque[j] - load[j]
+
+
+def _rigid_inertia(actuators: Actuators) -> Array:
+    """Return what rigidly coupled motors add to the inertia of each joint, (n,)."""
+    inertia = np.zeros(actuators.n)
+    rigid = actuators.kinds[actuators.motor_joints] == RIGID
+    inertia[actuators.kinds == RIGID] = actuators.motors[rigid, 0]
+    return inertia

@@ -1,0 +1,119 @@
+"""Example actuators for robots that come without: to try things out, of no arm in particular."""
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+import yaml
+
+from hodyn_ros import strict_yaml
+from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.laws import ExponentialAntagonism, Law, LinearSpring, Rigid
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot_files import load_robot
+from hodyn_ros.simulation.motion import REST_TO_REST_PEAK, home
+
+Array = NDArray[np.float64]
+ActuatorKind = Literal['rigid', 'sea', 'vsa']
+
+STIFFNESS = 1000.0
+"""N m/rad, an example: no maker of the built-in arms publishes it."""
+VSA_STIFFNESS = 2000.0
+DURATION, SPEED = 3.0, 0.8
+"""Of an example motion: s, and its peak velocities as a share of the limits."""
+TENDON_SCALE, TENDON_RATE = 2.0, 10.0
+
+# Estimates that public models of these arms carry, kg m², reflected to the joints.
+_MOTOR_INERTIA = {
+    'panda': (0.606, 0.606, 0.462, 0.462, 0.206, 0.206, 0.206),
+    'fr3': (0.606, 0.606, 0.462, 0.462, 0.206, 0.206, 0.206),
+    'iiwa14': (3.38, 3.38, 3.38, 3.38, 1.32, 1.16, 1.16),
+}
+_OTHER_INERTIA = 0.2
+
+
+def with_example_actuators(
+    robot: Robot, kind: ActuatorKind, stiffness: float | None = None,
+) -> Robot:
+    """Return the robot with the same kind of actuator at every joint.
+
+    Parameters
+    ----------
+    robot : Robot
+        Its own actuators, if any, are replaced.
+    kind : 'rigid', 'sea' or 'vsa'
+        No springs, linear springs, or pairs of motors with exponential tendons.
+    stiffness : float
+        N m/rad, of every joint; by default an example.
+
+    """
+    law: Law
+    if kind == 'rigid':
+        if stiffness is not None:
+            raise ValueError('stiffness goes with sea or vsa: rigid actuators have none')
+        law = Rigid()
+    elif kind == 'sea':
+        law = LinearSpring(STIFFNESS if stiffness is None else stiffness)
+    else:
+        law = ExponentialAntagonism(
+            TENDON_SCALE, TENDON_RATE, VSA_STIFFNESS if stiffness is None else stiffness)
+    inertia = _MOTOR_INERTIA.get(robot.name, (_OTHER_INERTIA,) * robot.n)
+    return replace(robot, actuators=Actuators(
+        robot.joint_names, tuple(JointActuator(law, Motor(value)) for value in inertia)))
+
+
+def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Array]:
+    """Return times (2,) and positions (2, n) of a motion from rest to rest about `home`.
+
+    Each joint peaks at this share of its velocity limit (1 rad/s where there is none), joints in
+    turn the other way round.
+
+    Raises ValueError where that leaves the position limits, naming the joint.
+    """
+    velocity = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
+    reach = speed * velocity * duration / REST_TO_REST_PEAK
+    signs = np.where(np.arange(robot.n) % 2 == 0, 1.0, -1.0)
+    start = home(robot) - 0.5 * signs * reach
+    positions = np.array([start, start + signs * reach])
+    outside = (positions < robot.limits.position_min) | (positions > robot.limits.position_max)
+    if np.any(outside):
+        joint = robot.joint_names[int(np.argmax(outside.any(axis=0)))]
+        raise ValueError(
+            f'joint {joint!r} would leave its range at {speed:.0%} of its speed for '
+            f'{duration:g} s: take less of either')
+    return np.array([0.0, duration]), positions
+
+
+def write_example_robot(
+    source: str, kind: ActuatorKind, stiffness: float | None, path: Path,
+) -> None:
+    """Write the file of a robot `with_example_actuators`, for processes that take robots by file.
+
+    Raises ValueError for robots that are not in YAML.
+    """
+    built_in = resources.files('hodyn_ros.robots').joinpath(f'{source}.yaml')
+    file = built_in if built_in.is_file() else Path(source)
+    if not str(file).endswith(('.yaml', '.yml')):
+        raise ValueError(f'{source}: example actuators are put into YAML robot files only')
+    mapping = strict_yaml.load(file.read_text('utf-8'), source)
+    robot = with_example_actuators(load_robot(mapping), kind, stiffness)
+    if robot.actuators is None:
+        raise ValueError(f'robot {robot.name!r} has no joints')
+    mapping['actuators'] = {
+        name: {**_keys(joint.law), 'motor': {'inertia': joint.motor.inertia}}
+        for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)}
+    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
+
+
+def _keys(law: Law) -> dict[str, Any]:
+    """Return the keys of an example's law in a robot file."""
+    if isinstance(law, LinearSpring):
+        return {'law': 'spring', 'stiffness': law.stiffness}
+    if isinstance(law, ExponentialAntagonism):
+        return {
+            'law': 'exponential', 'scale': law.scale, 'rate': law.rate,
+            'stiffness': law.stiffness}
+    return {'law': 'rigid'}

@@ -1,0 +1,58 @@
+"""The motor loop of a drive: feed-forward torque plus PD on what the motor encoders say."""
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.joints import Actuators
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class MotorLoop:
+    """τ = feed-forward + B (ω² (θ_d − θ) + 2 ζ ω (θ̇_d − θ̇)), within what the motors can.
+
+    Attributes
+    ----------
+    actuators : Actuators
+        Whose B and torque limits.
+    bandwidth, damping : float
+        ω, rad/s; ζ.
+    position_noise, velocity_noise : float
+        Standard deviations of the encoders' noise, rad and rad/s.
+    seed : int
+        Of the noise.
+
+    """
+
+    actuators: Actuators
+    bandwidth: float = 50.0
+    damping: float = 0.7
+    position_noise: float = 0.0
+    velocity_noise: float = 0.0
+    seed: int = 1
+    _gains: Array = field(init=False, repr=False)
+    _limit: Array = field(init=False, repr=False)
+    _noise: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inertia = self.actuators.motors[:, 0]
+        self._gains = np.array([
+            inertia * self.bandwidth**2, inertia * 2.0 * self.damping * self.bandwidth])
+        joints = [self.actuators.joints[joint] for joint in self.actuators.motor_joints]
+        self._limit = np.array([joint.motor.max_effort for joint in joints])
+        self._noise = np.array([[self.position_noise], [self.velocity_noise]])
+        self._random = np.random.default_rng(self.seed)
+
+    def torque(
+        self, theta_d: Array, theta_rate_d: Array, feedforward: Array, theta: Array,
+        theta_rate: Array,
+    ) -> Array:
+        """Return τ_m, (m,), N m, for a reference and the motors' state, (m,) each."""
+        error = np.array([theta_d - theta, theta_rate_d - theta_rate])
+        if self._noise.any():
+            error -= self._noise * self._random.standard_normal(error.shape)
+        wanted = feedforward + (self._gains * error).sum(axis=0)
+        within: Array = np.clip(wanted, -self._limit, self._limit)
+        return within

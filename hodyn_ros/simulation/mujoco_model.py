@@ -1,0 +1,160 @@
+"""A robot as a MuJoCo model: links, gravity and, if wanted, motors behind springs."""
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.robot import Body, Robot
+
+Array = NDArray[np.float64]
+
+_MUJOCO_JOINT = {'revolute': 'hinge', 'prismatic': 'slide'}
+_SMALLEST_INERTIA = 1e-12
+_TRIANGLE_MARGIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Springs:
+    """Motors behind series springs, in link-side units; what MuJoCo itself can represent.
+
+    Attributes
+    ----------
+    joints : m ints
+        The joint that each motor drives; a joint may have none, one or two.
+    motor_inertia : (m,) array
+        B, kg m² (prismatic: kg).
+    stiffness : (m,) array
+        K, N m/rad; 0 where the spring's force is not MuJoCo's to compute.
+    damping : (m,) array
+        Of the spring, N m s/rad.
+    armature : (n,) array
+        Inertia of motors that are rigidly coupled to their joints, kg m².
+
+    """
+
+    joints: tuple[int, ...]
+    motor_inertia: Array
+    stiffness: Array
+    damping: Array
+    armature: Array
+
+
+def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Array]:
+    """Return the compiled ``mujoco.MjModel``, and by how much each body's inertia had to change.
+
+    Joint coordinates come first, those of motors after them. MuJoCo refuses inertias that no
+    rigid body has: such ones get the nearest that it accepts, and the greatest change among the
+    principal values of each body is returned, (n_bodies,), kg m².
+
+    Raises
+    ------
+    ImportError
+        MuJoCo is not installed.
+    ValueError
+        The robot has a joint that MuJoCo has not.
+
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise ImportError(
+            "the simulation needs MuJoCo: pip install 'hodyn_ros[sim]'") from error
+    changes = np.zeros(len(robot.bodies))
+    root = ElementTree.Element('mujoco', model=robot.name)
+    ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')
+    option = ElementTree.SubElement(root, 'option', gravity=_numbers(robot.gravity))
+    # There are no contacts, limits or actuators here, and looking for them takes time.
+    ElementTree.SubElement(
+        option, 'flag', contact='disable', constraint='disable', actuation='disable')
+    world = ElementTree.SubElement(root, 'worldbody')
+    elements: list[ElementTree.Element] = []
+    for i, body in enumerate(robot.bodies):
+        parent = world if body.parent < 0 else elements[body.parent]
+        element, changes[i] = _add_body(parent, body)
+        elements.append(element)
+    if springs is not None:
+        for element, armature in zip(elements, springs.armature, strict=True):
+            element[0].set('armature', repr(float(armature)))
+        _add_springs(root, world, robot, springs)
+    return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding='unicode')), changes
+
+
+def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Element, float]:
+    if body.type not in _MUJOCO_JOINT:
+        raise ValueError(
+            f'joint {body.joint!r} is {body.type}: the simulation has only revolute and '
+            'prismatic joints')
+    element = ElementTree.SubElement(
+        parent, 'body', name=body.name, pos=_numbers(body.placement[:3, 3]),
+        quat=_numbers(_quaternion(body.placement[:3, :3])))
+    ElementTree.SubElement(
+        element, 'joint', name=body.joint, type=_MUJOCO_JOINT[body.type],
+        axis=_numbers(body.axis), pos=_numbers(body.point))
+    principal, axes = np.linalg.eigh(body.inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    accepted = _nearest_accepted(principal)
+    ElementTree.SubElement(
+        element, 'inertial', mass=repr(float(body.mass)), pos=_numbers(body.com),
+        quat=_numbers(_quaternion(axes)), diaginertia=_numbers(accepted))
+    return element, float(np.abs(accepted - principal).max())
+
+
+def _nearest_accepted(principal: Array) -> Array:
+    """Return the nearest principal inertias, ascending, that are positive and form a triangle."""
+    accepted = np.maximum(principal, _SMALLEST_INERTIA)
+    excess = accepted[2] * (1.0 + _TRIANGLE_MARGIN) - accepted[0] - accepted[1]
+    if excess > 0.0:
+        accepted += excess / 3.0 * np.array([1.0, 1.0, -1.0])
+    return accepted
+
+
+def _add_springs(
+    root: ElementTree.Element, world: ElementTree.Element, robot: Robot, springs: Springs,
+) -> None:
+    tendons = ElementTree.SubElement(root, 'tendon')
+    for k, joint in enumerate(springs.joints):
+        name = f'motor{k}'
+        body = ElementTree.SubElement(world, 'body', name=name)
+        # The rotor's inertia is the joint's armature; a body must weigh something all the same.
+        # It turns about its centre of mass, so that gravity leaves it alone.
+        ElementTree.SubElement(
+            body, 'joint', name=name, type='hinge', axis='0 0 1',
+            armature=repr(float(springs.motor_inertia[k])))
+        ElementTree.SubElement(
+            body, 'inertial', mass='1', pos='0 0 0',
+            diaginertia=_numbers(np.full(3, _SMALLEST_INERTIA)))
+        if springs.stiffness[k] == 0.0 and springs.damping[k] == 0.0:
+            continue
+        tendon = ElementTree.SubElement(
+            tendons, 'fixed', name=f'spring{k}', springlength='0',
+            stiffness=repr(float(springs.stiffness[k])), damping=repr(float(springs.damping[k])))
+        link_joint = robot.joint_names[joint]
+        ElementTree.SubElement(tendon, 'joint', joint=link_joint, coef='1')
+        ElementTree.SubElement(tendon, 'joint', joint=name, coef='-1')
+
+
+def _numbers(values: Array) -> str:
+    return ' '.join(repr(float(value)) for value in values)
+
+
+def _quaternion(rotation: Array) -> Array:
+    """Return (w, x, y, z), by the largest of the four for its digits."""
+    trace = np.trace(rotation)
+    diagonal = np.diag(rotation)
+    squares = np.concatenate([[1.0 + trace], 1.0 - trace + 2.0 * diagonal])
+    largest = int(np.argmax(squares))
+    skew = np.array([
+        rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0],
+        rotation[1, 0] - rotation[0, 1]])
+    quaternion = np.empty(4)
+    if largest == 0:
+        quaternion[0], quaternion[1:] = squares[0], skew
+    else:
+        quaternion[0] = skew[largest - 1]
+        quaternion[1:] = rotation[:, largest - 1] + rotation[largest - 1, :]
+        quaternion[largest] = squares[largest]
+    unit: Array = quaternion / np.linalg.norm(quaternion)
+    return unit

@@ -1,0 +1,90 @@
+"""The simulated arm against our model: agreement of two codes that share nothing."""
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+
+pytest.importorskip('mujoco')
+from hodyn_ros.simulation.arm import SimulatedArm
+
+EYE = np.eye(4).tolist()
+
+
+def load(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return hd.load_robot(name)
+
+
+def prismatic_arm():
+    """A revolute joint off its frame's origin, then a slide along a slanted axis."""
+    turned = [[0.6, -0.8, 0, 0.3], [0.8, 0.6, 0, -0.1], [0, 0, 1, 0.2], [0, 0, 0, 1]]
+    inertia = [[0.02, 0.001, 0], [0.001, 0.03, -0.002], [0, -0.002, 0.025]]
+    return hd.load_robot({
+        'name': 'rp', 'bodies': [
+            {'name': 'a', 'parent': -1, 'type': 'revolute', 'placement': turned,
+             'axis': [0, 0.6, 0.8], 'point': [0.1, 0.2, -0.1], 'mass': 2.0,
+             'com': [0.1, 0, 0.05], 'inertia': inertia},
+            {'name': 'b', 'parent': 0, 'type': 'prismatic', 'placement': turned,
+             'axis': [0.8, 0, 0.6], 'mass': 1.0, 'com': [0, 0.1, 0.05], 'inertia': inertia},
+        ]})
+
+
+def our_mass_matrix(robot, q):
+    motions = np.zeros((robot.n + 1, 3, robot.n))
+    motions[:, 0] = q
+    motions[1:, 2] = np.eye(robot.n)
+    torque = hd.inverse_dynamics(robot, motions)[:, 0]
+    return torque[1:] - torque[0]
+
+
+@pytest.mark.parametrize(('name', 'tolerance'), [
+    # The nearest inertias that MuJoCo accepts are not quite the published ones of the iiwa14.
+    ('panda', 1e-13), ('fr3', 1e-13), ('iiwa14', 1e-4), ('twolink', 1e-11), ('rp', 1e-13)])
+def test_mass_matrix_and_bias_are_those_of_the_model(name, tolerance):
+    robot = prismatic_arm() if name == 'rp' else load(name)
+    arm = SimulatedArm(robot, np.zeros(robot.n))
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        arm.q[:] = rng.uniform(-2, 2, robot.n)
+        arm.qd[:] = rng.uniform(-2, 2, robot.n)
+        mass = our_mass_matrix(robot, arm.q)
+        bias = hd.inverse_dynamics(robot, np.array([arm.q, arm.qd, np.zeros(robot.n)]))[0]
+        assert np.abs(arm.mass_matrix() - mass).max() < tolerance * np.abs(mass).max()
+        assert np.abs(arm.bias_torque() - bias).max() < tolerance * np.abs(bias).max()
+
+
+def test_inertia_that_no_body_has_is_changed_a_little_and_reported():
+    assert SimulatedArm(load('panda'), np.zeros(7)).inertia_change.max() == 0.0
+    change = SimulatedArm(load('iiwa14'), np.zeros(7)).inertia_change
+    assert [int(i) + 1 for i in np.flatnonzero(change > 1e-9)] == [4, 7]
+    assert change.max() < 1e-4
+
+
+def test_gravity_torque_holds_the_arm():
+    robot = load('panda')
+    rest = np.array([0.3, 0.5, -0.2, -1.5, 0.1, 1.8, 0.4])
+    arm = SimulatedArm(robot, rest)
+    gravity = hd.inverse_dynamics(robot, np.array([rest, 0 * rest, 0 * rest]))[0]
+    for _ in range(100):
+        arm.step(gravity, 1e-3)
+    assert np.abs(arm.q - rest).max() < 1e-12
+    arm.step(np.zeros(7), 1e-3)
+    assert np.abs(arm.qd).max() > 1e-3
+
+
+def test_joint_that_mujoco_lacks_is_named():
+    robot = hd.load_robot({'name': 'screw', 'bodies': [
+        {'name': 'nut', 'parent': -1, 'type': 'helical', 'placement': EYE, 'axis': [0, 0, 1],
+         'pitch': 0.01, 'mass': 1.0, 'com': [0, 0, 0], 'inertia': np.eye(3).tolist()}]})
+    with pytest.raises(ValueError, match=r"joint 'nut' is helical"):
+        SimulatedArm(robot, np.zeros(1))
+
+
+def test_without_mujoco_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'mujoco', None)
+    with pytest.raises(ImportError, match=r"pip install 'hodyn_ros\[sim\]'"):
+        SimulatedArm(load('panda'), np.zeros(7))

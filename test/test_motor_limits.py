@@ -1,0 +1,97 @@
+"""Motors and springs among the limits of a plan, and in its stretching."""
+from dataclasses import replace
+
+from laws_and_motions import LAWS
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.laws import LinearSpring, Rigid
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.limits import judge
+from hodyn_ros.reference import fit_plan
+from hodyn_ros.robot import Limits
+from hodyn_ros.stretching import smallest_stretch
+
+
+def feedforward(law, motor=None, **joint):
+    robot = hd.load_robot('twolink')
+    actuators = Actuators(robot.joint_names, (
+        JointActuator(Rigid(), Motor(0.2)), JointActuator(law, motor or Motor(0.2), **joint)))
+    return FeedForward(replace(robot, actuators=actuators, limits=Limits.none(2)))
+
+
+def swing(duration=1.0):
+    return fit_plan([0.0, duration], np.array([[-1.0, 0.5], [0.2, -0.9]]))
+
+
+def dense(model, plan):
+    times = np.linspace(plan.times[0], plan.times[-1], 50_001)
+    q = plan.evaluate(times)
+    reference, elongation, _ = model.motor_side.sample(q, model.torque(q))
+    return reference, elongation
+
+
+def worst_of(judgement, joint, quantity):
+    return next(e for e in judgement.worst if (e.joint, e.quantity) == (joint, quantity))
+
+
+@pytest.mark.parametrize('law', [LinearSpring(100.0), LinearSpring(100.0, 2.0), LAWS['quadratic']])
+def test_peaks_of_motors_are_those_of_dense_samples(law):
+    model, plan = feedforward(law), swing()
+    reference, elongation = dense(model, plan)
+    judgement = judge(plan, model)
+    for motor, name in enumerate(model.robot.actuators.motor_names):
+        for quantity, signal in (
+                ('motor_velocity', reference[:, 1]), ('motor_effort', reference[:, 3]),
+                ('deflection', elongation)):
+            if motor == 0 and quantity == 'deflection':
+                continue
+            peak = np.abs(signal[:, motor]).max()
+            assert abs(worst_of(judgement, name, quantity).value) == pytest.approx(peak, rel=1e-6)
+    assert judgement.within_limits
+
+
+@pytest.mark.parametrize(('quantity', 'motor', 'joint'), [
+    ('motor_velocity', {'max_velocity': 1.5}, {}),
+    ('motor_effort', {'max_effort': 6.6}, {}),
+    ('deflection', {}, {'max_deflection': 0.09}),
+])
+def test_a_limit_of_the_motor_side_is_judged_and_stretched(quantity, motor, joint):
+    model = feedforward(LinearSpring(100.0), Motor(0.2, **motor), **joint)
+    plan = swing(0.7)
+    judgement = judge(plan, model)
+    assert {(e.joint, e.quantity) for e in judgement.violations} == {('joint2', quantity)}
+    stretch = smallest_stretch(plan, model)
+    assert stretch.factor > 1.0
+    assert judge(plan.stretched(stretch.factor), model).within_limits
+    assert not judge(plan.stretched(stretch.factor - 2e-3), model).within_limits
+
+
+def test_a_spring_that_gives_way_is_judged_and_stretched():
+    model = feedforward(replace(LAWS['softening'], stiffness=150.0, cubic=-3e3))
+    plan = swing(0.5)
+    violation, = judge(plan, model).violations
+    assert (violation.joint, violation.quantity) == ('joint2', 'spring_torque_left')
+    assert violation.value < 0.0
+    stretch = smallest_stretch(plan, model)
+    assert stretch.factor > 1.0
+    assert judge(plan.stretched(stretch.factor), model).within_limits
+
+
+def test_a_motor_that_cannot_hold_the_weight_is_named():
+    model = feedforward(LinearSpring(100.0), Motor(0.2, max_effort=1.0))
+    stretch = smallest_stretch(swing(), model)
+    assert stretch.factor is None
+    assert 'joint2 cannot hold the weight' in stretch.reason
+
+
+def test_robots_without_actuators_have_no_motor_side():
+    robot = hd.load_robot('panda')
+    quantities = {e.quantity for e in judge(
+        fit_plan([0, 2.0], np.tile([0, 0, 0, -1.0, 0, 1, 0], (2, 1))),
+        FeedForward(robot)).worst}
+    assert quantities == {
+        'position', 'velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'}
