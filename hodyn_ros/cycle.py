@@ -1,0 +1,261 @@
+"""One robot's feed-forward in real time, free of ROS: what is done at each instant."""
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.feedforward import ORDER, FeedForward
+from hodyn_ros.limits import stop_limits
+from hodyn_ros.reference import Plan, fit_plan
+from hodyn_ros.reference.schedule import Schedule
+from hodyn_ros.reference.stream import StreamFilter
+
+Array = NDArray[np.float64]
+
+MOST_CHANGES = 8
+
+
+@dataclass(frozen=True)
+class CycleOptions:
+    """How a cycle works.
+
+    Attributes
+    ----------
+    gravity_in_output, friction_in_output : bool
+        Whether the output contains these terms.
+    limit_output : bool
+        Whether the output is clipped to the effort and effort-rate limits.
+    at_measurement : bool
+        Evaluate at the measured position and velocity (computed torque), not at the reference's.
+    bandwidth : float
+        Of the filter of streamed references, rad/s.
+    wrench_bandwidth : float
+        Of the filter of measured external wrenches, rad/s.
+    fade : float
+        Seconds over which the output appears, disappears, and changes with a payload.
+
+    """
+
+    gravity_in_output: bool = True
+    friction_in_output: bool = True
+    limit_output: bool = False
+    at_measurement: bool = False
+    bandwidth: float = 50.0
+    wrench_bandwidth: float = 50.0
+    fade: float = 0.5
+
+
+class Terms(TypedDict, total=False):
+    """Which terms a torque contains."""
+
+    gravity: bool
+    friction: bool
+
+
+class Ramp:
+    """A weight that goes from 0 to 1, continuous to its fourth derivative."""
+
+    def __init__(self, start: int, duration: float) -> None:
+        self._start = start
+        self._end = start + round(duration * 1e9)
+        self._plan: Plan = fit_plan([0.0, duration], [[0.0], [1.0]])
+
+    def shift(self, by: int) -> None:
+        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        self._start += by
+        self._end += by
+
+    def done(self, now: int) -> bool:
+        """Return whether the weight is 1 at an instant (ns)."""
+        return now >= self._end
+
+    def blend(self, now: int, before: Array, after: Array, out: Array) -> None:
+        """Write before + s (after − before) and its derivatives, (3, n), at an instant (ns)."""
+        s, rate, accel = self._plan.evaluate((now - self._start) * 1e-9)[:3, 0]
+        change = after - before
+        out[:] = before
+        out[0] += s * change[0]
+        out[1] += s * change[1] + rate * change[0]
+        out[2] += s * change[2] + 2.0 * rate * change[1] + accel * change[0]
+
+
+class Cycle:
+    """The reference and its torques at each instant.
+
+    Attributes
+    ----------
+    q : (5, n) array
+        The reference and its derivatives at the last instant.
+    torque : (3, n) array
+        Q, Q̇, Q̈ of the motion, all terms: what limits and actuators are about.
+    output : (3, n) array
+        What is commanded: without the terms that the robot's controller adds, faded in and out,
+        clipped if asked for.
+    clipped : bool
+        Whether the last output was clipped; its rates are then not those of Q.
+    schedule : Schedule
+        The reference.
+    now : int
+        The last instant, ns. Earlier ones count as this one: only `jump` turns time back.
+    motors : MotorSide or None
+        θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
+
+    """
+
+    def __init__(
+        self, feedforward: FeedForward, position: Array, now: int, options: CycleOptions,
+    ) -> None:
+        robot = feedforward.robot
+        self.schedule = Schedule(position, options.bandwidth)
+        self.q = np.zeros((5, robot.n))
+        self.torque = np.zeros((ORDER + 1, robot.n))
+        self.output = np.zeros_like(self.torque)
+        self.clipped = False
+        self.motors = feedforward.motor_side
+        if self.motors is not None:
+            self.motors.reset()
+        self._stiffness: StreamFilter | None = None
+        self._feedforward = feedforward
+        self._options = options
+        self._wrenches: Array | None = None
+        self._wrench_filters: dict[int, StreamFilter] = {}
+        self._terms: Terms = {
+            'gravity': options.gravity_in_output, 'friction': options.friction_in_output}
+        self._changes: list[tuple[Ramp, FeedForward]] = []
+        self._scratch = np.zeros_like(self.torque)
+        self._point = np.zeros_like(self.q)
+        self._fade: Ramp | None = Ramp(now, options.fade)
+        self._leaving = False
+        self._base = np.zeros_like(self.torque)
+        self._rest(position)
+        self.now = now
+        self._published = self._base[0].copy()
+
+    def evaluate(self, now: int, measured: Array | None = None) -> None:
+        """Evaluate reference, torques and output at an instant (ns), in place.
+
+        Parameters
+        ----------
+        now : int
+            The instant, ns.
+        measured : (2, n) array, optional
+            Position and velocity as measured, for `at_measurement`.
+
+        """
+        now = max(now, self.now)
+        self.schedule.evaluate(now, self.q)
+        if self._wrenches is not None:
+            self._advance_wrenches(self._wrenches, (now - self.now) * 1e-9)
+        point = self.q
+        if self._options.at_measurement and measured is not None:
+            point = self._point
+            point[:2], point[2:] = measured, self.q[2:]
+        self._evaluate(now, point, self.torque, {})
+        if self.motors is not None:
+            self._evaluate_motors(self.motors, (now - self.now) * 1e-9)
+        if self._options.gravity_in_output and self._options.friction_in_output:
+            self.output[:] = self.torque
+        else:
+            self._evaluate(now, point, self.output, self._terms)
+        if self._fade is not None:
+            before, after = self._base, self.output
+            if self._leaving:
+                before, after = after, before
+            self._fade.blend(now, before.copy(), after.copy(), self.output)
+            if self._fade.done(now) and not self._leaving:
+                self._fade = None
+        if self._options.limit_output:
+            self._clip(now)
+        self.now = now
+        self._published[:] = self.output[0]
+
+    def stop(self, now: int) -> None:
+        """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
+        self.schedule.stop(max(now, self.now), stop_limits(self._feedforward, self.q[0]))
+
+    def jump(self, now: int) -> None:
+        """Do the same when the clock was set to an instant (ns)."""
+        self.schedule.jump(now, stop_limits(self._feedforward, self.q[0]))
+        for ramp in (self._fade, *(ramp for ramp, _ in self._changes)):
+            if ramp is not None:
+                ramp.shift(now - self.now)
+        self.now = now
+
+    def replace(self, feedforward: FeedForward, now: int) -> None:
+        """Take another model of the same robot, with a payload say, without a step in torque.
+
+        Raises ValueError when too many changes are still being faded in.
+        """
+        if len(self._changes) >= MOST_CHANGES:
+            raise ValueError(
+                f'{MOST_CHANGES} changes of the payload are still being faded in; '
+                f'wait {self._options.fade:g} s')
+        # The motors are the same: theirs keeps its memory.
+        self._changes.append((Ramp(max(now, self.now), self._options.fade), self._feedforward))
+        self._feedforward = feedforward
+
+    def feel(self, body: int, wrench: Array) -> None:
+        """Take the wrench of the environment, (6,), on a body, in its axes about its origin."""
+        if self._wrenches is None:
+            bodies = len(self._feedforward.robot.bodies)
+            self._wrenches = np.zeros((ORDER + 1, bodies, 6))
+        if body not in self._wrench_filters:
+            self._wrench_filters[body] = StreamFilter(
+                np.zeros(6), self._options.wrench_bandwidth)
+        self._wrench_filters[body].aim(wrench)
+
+    def stiffen(self, stiffness: Array) -> None:
+        """Take the stiffness that is asked for, (n,), N m/rad; it is smoothed as streams are."""
+        if self._stiffness is None and self.motors is not None:
+            self._stiffness = StreamFilter(
+                self.motors.actuators.constant_stiffness()[0], self._options.bandwidth)
+        if self._stiffness is not None:
+            self._stiffness.aim(stiffness)
+
+    def leave(self, now: int) -> None:
+        """Fade out from an instant (ns) on: to nothing, or to the weight if the output has it."""
+        now = max(now, self.now)
+        self._rest(self.schedule.state_at(now)[0])
+        self._fade, self._leaving = Ramp(now, self._options.fade), True
+
+    def has_left(self, now: int) -> bool:
+        """Return whether the output has faded out."""
+        return self._leaving and self._fade is not None and self._fade.done(now)
+
+    def _evaluate(self, now: int, q: Array, out: Array, terms: Terms) -> None:
+        while self._changes and self._changes[0][0].done(now):
+            del self._changes[0]
+        # Each model fades into the next, also while the one before is still fading in.
+        models = [*(model for _, model in self._changes), self._feedforward]
+        models[0].torque(q, out, wrenches=self._wrenches, **terms)
+        for (ramp, _), model in zip(self._changes, models[1:], strict=True):
+            model.torque(q, self._scratch, wrenches=self._wrenches, **terms)
+            ramp.blend(now, out.copy(), self._scratch, out)
+
+    def _advance_wrenches(self, wrenches: Array, dt: float) -> None:
+        for body, smoothed in self._wrench_filters.items():
+            wrenches[:, body] = smoothed.advance(dt)[:ORDER + 1]
+
+    def _evaluate_motors(self, motors: MotorSide, dt: float) -> None:
+        stiffness = None
+        if self._stiffness is not None:
+            stiffness = self._stiffness.advance(max(dt, 0.0))[:ORDER + 1]
+        motors.evaluate(self.q, self.torque, stiffness, max(dt, 0.0))
+
+    def _rest(self, position: Array) -> None:
+        """Keep the torque that holds a position as what the output fades from and to."""
+        still = np.zeros_like(self.q)
+        still[0] = position
+        self._feedforward.torque(still, self._base, **self._terms)
+
+    def _clip(self, now: int) -> None:
+        limits = self._feedforward.robot.limits
+        step = limits.effort_rate * (max(now - self.now, 0) * 1e-9)
+        wanted = self.output[0].copy()
+        # Where nothing bounds the rate the step is infinite, or not a number at no interval.
+        reach = np.where(np.isfinite(step), step, np.inf)
+        np.clip(wanted, self._published - reach, self._published + reach, out=self.output[0])
+        np.clip(self.output[0], -limits.effort, limits.effort, out=self.output[0])
+        self.clipped = bool(np.any(self.output[0] != wanted))

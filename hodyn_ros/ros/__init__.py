@@ -1,0 +1,1 @@
+"""The ROS 2 side: the only place that imports rclpy."""

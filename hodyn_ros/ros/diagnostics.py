@@ -1,0 +1,146 @@
+"""What the node counts and measures, told once a second."""
+from collections import Counter
+import time
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+import numpy as np
+
+WINDOW = 4096
+
+
+class Durations:
+    """The latest durations of a kind, and their percentiles."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(WINDOW)
+        self._count = 0
+
+    def add(self, seconds: float) -> None:
+        """Keep one."""
+        self._values[self._count % WINDOW] = seconds
+        self._count += 1
+
+    def percentile(self, q: float) -> float:
+        """Return a percentile of the latest, s; 0 when there are none."""
+        kept = self._values[:min(self._count, WINDOW)]
+        return float(np.percentile(kept, q)) if kept.size else 0.0
+
+
+class Complaints:
+    """Rejected inputs: counted by topic, and each cause logged at most once in a period."""
+
+    PERIOD = 1.0
+    MOST = 64
+    LONGEST = 500
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.last: dict[str, str] = {}
+        self._logged: dict[str, float] = {}
+
+    def add(self, topic: str, cause: str) -> bool:
+        """Count a rejection; return whether it should be logged."""
+        self.counts[topic] += 1
+        self.last[topic] = cause = printable(cause[:self.LONGEST])
+        now = time.monotonic()
+        if len(self._logged) >= self.MOST:
+            self._logged = {c: at for c, at in self._logged.items() if now - at < self.PERIOD}
+        if now - self._logged.get(cause, -self.PERIOD) < self.PERIOD or (
+                len(self._logged) >= self.MOST):
+            return False
+        self._logged[cause] = now
+        return True
+
+
+def printable(text: str, *, keep: str = '') -> str:
+    """Return a text that messages and logs can carry, whatever a sender put into it."""
+    return ''.join(c if c.isprintable() or c in keep else '?' for c in text)
+
+
+class Monitor:
+    """Counters of a node between two reports, and since activation.
+
+    Attributes
+    ----------
+    complaints : Complaints
+        Rejected inputs.
+    work : Durations
+        From the arrival of a joint state to its answers published, s.
+    age : Durations
+        Of joint states on arrival, by their stamps, s.
+    period : float
+        Mean interval of joint states, s; 0 before the second.
+
+    """
+
+    def __init__(self) -> None:
+        self.complaints = Complaints()
+        self.work = Durations()
+        self.age = Durations()
+        self.period = 0.0
+        self.cycles = 0
+        self.gaps = 0
+        self.overruns = 0
+        self.clock_jumps = 0
+        self.clipped = 0
+        self._reported_cycles = 0
+        self._reported_at = time.monotonic()
+
+    def arrived(self, interval: float, age: float) -> None:
+        """Count a joint state that came `interval` s after the one before it, 0 for the first."""
+        self.age.add(age)
+        if interval <= 0.0:
+            return
+        if self.period <= 0.0:
+            self.period = interval
+            return
+        most = 3.0 * self.period
+        self.gaps += interval > most
+        # One gap hardly moves the mean; a driver that has become slower does in time.
+        self.period += 0.02 * (min(interval, most) - self.period)
+
+    def cycle(self, work: float, period: float) -> None:
+        """Count a cycle that took `work` s of its `period`, 0 if that is not known yet."""
+        self.cycles += 1
+        self.work.add(work)
+        self.overruns += 0.0 < period < work
+
+    def status(self, name: str, robot: str, state: str, reason: str) -> DiagnosticStatus:
+        """Return the report since the last one."""
+        now = time.monotonic()
+        rate = (self.cycles - self._reported_cycles) / max(now - self._reported_at, 1e-9)
+        self._reported_cycles, self._reported_at = self.cycles, now
+        values = {
+            'state': state,
+            'reason': reason,
+            'rate (Hz)': f'{rate:.1f}',
+            'work p50 (us)': f'{self.work.percentile(50) * 1e6:.0f}',
+            'work p99 (us)': f'{self.work.percentile(99) * 1e6:.0f}',
+            'state age p50 (us)': f'{self.age.percentile(50) * 1e6:.0f}',
+            'state age p99 (us)': f'{self.age.percentile(99) * 1e6:.0f}',
+            # The torque acts at the earliest when it is published: so far the state is past.
+            'suggested lookahead (s)':
+                f'{max(self.age.percentile(50) + self.work.percentile(50), 0.0):.6f}',
+            'cycles': str(self.cycles),
+            'gaps': str(self.gaps),
+            'overruns': str(self.overruns),
+            'clock jumps': str(self.clock_jumps),
+            'clipped cycles': str(self.clipped),
+        }
+        for topic, count in sorted(self.complaints.counts.items()):
+            values[f'rejected {topic}'] = str(count)
+            values[f'last rejected {topic}'] = self.complaints.last[topic]
+        return DiagnosticStatus(
+            level=level(state), name=name, message=f'{state}: {reason}' if reason else state,
+            hardware_id=robot,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()])
+
+
+def level(state: str) -> bytes:
+    """Return the severity of a state of the node."""
+    severity: bytes = {
+        'fault': DiagnosticStatus.ERROR,
+        'stopping': DiagnosticStatus.WARN,
+        'fading': DiagnosticStatus.WARN,
+    }.get(state, DiagnosticStatus.OK)
+    return severity

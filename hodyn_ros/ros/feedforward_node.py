@@ -1,0 +1,319 @@
+"""The node `feedforward`: its life cycle, its parameters, its topics."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+import sys
+import traceback
+from typing import Any
+import warnings
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.timer import Timer
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
+
+from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.laws import LinearSpring
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.annotate import PERIOD
+from hodyn_ros.plans.planner import Planner
+from hodyn_ros.plans.prepare import PlanRequest
+from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.worker import PlanWorker
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot_files import load_robot
+from hodyn_ros.ros import parameters, realtime
+from hodyn_ros.ros.diagnostics import printable
+from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
+from hodyn_ros.ros.session import WATCH_PERIOD, Session, new_cycle
+from hodyn_ros.ros.spinning import run
+
+BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+PLAN_QOS = QoSProfile(depth=10)
+DESCRIPTION = 'robot_description'
+MOST_DESCRIPTION = 4 * 1024 * 1024
+REPORT_PERIOD = 1.0
+WORKER_TIMEOUT = 120.0  # it compiles at its first run
+SUCCESS = TransitionCallbackReturn.SUCCESS
+
+
+class FeedforwardNode(LifecycleNode):
+    """Publishes Q, Q̇ and Q̈ of the reference at the stamp of each joint state.
+
+    configure loads the robot and compiles the kernels; activate waits for a joint state and holds
+    the position that it has, until a reference comes; deactivate stops and fades out.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('feedforward', **options)
+        self._session: Session | None = None
+        self._planner: Planner | None = None
+        self._outputs: Outputs | None = None
+        self._entities: list[Callable[[], Any]] = []
+        self._timer: Timer | None = None
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._description = ''
+        self._listens_for_description = False
+        try:
+            parameters.declare(self)
+        except ValueError:
+            self.destroy_node()
+            raise
+        self.add_on_set_parameters_callback(self._on_parameters)
+        if self.get_parameter('robot').value == DESCRIPTION:
+            self._listen_for_description()
+        elif self.get_parameter('auto_activate').value and not self._start_up():
+            self.destroy_node()
+            raise ValueError('not started: see the error above')
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load and check the robot, compile the kernels, make the topics."""
+        result = self._guarded('configured', self._configure)
+        if result != SUCCESS:
+            self._release()
+        return result
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Wait for a joint state, then hold its position."""
+        result = super().on_activate(state)
+        if result == SUCCESS:
+            result = self._guarded('activated', self._activate)
+            if result != SUCCESS:
+                self._session = None
+                super().on_deactivate(state)
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop within limits, fade out, and say so."""
+        self._end_session()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Release the robot and the topics."""
+        self._release()
+        return SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop if need be, and release everything."""
+        self._end_session()
+        self._release()
+        return SUCCESS
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Release everything, so that the node can be configured again."""
+        self._release()
+        return SUCCESS
+
+    def finish(self) -> None:
+        """Leave the active state in order; called before the process ends."""
+        if self._session is not None:
+            self.trigger_deactivate()
+
+    def destroy_node(self) -> None:
+        """Release everything, the worker process too."""
+        self._release()
+        super().destroy_node()
+
+    def _start_up(self) -> bool:
+        return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
+
+    def _guarded(self, what: str, transition: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            transition()
+        except (ValueError, OSError) as error:
+            self.get_logger().error(f'not {what}: {error}')
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self.get_logger().error(f'not {what}:\n{traceback.format_exc()}')
+            return TransitionCallbackReturn.ERROR
+        return SUCCESS
+
+    def _configure(self) -> None:
+        self._load()
+        self._outputs = Outputs(self)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        subscriptions = (
+            (JointState, 'joint_states', Session.on_state, BEST_EFFORT, False),
+            (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS, True),
+            (JointState, '~/reference', Session.on_reference, BEST_EFFORT, False),
+            (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT, False),
+            (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT, False),
+        )
+        for kind, topic, callback, qos, raw in subscriptions:
+            subscription = self.create_subscription(
+                kind, topic, partial(self._call, callback), qos, raw=raw)
+            self._entities.append(partial(self.destroy_subscription, subscription))
+        for period, tick in ((WATCH_PERIOD, Session.watch), (REPORT_PERIOD, self._report)):
+            timer = self._every(period, tick)
+            self._entities.append(partial(self.destroy_timer, timer))
+        self._entities.append(partial(self.destroy_publisher, self._diagnostics))
+        self.get_logger().info(
+            f'configured for robot {self._feedforward.robot.name!r}, '
+            f'{self._feedforward.robot.n} joints')
+
+    def _load(self) -> None:
+        """Read the parameters, load the robot, run each kernel once, start the worker."""
+        self._settings = settings = parameters.read(self)
+        source = settings.robot
+        if source == DESCRIPTION:
+            self._listen_for_description()
+            if not self._description:
+                raise ValueError(f'no robot yet on the topic {DESCRIPTION}')
+            source = self._description
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            self._unloaded_robot = _with_springs(load_robot(source), settings)
+        for warning in caught:
+            self.get_logger().warning(str(warning.message))
+        self._feedforward = FeedForward(self._with_payload(settings))
+        robot = self._feedforward.robot
+        cycle = new_cycle(self._feedforward, np.zeros(robot.n), 0, settings)
+        cycle.stop(0)
+        cycle.feel(0, np.zeros(6))
+        cycle.evaluate(0)
+        if self._planner is not None:
+            self._planner.close()
+        worker = PlanWorker(robot)
+        if not worker.wait(WORKER_TIMEOUT):
+            worker.close()
+            raise ValueError('the process that prepares plans did not start')
+        self._planner = Planner(worker, PlanRequest(
+            Trajectory((), (), ()), robot,
+            joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
+            interpolation=settings.interpolation,
+            overshoot_tolerance=settings.overshoot_tolerance,
+            start_tolerance=settings.start_tolerance, stretch=settings.stretch,
+            annotate_period=PERIOD,
+            gravity=settings.gravity_in_output, friction=settings.friction_in_output))
+
+    def _activate(self) -> None:
+        if parameters.read(self) != self._settings:
+            self._load()
+        if self._outputs is None or self._planner is None:
+            raise ValueError('not configured')
+        self._session = Session(
+            self, self._settings, self._feedforward, self._planner, self._outputs)
+        if self._settings.trigger == 'timer':
+            self._timer = self._every(1.0 / self._settings.rate, Session.on_timer)
+        realtime.apply(
+            self.get_logger().warning, priority=self._settings.realtime_priority,
+            lock_memory=self._settings.lock_memory, cpus=self._settings.cpu_affinity)
+        realtime.settle_garbage()
+
+    def _end_session(self) -> None:
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+        session, self._session = self._session, None
+        if session is not None and self._outputs is not None:
+            session.wind_down()
+            self._outputs.report(self._feedforward.robot.name, 'inactive')
+
+    def _release(self) -> None:
+        self._session = None
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+        for destroy in self._entities:
+            destroy()
+        self._entities = []
+        if self._outputs is not None:
+            self._outputs.destroy()
+        if self._planner is not None:
+            self._planner.close()
+        self._outputs = self._planner = None
+
+    def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
+        """Let the session, if there is one, do its work; no error of one message ends the node."""
+        session = self._session
+        if session is None:
+            return
+        try:
+            callback(session, *arguments)
+        except Exception as error:
+            if session.failed(callback.__name__, error):
+                self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
+
+    def _every(self, period: float, callback: Callable[[Session], None]) -> Timer:
+        # A callback that could take an argument would be given one.
+        return self.create_timer(period, lambda: self._call(callback), clock=self._steady)
+
+    def _report(self, session: Session) -> None:
+        if self._outputs is None:
+            return
+        message = DiagnosticArray(status=[session.monitor.status(
+            self.get_fully_qualified_name(), self._feedforward.robot.name,
+            self._outputs.state, self._outputs.reason)])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+    def _listen_for_description(self) -> None:
+        if self._listens_for_description:
+            return
+        self._listens_for_description = True
+        self.create_subscription(String, DESCRIPTION, self._on_description, LATCHED_QOS)
+        self.get_logger().info(f'waiting for a robot on {DESCRIPTION}')
+
+    def _on_description(self, message: String) -> None:
+        text = message.data
+        if len(text) > MOST_DESCRIPTION or not text.lstrip().startswith('<'):
+            # Nothing that comes in a message may name a file.
+            self.get_logger().error(
+                f'{DESCRIPTION} rejected: {len(text)} characters that are no URDF')
+            return
+        self._description = text
+        if self._planner is None and self.get_parameter('auto_activate').value:
+            self._start_up()
+
+    def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:
+        result = parameters.check(changes, active=self._session is not None)
+        payload = {c.name: c.value for c in changes if c.name.startswith('payload_')}
+        if result.successful and self._session is not None and payload:
+            settings = replace(self._settings, **payload)
+            try:
+                feedforward = FeedForward(self._with_payload(settings))
+                self._session.take(feedforward)
+            except ValueError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            self._feedforward, self._settings = feedforward, settings
+        return result
+
+    def _with_payload(self, settings: parameters.Parameters) -> Robot:
+        if not settings.payload_link:
+            return self._unloaded_robot
+        return self._unloaded_robot.with_payload(
+            settings.payload_link, settings.payload_mass, settings.payload_com,
+            np.reshape(settings.payload_inertia, (3, 3)))
+
+
+def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
+    stiffness, inertia = settings.spring_stiffness, settings.motor_inertia
+    if not any(stiffness):
+        return robot
+    for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
+        if len(values) != robot.n:
+            raise ValueError(f'parameter {name} has {len(values)} values for {robot.n} joints')
+    joints = tuple(
+        JointActuator(LinearSpring(k), Motor(b)) for k, b in zip(stiffness, inertia, strict=True))
+    return replace(robot, actuators=Actuators(robot.joint_names, joints))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM."""
+    return run(FeedforwardNode, FeedforwardNode.finish, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

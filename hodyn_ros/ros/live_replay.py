@@ -1,0 +1,232 @@
+"""``hodyn replay --live``: a recording played to a live node, on the recording's clock."""
+from collections.abc import Callable
+from functools import partial
+import os
+from pathlib import Path
+import tempfile
+import time
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.executors import Executor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rich.console import Console
+from rich.progress import Progress
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+import yaml
+
+from hodyn_ros.plans.planner import MOST_BYTES
+from hodyn_ros.plans.wire import decode_stamp
+from hodyn_ros.replay.command import run_replay
+from hodyn_ros.replay.computed_bag import ComputedBag
+from hodyn_ros.replay.live import APPROACH, INTERPOLATION, Agreement, Playback, Samples, compare
+from hodyn_ros.robot_files import load_robot, without_limits
+from hodyn_ros.ros.feedforward_node import PLAN_QOS
+from hodyn_ros.ros.messages import nanoseconds
+from hodyn_ros.ros.outputs import LATCHED_QOS, TORQUES
+from hodyn_ros.ros.processes import local_ros, process, spin
+from hodyn_ros.ros.spinning import make_executor
+
+Array = NDArray[np.float64]
+
+START_TIMEOUT = 120.0
+ANSWER_TIMEOUT = 1.0
+SETTLING = 0.5
+WAITING_PERIOD = 0.02
+WAITING_STEP = 10_000  # ns of the clock in a waiting period: it all but stands still
+STATE_TIMEOUT = 60.0  # recordings may pause, and the machine may be busy
+QUEUE = QoSProfile(depth=1000)
+
+
+def run_live_replay(
+    bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
+    csv: bool = False,
+) -> int:
+    """Replay a bag offline and to a live node; return the exit code.
+
+    It is 1 when the two differ by more than round-off. Parameters, results and errors are those of
+    `run_replay`; the node's answers go to the bag ``live`` beside ``computed``.
+    """
+    def live(samples: Samples, names: tuple[str, ...]) -> Agreement:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / 'robot.yaml'
+            file.write_text(
+                yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
+            playback = samples.playback(names, load_robot(file), prefix)
+            if len(playback.trajectory) > MOST_BYTES:
+                raise ValueError(
+                    f'{len(playback.sample)} samples are more than the node takes in one '
+                    f'trajectory of {MOST_BYTES} bytes: play a part of the recording')
+            with local_ros():
+                motion, torque = _play(playback, file, prefix)
+        known = np.isfinite(torque).all(axis=(1, 2))
+        stamps = playback.stamps[playback.sample][known]
+        with ComputedBag(output / 'live', names) as answers:
+            answers.write(stamps, stamps, motion[known], torque[known])
+        return compare(playback, torque)
+
+    return run_replay(
+        bag, robot_source, output, topic=topic, prefix=prefix, csv=csv, live=live)
+
+
+class _Player(Node):
+    """The driver's side: publishes clock and states, and keeps the node's answers."""
+
+    def __init__(self, namespace: str, playback: Playback) -> None:
+        super().__init__('player', namespace=namespace)
+        self.state = ''
+        self.refusal = ''
+        self.accepted: int | None = None
+        self.motion = np.full((len(playback.sample), 2, len(playback.names)), np.nan)
+        self.torque = np.full((len(playback.sample), len(TORQUES), len(playback.names)), np.nan)
+        stamps = playback.stamps[playback.sample].tolist()
+        self._places = {stamp: i for i, stamp in enumerate(stamps)}
+        self._answered = dict.fromkeys(TORQUES, 0)
+        self._playback = playback
+        self._clock_publisher = self.create_publisher(Clock, 'clock', QUEUE)
+        self._states = self.create_publisher(JointState, 'joint_states', QUEUE)
+        self.trajectory = self.create_publisher(
+            JointTrajectory, 'feedforward/joint_trajectory', PLAN_QOS)
+        self.create_subscription(
+            DiagnosticStatus, 'feedforward/state', self._on_state, LATCHED_QOS)
+        self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, QUEUE)
+        self.create_subscription(
+            JointTrajectory, 'feedforward/annotated_trajectory', self._on_accepted, LATCHED_QOS,
+            raw=True)
+        for order, name in enumerate(TORQUES):
+            self.create_subscription(
+                JointState, f'feedforward/{name}', partial(self._keep, order, name), QUEUE)
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether the node is there with all its topics."""
+        senders = all(self.count_publishers(f'feedforward/{name}') for name in TORQUES)
+        return bool(senders and self.state and all(
+            publisher.get_subscription_count()
+            for publisher in (self._clock_publisher, self._states, self.trajectory)))
+
+    def has_answered(self, stamp: int) -> bool:
+        """Whether all answers to a state have come."""
+        return all(answered >= stamp for answered in self._answered.values())
+
+    def show(self, index: int, stamp: int) -> None:
+        """Let the clock go to a stamp (ns), and publish a state with it."""
+        playback = self._playback
+        at = Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
+        self._clock_publisher.publish(Clock(clock=at))
+        message = JointState(
+            name=list(playback.names), position=playback.position[index].tolist())
+        if np.isfinite(playback.velocity[index]).all():
+            message.velocity = playback.velocity[index].tolist()
+        message.header.stamp = at
+        self._states.publish(message)
+
+    def _keep(self, order: int, name: str, message: JointState) -> None:
+        stamp = nanoseconds(message.header.stamp)
+        self._answered[name] = max(self._answered[name], stamp)
+        place = self._places.get(stamp)
+        if place is not None and tuple(message.name) == self._playback.names:
+            self.torque[place, order] = message.effort
+            self.motion[place] = message.position, message.velocity
+
+    def _on_state(self, message: DiagnosticStatus) -> None:
+        self.state = message.message
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            for entry in status.values:
+                if entry.key == 'last rejected joint_trajectory':
+                    self.refusal = entry.value
+
+    def _on_accepted(self, data: bytes) -> None:
+        self.accepted = decode_stamp(data)
+
+
+def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Array]:
+    """Return what the node answered at the samples: (S, 2, n) motion and (S, 3, n) torque."""
+    namespace = f'/hodyn_replay_{os.getpid()}'
+    player = _Player(namespace, playback)
+    executor = make_executor()
+    executor.add_node(player)
+    parameters = [
+        f'robot:={robot_file}', 'use_sim_time:=true', f'interpolation:={INTERPOLATION}',
+        f'state_timeout:={STATE_TIMEOUT}']
+    if prefix:
+        parameters.append(f'joint_prefix:={prefix}')
+    with (
+        Progress(console=Console(stderr=True), transient=True) as progress,
+        # The absolute topics are its own as well: it must not hear another clock. That states
+        # come late, from here, is nothing to warn of.
+        process(
+            namespace, 'feedforward_node', *parameters, log_level='error',
+            remappings=(f'/clock:={namespace}/clock', f'/diagnostics:={namespace}/diagnostics'),
+        ) as node,
+    ):
+        task = progress.add_task('starting the node', total=None)
+
+        def alive() -> None:
+            if node.poll() is not None:
+                raise ValueError(
+                    f'the node ended with code {node.returncode}: see its messages above')
+
+        stamp = _make_ready(player, executor, playback, alive)
+        progress.update(task, description='playing to the node', total=len(playback.stamps))
+        _perform(player, executor, playback, stamp, alive, partial(progress.advance, task))
+    executor.remove_node(player)
+    player.destroy_node()
+    return player.motion, player.torque
+
+
+def _make_ready(
+    player: _Player, executor: Executor, playback: Playback, alive: Callable[[], None],
+) -> int:
+    """Start the node where the motion begins and have it take the trajectory.
+
+    Returns the stamp at which the clock stands then.
+    """
+    if not spin(executor, START_TIMEOUT, alive, lambda: player.is_matched):
+        raise ValueError(f'the node did not start within {START_TIMEOUT:g} s')
+    spin(executor, SETTLING, alive)
+    stamp = playback.start - APPROACH
+
+    def hold(seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
+        # The clock all but stands until the plan is there, which starts at a stamp of its own.
+        nonlocal stamp
+        end = time.monotonic() + seconds
+        while not (done := until()) and time.monotonic() < end:
+            alive()
+            player.show(0, stamp)
+            stamp += WAITING_STEP
+            spin(executor, WAITING_PERIOD)
+        return done
+
+    if not hold(START_TIMEOUT, lambda: player.state == 'holding'):
+        raise ValueError(f'the node did not answer within {START_TIMEOUT:g} s')
+    hold(SETTLING)
+    player.trajectory.publish(playback.trajectory)
+    hold(START_TIMEOUT, lambda: player.accepted is not None or bool(player.refusal))
+    if player.refusal:
+        raise ValueError(f'the node refused the recorded motion: {player.refusal}')
+    if player.accepted != playback.start:
+        raise ValueError(f'the node had no plan within {START_TIMEOUT:g} s')
+    return stamp
+
+
+def _perform(
+    player: _Player, executor: Executor, playback: Playback, now: int,
+    alive: Callable[[], None], advance: Callable[[], None],
+) -> None:
+    """Play the states as fast as they were recorded, each when the one before is answered."""
+    begin = time.monotonic()
+    stamps: list[int] = playback.stamps.tolist()
+    for index, stamp in enumerate(stamps):
+        if stamp >= now:
+            spin(executor, begin + (stamp - now) * 1e-9 - time.monotonic(), alive)
+            player.show(index, stamp)
+            spin(executor, ANSWER_TIMEOUT, alive, partial(player.has_answered, stamp))
+        advance()

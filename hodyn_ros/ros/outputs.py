@@ -1,0 +1,111 @@
+"""The topics that the node publishes while it is active."""
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from hodyn_ros.cycle import Cycle
+from hodyn_ros.ros.diagnostics import level
+from hodyn_ros.ros.messages import CommandWriter, JointStateWriter
+
+Array = NDArray[np.float64]
+
+OUTPUT_QOS = QoSProfile(depth=1)
+LATCHED_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+TORQUES = ('torque', 'torque_rate', 'torque_accel')
+
+
+class Outputs:
+    """Publishers, and the messages that they reuse."""
+
+    def __init__(self, node: LifecycleNode) -> None:
+        self._node = node
+        self._publishers: dict[str, Any] = {
+            name: node.create_lifecycle_publisher(kind, f'~/{name}', qos)
+            for name, kind, qos in (
+                *((name, JointState, OUTPUT_QOS) for name in TORQUES),
+                ('motor_reference', JointState, OUTPUT_QOS),
+                ('commands', Float64MultiArray, OUTPUT_QOS),
+                ('motor_commands', Float64MultiArray, OUTPUT_QOS),
+                ('annotated_trajectory', JointTrajectory, LATCHED_QOS),
+                ('state', DiagnosticStatus, LATCHED_QOS),
+            )}
+        self._torques: list[JointStateWriter] = []
+        self._motors = JointStateWriter([])
+        self._commands: CommandWriter | None = None
+        self._motor_commands: CommandWriter | None = None
+        self.state, self.reason = '', ''
+
+    def begin(
+        self, names: list[str], motors: list[str], commands: CommandWriter | None,
+        motor_commands: CommandWriter | None,
+    ) -> None:
+        """Name the joints and motors of the messages to come."""
+        self._torques = [JointStateWriter(names) for _ in TORQUES]
+        self._motors = JointStateWriter(motors)
+        self._commands, self._motor_commands = commands, motor_commands
+
+    def publish(self, cycle: Cycle, stamp: int) -> bool:
+        """Publish what a cycle came to, with one stamp (ns); return whether it was finite.
+
+        The rates of a clipped torque are not those of the motion: they are left out.
+        """
+        if not (np.isfinite(cycle.output).all() and np.isfinite(cycle.q[:2]).all()) or (
+                cycle.motors is not None and not np.isfinite(cycle.motors.reference).all()):
+            return False
+        at = Time(nanoseconds=stamp).to_msg()
+        for k in range(1 if cycle.clipped else len(TORQUES)):
+            writer = self._torques[k]
+            writer.message.header.stamp = at
+            writer.position[:] = cycle.q[0]
+            writer.velocity[:] = cycle.q[1]
+            writer.effort[:] = cycle.output[k]
+            self._publishers[TORQUES[k]].publish(writer.message)
+        if self._commands is not None:
+            self._commands.write(cycle.output[0])
+            self._publishers['commands'].publish(self._commands.message)
+        if cycle.motors is not None:
+            self._publish_motors(cycle.motors.reference, at)
+        return True
+
+    def _publish_motors(self, reference: Array, at: Any) -> None:
+        self._motors.message.header.stamp = at
+        self._motors.position[:] = reference[0]
+        self._motors.velocity[:] = reference[1]
+        self._motors.effort[:] = reference[3]
+        self._publishers['motor_reference'].publish(self._motors.message)
+        if self._motor_commands is not None:
+            self._motor_commands.write(reference[3])
+            self._publishers['motor_commands'].publish(self._motor_commands.message)
+
+    @property
+    def annotated_is_wanted(self) -> bool:
+        """Whether anybody listens to annotated trajectories."""
+        return bool(self._publishers['annotated_trajectory'].get_subscription_count())
+
+    def annotated(self, data: bytes) -> None:
+        """Publish an annotated trajectory, serialized."""
+        self._publishers['annotated_trajectory'].publish(data)
+
+    def report(self, robot: str, state: str, reason: str = '') -> None:
+        """Say what the node does, once for each change."""
+        if (state, reason) == (self.state, self.reason):
+            return
+        self.state, self.reason = state, reason
+        self._publishers['state'].publish(DiagnosticStatus(
+            level=level(state), name=self._node.get_fully_qualified_name(), message=state,
+            hardware_id=robot, values=[KeyValue(key='reason', value=reason)] if reason else []))
+        self._node.get_logger().info(f'{state}: {reason}' if reason else state)
+
+    def destroy(self) -> None:
+        """Take the topics away."""
+        for publisher in self._publishers.values():
+            self._node.destroy_lifecycle_publisher(publisher)
+        self._publishers = {}

@@ -1,0 +1,215 @@
+"""The node's parameters: one table, from which they are declared, described, checked and read."""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields
+import math
+from typing import Any
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.exceptions import ParameterException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from hodyn_ros.plans.prepare import StretchMode
+
+NAMES = {str: 'string', bool: 'truth value (true or false)', int: 'whole number', float: 'number'}
+
+
+def _row(
+    default: Any,
+    description: str,
+    *,
+    bounds: tuple[float, float] | None = None,
+    choices: tuple[str, ...] | None = None,
+    runtime: bool = False,
+) -> Any:
+    """Return a row of the table; `runtime` ones may change while the node is active."""
+    return field(default=default, metadata={
+        'description': description, 'bounds': bounds, 'choices': choices, 'runtime': runtime})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The table, and its values."""
+
+    robot: str = _row(
+        'panda', 'Built-in robot, path of a robot file or URDF, or robot_description: the URDF on '
+        'that topic.')
+    auto_activate: bool = _row(
+        True, 'Configure and activate at start, without a lifecycle manager.')
+    joint_prefix: str = _row(
+        '', "Prefix of the arm's joint names, to choose one arm of several; a prefix of the "
+        "robot's own (fer_) may follow it.")
+    allow_other_model: bool = _row(
+        False, "Take joints named as another robot model's (fr3_ under panda).")
+    trigger: str = _row(
+        'joint_state', 'What starts a cycle: each joint state, or a timer.',
+        choices=('joint_state', 'timer'))
+    rate: float = _row(1000.0, 'Of the timer, Hz.', bounds=(1.0, 10000.0))
+    evaluate_at: str = _row(
+        'reference', "Evaluate the dynamics at the reference, or at the measured position and "
+        "velocity with the reference's higher derivatives (computed torque).",
+        choices=('reference', 'measurement'))
+    lookahead: float = _row(
+        0.0, "How far beyond a joint state's stamp the reference is evaluated, s.",
+        bounds=(0.0, 0.1))
+    gravity_in_output: bool = _row(
+        True, 'Keep the gravity terms in the torque topics. False for a controller that adds '
+        'gravity itself.')
+    friction_in_output: bool = _row(
+        True, 'Keep the friction terms in the torque topics. False for a controller that adds '
+        'friction itself.')
+    limit_output: bool = _row(
+        False, 'Clip the output to the effort and effort-rate limits; clipped cycles publish no '
+        'rates.')
+    fade: float = _row(
+        0.5, 'How long the output takes to appear, to disappear and to change with a payload, s.',
+        bounds=(0.2, 10.0))
+    interpolation: str = _row(
+        'auto', 'Between waypoints: global (smoothest), bounded (smoothest that stays between '
+        'them), local, or auto: global while it stays within their range, else bounded.',
+        choices=('auto', 'global', 'bounded', 'local'))
+    overshoot_tolerance: float = _row(
+        0.01, "How far a plan may leave the waypoints' range, rad.",
+        bounds=(0.0, 10.0))
+    start_tolerance: float = _row(
+        0.01, 'How far the first point of a plan, when at time 0, may be from the reference, rad.',
+        bounds=(0.0, 10.0))
+    stretch: StretchMode = _row(
+        'offer', 'A plan beyond limits is refused (off), refused with the time stretch that would '
+        'mend it (offer), or stretched (auto).', choices=('off', 'offer', 'auto'))
+    stream_bandwidth: float = _row(
+        50.0, 'Of the filter that smooths ~/reference, rad/s; a ramp lags by 5 over it.',
+        bounds=(1.0, 1000.0))
+    stream_timeout: float = _row(
+        0.1, 'A streamed reference silent for longer is stopped, s.', bounds=(0.001, 60.0))
+    state_timeout: float = _row(
+        0.02, 'Joint states silent for longer (and for five periods) stop the reference, s.',
+        bounds=(0.001, 60.0))
+    clock_jump: float = _row(
+        0.1, 'Stamps of joint states that go back by more, or ahead of the time that passed by '
+        'more, tell that their clock was set: the plan is dropped, s.', bounds=(0.001, 60.0))
+    wrench_bandwidth: float = _row(
+        50.0, 'Of the filter that smooths ~/external_wrench, rad/s.', bounds=(1.0, 1000.0))
+    wrench_timeout: float = _row(
+        0.1, 'An external wrench silent for longer fades away, s.', bounds=(0.001, 60.0))
+    spring_stiffness: Sequence[float] = _row(
+        (0.0,), 'Of series springs in all joints, N m/rad, one a joint; 0 leaves the actuators of '
+        'the robot file.')
+    motor_inertia: Sequence[float] = _row(
+        (0.0,), 'Of the motors behind spring_stiffness, kg m² on the link side, one a joint.')
+    payload_link: str = _row('', 'Link that carries a payload; empty for none.', runtime=True)
+    payload_mass: float = _row(
+        0.0, 'Of the payload, kg.', bounds=(0.0, 1000.0), runtime=True)
+    payload_com: Sequence[float] = _row(
+        (0.0, 0.0, 0.0), "Of the payload, m, in the link's axes.", runtime=True)
+    payload_inertia: Sequence[float] = _row(
+        (0.0,) * 9, "Of the payload, kg m², about its centre of mass, the link's axes, row by "
+        'row.', runtime=True)
+    publish_commands: bool = _row(
+        False, 'Publish ~/commands: the torque alone, for a forward_command_controller.')
+    command_joints: Sequence[str] = _row(
+        ('',), "The controller's joints in its order; empty for the robot's order.")
+    realtime_priority: int = _row(0, 'Of SCHED_FIFO; 0 for none.', bounds=(0, 99))
+    lock_memory: bool = _row(False, 'Keep the memory of the node in RAM.')
+    cpu_affinity: Sequence[int] = _row((-1,), 'Processors to stay on; -1 for any.')
+
+
+def declare(node: Node) -> None:
+    """Declare the parameters of the table on a node.
+
+    Raises ValueError for a value given at start that is out of range.
+    """
+    for row in fields(Parameters):
+        default = list(row.default) if isinstance(row.default, tuple) else row.default
+        try:
+            node.declare_parameter(row.name, default, _descriptor(row))
+        except ParameterException as error:
+            raise ValueError(str(error)) from None
+
+
+def read(node: Node) -> Parameters:
+    """Return the values as they are now; raise ValueError for one that cannot be."""
+    values: dict[str, Any] = {
+        row.name: node.get_parameter(row.name).value for row in fields(Parameters)}
+    for row in fields(Parameters):
+        if fault := _fault(row, values[row.name]):
+            raise ValueError(fault)
+    for row in fields(Parameters):
+        default: Any = row.default
+        value = values[row.name]
+        values[row.name] = (
+            tuple(map(type(default[0]), value)) if isinstance(default, tuple)
+            else type(default)(value))
+    return Parameters(**values)
+
+
+def check(changes: Sequence[Parameter[Any]], *, active: bool) -> SetParametersResult:
+    """Judge a batch of changes: all of it is taken or none."""
+    table = {row.name: row for row in fields(Parameters)}
+    for change in changes:
+        row = table.get(change.name)
+        if row is None:
+            continue
+        if active and not row.metadata['runtime']:
+            return SetParametersResult(
+                successful=False,
+                reason=f'{change.name}: cannot change while active; deactivate the node first')
+        if fault := _fault(row, change.value):
+            return SetParametersResult(successful=False, reason=fault)
+    return SetParametersResult(successful=True)
+
+
+def _descriptor(row: Field[Any]) -> ParameterDescriptor:
+    # Types are checked here too: what the client library says names them by number.
+    descriptor = ParameterDescriptor(
+        description=row.metadata['description'], dynamic_typing=True)
+    bounds, choices = row.metadata['bounds'], row.metadata['choices']
+    if choices is not None:
+        descriptor.additional_constraints = f'one of {", ".join(choices)}'
+    elif bounds is not None and isinstance(row.default, int):
+        descriptor.integer_range = [IntegerRange(from_value=bounds[0], to_value=bounds[1])]
+    elif bounds is not None:
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=bounds[0], to_value=bounds[1])]
+    return descriptor
+
+
+def _fault(row: Field[Any], value: Any) -> str:
+    """Return what is wrong with a value, beyond its type and range; empty if nothing."""
+    default: Any = row.default
+    choices, bounds = row.metadata['choices'], row.metadata['bounds']
+    kind = type(default)
+    if kind is tuple:
+        element = type(default[0])
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence | array) or not all(
+                _is_of(element, entry) for entry in value):
+            return f'{row.name} is {value!r}; expected an array of {NAMES[element]}s'
+    elif not _is_of(kind, value):
+        return f'{row.name} is {value!r}; expected a {NAMES[kind]}'
+    if choices is not None and value not in choices:
+        return f'{row.name} is {value!r}; expected one of {", ".join(choices)}'
+    if kind is float and not math.isfinite(value):
+        return f'{row.name} is {value}; expected a finite number'
+    if bounds is not None and not bounds[0] <= value <= bounds[1]:
+        return f'{row.name} is {value}; expected {bounds[0]:g} to {bounds[1]:g}'
+    if row.name.startswith('payload_') and kind is tuple:
+        if len(value) != len(default):
+            return f'{row.name} has {len(value)} numbers; expected {len(default)}'
+        if not all(map(math.isfinite, value)):
+            return f'{row.name} is {list(value)}; expected finite numbers'
+    return ''
+
+
+def _is_of(kind: type, value: Any) -> bool:
+    """Return whether a value is of a type; a whole number is a number too."""
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)

@@ -1,0 +1,85 @@
+"""Runs nodes in processes of their own, on this machine only."""
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import rclpy
+from rclpy.executors import Executor
+from rclpy.signals import SignalHandlerOptions
+
+STOP_TIMEOUT = 10.0
+CHECK_PERIOD = 0.1
+
+
+@contextmanager
+def local_ros() -> Iterator[None]:
+    """Set ROS up for this process and its children, out of reach of the network."""
+    # What is tried out here must never reach a robot.
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        yield
+    finally:
+        rclpy.try_shutdown()
+
+
+@contextmanager
+def process(
+    namespace: str, module: str, *parameters: str, remappings: Sequence[str] = (),
+    log_level: str = 'warn',
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a module of `hodyn_ros.ros` as a node, until the end of the context.
+
+    Parameters
+    ----------
+    namespace : str
+        Of the node.
+    module : str
+        Name within `hodyn_ros.ros`.
+    parameters, remappings : str
+        ``name:=value`` each.
+    log_level : str
+        The least that it logs.
+
+    """
+    arguments = [
+        word for option, values in (('-r', remappings), ('-p', parameters)) for value in values
+        for word in (option, value)]
+    running = subprocess.Popen(
+        [sys.executable, '-m', f'hodyn_ros.ros.{module}',
+         '--ros-args', '-r', f'__ns:={namespace}', '--log-level', log_level, *arguments],
+        # -m would look for modules in the current folder first.
+        env={**os.environ, 'PYTHONSAFEPATH': '1'})
+    try:
+        yield running
+    finally:
+        running.send_signal(signal.SIGINT)
+        try:
+            running.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+
+
+def spin(
+    executor: Executor,
+    seconds: float,
+    meanwhile: Callable[[], None] = lambda: None,
+    until: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Spin for some seconds, or until something is so; return whether it became so.
+
+    `meanwhile` is called now and then, and may raise.
+    """
+    end = time.monotonic() + seconds
+    check = 0.0
+    while not (done := until()) and (now := time.monotonic()) < end:
+        executor.spin_once(timeout_sec=min(CHECK_PERIOD, end - now))
+        if now >= check:
+            meanwhile()
+            check = now + CHECK_PERIOD
+    return done

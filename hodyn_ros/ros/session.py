@@ -1,0 +1,388 @@
+"""What an active node does: joint states in, torques out, references taken or refused."""
+from dataclasses import replace
+import time
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from hodyn_ros import lie
+from hodyn_ros.cycle import Cycle, CycleOptions
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.joint_names import JointNames, NoKnownJointError
+from hodyn_ros.plans.planner import Planner
+from hodyn_ros.plans.worker import PlanWorker
+from hodyn_ros.ros.diagnostics import Monitor
+from hodyn_ros.ros.messages import (
+    CommandWriter,
+    JointStateReader,
+    command_order,
+    nanoseconds,
+    wrench_of,
+)
+from hodyn_ros.ros.outputs import Outputs
+from hodyn_ros.ros.parameters import Parameters
+
+Array = NDArray[np.float64]
+
+SILENT_PERIODS = 5.0
+WARN_PERIODS = 3.0
+WARN_INTERVAL = 1.0
+WATCH_PERIOD = 0.005
+LATE_WATCH = 2.0 * WATCH_PERIOD
+WIND_DOWN_STEP = 0.001
+
+
+def new_cycle(
+    feedforward: FeedForward, position: Array, now: int, settings: Parameters,
+) -> Cycle:
+    """Return a cycle that holds a position from an instant (ns) on, set up by the parameters."""
+    return Cycle(feedforward, position, now, CycleOptions(
+        gravity_in_output=settings.gravity_in_output,
+        friction_in_output=settings.friction_in_output,
+        limit_output=settings.limit_output,
+        at_measurement=settings.evaluate_at == 'measurement',
+        bandwidth=settings.stream_bandwidth,
+        wrench_bandwidth=settings.wrench_bandwidth,
+        fade=settings.fade))
+
+
+class Session:
+    """From activation to deactivation.
+
+    Ages are taken on the steady clock; references and outputs live on the clock of the joint
+    states' stamps, which may be simulated, or a bag's.
+    """
+
+    def __init__(
+        self, node: Node, settings: Parameters, feedforward: FeedForward, planner: Planner,
+        outputs: Outputs,
+    ) -> None:
+        self.monitor = Monitor()
+        self._node = node
+        self._settings = settings
+        self._feedforward = feedforward
+        self._planner = planner
+        self._outputs = outputs
+        self._names = JointNames(
+            feedforward.robot, prefix=settings.joint_prefix,
+            allow_other_model=settings.allow_other_model)
+        self._reader = JointStateReader(self._names, one_sender=True)
+        self._reference_reader = JointStateReader(self._names)
+        self._stiffness_reader = JointStateReader(self._names)
+        self._cycle: Cycle | None = None
+        self._measured = np.zeros((2, feedforward.robot.n))
+        self._lost = False
+        self._late = False
+        self._last_stamp = 0
+        self._published_stamp = 0
+        self._arrived_at = self._streamed_at = self._watched_at = 0.0
+        self._felt_at: dict[int, float] = {}
+        # What was asked of the node before it was activated is not done now.
+        planner.forget()
+        self._report('waiting', 'for a joint state')
+
+    # Cycles
+
+    def on_state(self, message: JointState) -> None:
+        """Answer a joint state."""
+        begin = time.monotonic()
+        try:
+            position = self._reader.position(message)
+            velocity = self._reader.velocity(message)
+        except NoKnownJointError as error:
+            self.monitor.complaints.add('joint_states', str(error))
+            return
+        except ValueError as error:
+            self._complain('joint_states', error)
+            return
+        stamp = nanoseconds(message.header.stamp) or self._node.get_clock().now().nanoseconds
+        interval = begin - self._arrived_at if self._cycle is not None else 0.0
+        if self._cycle is None:
+            try:
+                self._cycle = self._latch(position, stamp)
+            except ValueError as error:
+                self._complain('joint_states', error)
+                return
+        elif not self._accept_stamp(self._cycle, stamp, interval):
+            return
+        self._arrived_at, self._last_stamp = begin, stamp
+        self._measured[0] = position
+        self._measured[1] = 0.0 if velocity is None else velocity
+        if self._lost:
+            self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
+            # Their clock need not have gone on as ours did.
+            self._cycle.jump(self._instant(stamp))
+        self._lost = self._late = False
+        age = (self._node.get_clock().now().nanoseconds - stamp) * 1e-9
+        self.monitor.arrived(interval, age)
+        if self._settings.trigger == 'joint_state':
+            self._step(self._cycle, stamp)
+            self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
+
+    def on_timer(self) -> None:
+        """Do a cycle now, with the latest joint state."""
+        if self._cycle is not None and not self._lost:
+            begin = time.monotonic()
+            self._step(self._cycle, self._virtual_stamp())
+            self.monitor.cycle(time.monotonic() - begin, 1.0 / self._settings.rate)
+
+    def watch(self) -> None:
+        """Take over when joint states stay away: stop the reference and publish on."""
+        cycle = self._cycle
+        if cycle is None:
+            return
+        now = time.monotonic()
+        since, self._watched_at = now - self._watched_at, now
+        if since > LATE_WATCH:
+            return  # this process was held up: what seems to be missing may wait to be read
+        for body, felt_at in list(self._felt_at.items()):
+            if now - felt_at > self._settings.wrench_timeout:
+                cycle.feel(body, np.zeros(6))
+                del self._felt_at[body]
+                self._node.get_logger().warning('external_wrench fell silent: it fades away')
+        silence = now - self._arrived_at
+        period = self.monitor.period
+        if period and silence > WARN_PERIODS * period and not self._late:
+            self._late = True
+            self._node.get_logger().warning(
+                f'no joint state for {silence:.3f} s, {silence / period:.0f} periods',
+                throttle_duration_sec=WARN_INTERVAL)
+        if silence <= max(self._settings.state_timeout, SILENT_PERIODS * period):
+            return
+        stamp = self._virtual_stamp()
+        if not self._lost:
+            self._lost = True
+            cycle.stop(self._instant(stamp))
+            self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
+            self._drop_plan()
+        elif self._outputs.state == 'fault':
+            return
+        self._step(cycle, stamp)
+
+    def wind_down(self) -> None:
+        """Stop the reference within limits, fade the output out, publishing all the while."""
+        cycle = self._cycle
+        if cycle is None:
+            return
+        self._drop_plan()
+        if not cycle.schedule.is_idle(self._instant(self._virtual_stamp())):
+            cycle.stop(self._instant(self._virtual_stamp()))
+        state = 'stopping'
+        while True:
+            stamp = self._virtual_stamp()
+            now = self._instant(stamp)
+            if state == 'stopping' and cycle.schedule.mode(now) == 'holding':
+                state = 'fading'
+                cycle.leave(now)
+            self._report(state, 'the node is deactivated')
+            cycle.evaluate(now, self._measured)
+            self._publish(cycle, stamp)
+            if cycle.has_left(now):
+                return
+            time.sleep(WIND_DOWN_STEP)
+
+    def take(self, feedforward: FeedForward) -> None:
+        """Take another model of the robot, with another payload say, without a step in torque."""
+        if self._cycle is not None:
+            self._cycle.replace(feedforward, self._instant(self._virtual_stamp()))
+        self._feedforward = feedforward
+        self._planner.template = replace(self._planner.template, robot=feedforward.robot)
+
+    def failed(self, what: str, error: Exception) -> bool:
+        """Count an error that nobody foresaw; return whether it should be logged."""
+        if what in ('on_state', 'on_timer'):
+            self._report('fault', 'a cycle failed: see the log')
+        return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
+
+    def _latch(self, position: Array, stamp: int) -> Cycle:
+        settings, joints = self._settings, self._reader.names
+        actuators = self._feedforward.robot.actuators
+        motors: list[str] = []
+        if actuators is not None:
+            own = self._feedforward.robot.joint_names
+            prefixes = dict(zip(own, joints, strict=True))
+            motors = [
+                prefixes[own[joint]] + name.removeprefix(own[joint])
+                for joint, name in zip(actuators.motor_joints, actuators.motor_names, strict=True)]
+        commands = motor_commands = None
+        if settings.publish_commands:
+            order = command_order(settings.command_joints, self._names)
+            commands = CommandWriter(order)
+            if actuators is not None and len(motors) == len(joints):
+                motor_commands = CommandWriter(order)
+            elif actuators is not None:
+                motor_commands = CommandWriter(np.arange(len(motors)))
+        self._outputs.begin(joints, motors, commands, motor_commands)
+        return new_cycle(self._feedforward, position, self._instant(stamp), self._settings)
+
+    def _accept_stamp(self, cycle: Cycle, stamp: int, interval: float) -> bool:
+        """Tell whether a state is newer than the last; carry on when the clock was set."""
+        advance = (stamp - self._last_stamp) * 1e-9
+        most = self._settings.clock_jump
+        if advance < -most or advance > interval + most:
+            self.monitor.clock_jumps += 1
+            cycle.jump(self._instant(stamp))
+            self._published_stamp = stamp
+            self._drop_plan()
+            self._node.get_logger().warning(
+                f'the clock of the joint states jumped by {advance - interval:+.3f} s: '
+                'the plan is dropped, the reference stops')
+        elif advance <= 0.0:
+            self._complain('joint_states', ValueError('a stamp is not newer than the last'))
+            return False
+        return True
+
+    def _instant(self, stamp: int) -> int:
+        return stamp + round(self._settings.lookahead * 1e9)
+
+    def _virtual_stamp(self) -> int:
+        """Return what the stamp of a joint state would be now."""
+        elapsed = round((time.monotonic() - self._arrived_at) * 1e9)
+        return max(self._last_stamp + elapsed, self._published_stamp)
+
+    def _drop_plan(self) -> None:
+        if self._planner.forget():
+            self._complain('joint_trajectory', 'dropped while it was prepared: the node stops')
+
+    def _step(self, cycle: Cycle, stamp: int) -> None:
+        """Evaluate and publish one cycle; a plan that is ready is taken first."""
+        self._published_stamp = stamp
+        now = max(self._instant(stamp), cycle.now)
+        if not self._lost:
+            self._adopt(cycle, now)
+        silence = time.monotonic() - self._streamed_at
+        if cycle.schedule.mode(now) == 'streaming' and silence > self._settings.stream_timeout:
+            cycle.stop(now)
+            self._node.get_logger().warning('the streamed reference fell silent: stopping')
+        cycle.evaluate(now, self._measured)
+        if self._publish(cycle, stamp):
+            mode = cycle.schedule.mode(now)
+            if cycle.motors is not None and not cycle.motors.feasible.all():
+                joint = self._feedforward.robot.joint_names[int(np.argmin(cycle.motors.feasible))]
+                self._report(mode, f'the motors of {joint} cannot do it: their reference is held')
+            elif self._lost:
+                self._report('fault' if mode == 'holding' else mode, 'joint states are lost')
+            else:
+                self._report(mode)
+
+    def _publish(self, cycle: Cycle, stamp: int) -> bool:
+        if self._outputs.publish(cycle, stamp):
+            self.monitor.clipped += cycle.clipped
+            return True
+        self._report('fault', 'the torque is not finite: check the reference and the payload')
+        return False
+
+    # References and wrenches
+
+    def on_trajectory(self, data: bytes) -> None:
+        """Have a serialized trajectory made a plan."""
+        try:
+            cycle = self._ready_cycle()
+            now = self._instant(self._virtual_stamp())
+            if cycle.schedule.mode(now) == 'streaming':
+                raise ValueError('a streamed reference is followed; let it end first')
+            self._planner.submit(
+                data, cycle.schedule, now, annotate=self._outputs.annotated_is_wanted)
+        except ValueError as error:
+            self._complain('joint_trajectory', error)
+
+    def on_reference(self, message: JointState) -> None:
+        """Follow a streamed sample."""
+        try:
+            cycle = self._ready_cycle()
+            senders = self._node.count_publishers(
+                self._node.resolve_topic_name('~/reference'))
+            if senders > 1:
+                raise ValueError(f'{senders} nodes publish it; all are ignored until one is left')
+            position = self._reference_reader.position(message)
+            velocity = self._reference_reader.velocity(message)
+            if len(message.name) > len(position):
+                raise ValueError(f'{len(message.name)} joints for a robot with {len(position)}')
+            self._check_range(position, velocity)
+            now = self._instant(self._virtual_stamp())
+            if cycle.schedule.mode(now) != 'streaming' and not cycle.schedule.is_idle(now):
+                raise ValueError('a plan or a stop is under way; let it end first')
+        except ValueError as error:
+            self._complain('reference', error)
+            return
+        self._streamed_at = time.monotonic()
+        cycle.schedule.aim(now, position, velocity)
+
+    def on_wrench(self, message: WrenchStamped) -> None:
+        """Feel a wrench of the environment."""
+        try:
+            cycle = self._ready_cycle()
+            body, frame = self._feedforward.robot.frame(message.header.frame_id)
+            if body < 0:
+                raise ValueError(f'link {message.header.frame_id!r} is fixed to the world')
+            wrench = wrench_of(message)
+        except ValueError as error:
+            self._complain('external_wrench', error)
+            return
+        self._felt_at[body] = time.monotonic()
+        cycle.feel(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
+
+    def on_stiffness(self, message: JointState) -> None:
+        """Take the stiffness that is asked for of joints that can vary theirs."""
+        try:
+            cycle = self._ready_cycle()
+            if cycle.motors is None or not cycle.motors.actuators.variable.any():
+                raise ValueError('no joint of this robot has a variable stiffness')
+            stiffness = self._stiffness_reader.effort(message)
+            wrong = cycle.motors.actuators.variable & (stiffness <= 0.0)
+            if wrong.any():
+                joint = self._stiffness_reader.names[int(wrong.argmax())]
+                raise ValueError(f'stiffness of joint {joint!r} must be above 0')
+        except ValueError as error:
+            self._complain('stiffness', error)
+            return
+        cycle.stiffen(stiffness)
+
+    def _adopt(self, cycle: Cycle, now: int) -> None:
+        try:
+            adoption = self._planner.adopt(cycle.schedule, now)
+        except ChildProcessError as error:
+            self._complain('joint_trajectory', error)
+            self._planner.restart(PlanWorker(self._feedforward.robot))
+            return
+        if adoption is None:
+            return
+        if not adoption.taken:
+            self._complain('joint_trajectory', ValueError(adoption.line))
+            return
+        self._node.get_logger().info(f'trajectory accepted: {adoption.line}')
+        if adoption.annotated:
+            self._outputs.annotated(adoption.annotated)
+
+    def _check_range(self, position: Array, velocity: Array | None) -> None:
+        """Refuse a streamed sample that the arm cannot reach."""
+        limits, joints = self._feedforward.robot.limits, self._reference_reader.names
+        beyond = (position < limits.position_min) | (position > limits.position_max)
+        if beyond.any():
+            i = int(beyond.argmax())
+            raise ValueError(
+                f'position {position[i]:g} of joint {joints[i]!r} is not between '
+                f'{limits.position_min[i]:g} and {limits.position_max[i]:g}')
+        if velocity is not None and (np.abs(velocity) > limits.velocity).any():
+            i = int((np.abs(velocity) > limits.velocity).argmax())
+            raise ValueError(
+                f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
+                f'{limits.velocity[i]:g}')
+
+    def _ready_cycle(self) -> Cycle:
+        if self._cycle is None:
+            raise ValueError('no joint state yet, so nobody knows where the arm is')
+        if self._lost:
+            raise ValueError('joint states are lost')
+        return self._cycle
+
+    def _complain(self, topic: str, error: Any) -> None:
+        if self.monitor.complaints.add(topic, str(error)):
+            self._node.get_logger().error(f'{topic} rejected: {error}')
+
+    def _report(self, state: str, reason: str = '') -> None:
+        self._outputs.report(self._feedforward.robot.name, state, reason)

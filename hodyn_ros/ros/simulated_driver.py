@@ -1,0 +1,128 @@
+"""The node `simulated_driver`: a simulated arm that stands in for a robot and its controller."""
+from collections.abc import Sequence
+from functools import partial
+import json
+from pathlib import Path
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticStatus
+import numpy as np
+from numpy.typing import NDArray
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+from hodyn_ros.robot_files import load_robot
+from hodyn_ros.ros.messages import JointStateWriter, nanoseconds
+from hodyn_ros.ros.outputs import LATCHED_QOS
+from hodyn_ros.ros.simulated_loops import make_loop
+from hodyn_ros.ros.spinning import StopFlag, make_executor
+from hodyn_ros.simulation.motion import home
+
+Array = NDArray[np.float64]
+
+UNANSWERED_AT_END = 5
+
+
+class SimulatedDriver(Node):
+    """Steps a simulated arm at a fixed rate, publishes its state, applies what it is answered."""
+
+    def __init__(self) -> None:
+        super().__init__('simulated_driver')
+        robot = load_robot(self.declare_parameter('robot', 'panda').value)
+        method: str = self.declare_parameter('method', 'full').value
+        start = np.array(self.declare_parameter('position', home(robot).tolist()).value)
+        if start.shape != (robot.n,):
+            raise ValueError(f'parameter position has {start.size} numbers for {robot.n} joints')
+        self.period = 1.0 / self.declare_parameter('rate', 1000.0).value
+        self._loop = make_loop(robot, start, method, self.period)
+        prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
+        self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
+        self._answers: dict[int, dict[str, JointState]] = {}
+        self._sent: list[int] = []
+        self._round_trips: dict[int, int] = {}
+        self._publisher = self.create_publisher(JointState, 'joint_states', QoSProfile(depth=1))
+        self._left_at: int | None = None
+        self.create_subscription(
+            DiagnosticStatus, 'feedforward/state', self._on_node_state, LATCHED_QOS)
+        for topic in self._loop.topics:
+            self.create_subscription(
+                JointState, f'feedforward/{topic}', partial(self._on_answer, topic),
+                QoSProfile(depth=1))
+
+    def tick(self) -> None:
+        """Move the arm by the time since the last tick and publish its state."""
+        stamp = self.get_clock().now()
+        elapsed = (stamp.nanoseconds - self._sent[-1]) * 1e-9 if self._sent else self.period
+        self._loop.step(elapsed)
+        self._state.position[:] = self._loop.q
+        self._state.velocity[:] = self._loop.qd
+        self._state.effort[:] = self._loop.effort
+        self._state.message.header.stamp = stamp.to_msg()
+        self._sent.append(stamp.nanoseconds)
+        self._publisher.publish(self._state.message)
+
+    def figures(self) -> dict[str, object]:
+        """Return what was measured from the first answer until the node was deactivated."""
+        if not self._round_trips:
+            return {'states': 0, 'answered_share': 0.0}
+        first = next(iter(self._round_trips))
+        last = self._left_at or self._sent[-1]
+        sent = [stamp for stamp in self._sent if first <= stamp <= last][:-UNANSWERED_AT_END]
+        trips = np.array([self._round_trips[s] for s in sent if s in self._round_trips])
+        return {
+            'states': len(sent),
+            'rate': (len(sent) - 1) / ((sent[-1] - sent[0]) * 1e-9),
+            'answered_share': len(trips) / len(sent),
+            'same_cycle_share': float(np.mean(trips < self.period * 1e9)) * len(trips) / len(sent),
+            'round_trip_us': {
+                name: float(np.percentile(trips, q)) / 1e3
+                for name, q in (('p50', 50), ('p99', 99))},
+        }
+
+    def _on_node_state(self, message: DiagnosticStatus) -> None:
+        if message.message == 'fading' and self._sent:
+            self._left_at = self._sent[-1]
+
+    def _on_answer(self, topic: str, message: JointState) -> None:
+        """Keep one message of an answer; apply it when the others of its stamp are there."""
+        stamp = nanoseconds(message.header.stamp)
+        if topic == 'torque':
+            self._round_trips[stamp] = self.get_clock().now().nanoseconds - stamp
+        answer = self._answers.setdefault(stamp, {})
+        answer[topic] = message
+        if len(answer) == len(self._loop.topics):
+            self._loop.command(answer)
+            self._answers = {s: a for s, a in self._answers.items() if s > stamp}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the driver until SIGINT or SIGTERM; parameter `report` names a file for the figures."""
+    rclpy.init(
+        args=None if argv is None else list(argv),
+        signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopFlag()
+    node = SimulatedDriver()
+    report: str = node.declare_parameter('report', '').value
+    executor = make_executor()
+    executor.add_node(node)
+    due = time.perf_counter()
+    while not stop.is_set:
+        node.tick()
+        # After a late wake-up the grid moves: a real driver does not send two states at once.
+        due = max(due + node.period, time.perf_counter())
+        while (left := due - time.perf_counter()) > 0:
+            executor.spin_once(timeout_sec=left)
+    if report:
+        Path(report).write_text(json.dumps(node.figures()), encoding='utf-8')
+    executor.remove_node(node)
+    node.destroy_node()
+    rclpy.try_shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

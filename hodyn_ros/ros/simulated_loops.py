@@ -1,0 +1,143 @@
+"""Simulated arms with the controllers around them, fed by what the node publishes."""
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+
+from hodyn_ros.dynamics.inverse import inverse_dynamics
+from hodyn_ros.elastic.tracking import METHODS, Method, references_of
+from hodyn_ros.robot import Robot
+from hodyn_ros.simulation.arm import SimulatedArm
+from hodyn_ros.simulation.elastic_arm import ElasticArm
+from hodyn_ros.simulation.motor_loop import MotorLoop
+
+Array = NDArray[np.float64]
+
+BANDWIDTH, DAMPING = 20.0, 1.0
+FRICTION_STEPS = 2  # a period: friction is too steep in velocity to be held for a whole one
+ELASTIC_STEP = 5e-4
+HALF_HOLD = 0.5
+_NOW = np.zeros(1)
+
+
+class Loop(Protocol):
+    """An arm and its controller."""
+
+    topics: tuple[str, ...]
+    q: Array
+    qd: Array
+    effort: Array
+
+    def command(self, answer: Mapping[str, JointState]) -> None:
+        """Take an answer of the node: its messages of one stamp, by topic."""
+
+    def step(self, dt: float) -> None:
+        """Move by dt, s; before the first command the brakes hold."""
+
+
+class RigidLoop:
+    """A rigid arm under the published torque and a joint PD on the published reference."""
+
+    topics: tuple[str, ...] = ('torque',)
+
+    def __init__(self, robot: Robot, position: Array) -> None:
+        self._friction = robot.friction
+        self._arm = SimulatedArm(robot, position)
+        self._stiffness, self._damping = _gains(robot, position)
+        self._command: tuple[Array, Array, Array] | None = None
+        self._motion = np.zeros((4, robot.n))
+        self.q, self.qd = self._arm.q, self._arm.qd
+        self.effort = np.zeros(robot.n)
+
+    def command(self, answer: Mapping[str, JointState]) -> None:
+        """Take an answer of the node."""
+        message = answer['torque']
+        self._command = (
+            np.array(message.position), np.array(message.velocity), np.array(message.effort))
+
+    def step(self, dt: float) -> None:
+        """Move by dt, s."""
+        if self._command is None:
+            return
+        position, velocity, torque = self._command
+        self.effort[:] = (
+            torque + self._stiffness * (position - self.q) + self._damping * (velocity - self.qd))
+        for _ in range(FRICTION_STEPS):
+            self._motion[1] = self.qd
+            friction = 0.0 if self._friction is None else self._friction.torque(self._motion)[0]
+            self._arm.step(self.effort - friction, dt / FRICTION_STEPS)
+
+
+class ElasticLoop:
+    """An elastic arm under a motor PD, by one of the methods of `elastic.tracking`.
+
+    The node is asked to look ahead to the middle of the period for which its answer is held; the
+    PD compares at the period's start, half a period earlier. The less complete methods are made
+    from what the node publishes for the full one, whose τ_m tells q̈ as well.
+    """
+
+    topics: tuple[str, ...] = ('torque', 'torque_rate', 'torque_accel', 'motor_reference')
+
+    def __init__(self, robot: Robot, position: Array, method: str, period: float) -> None:
+        if method not in METHODS:
+            raise ValueError(f'method {method!r}: expected one of {", ".join(METHODS)}')
+        if robot.actuators is None:
+            raise ValueError(f'robot {robot.name!r} has no actuators')
+        self._method: Method = method
+        self._lead = HALF_HOLD * period
+        self._actuators = robot.actuators
+        self._arm = ElasticArm(robot, position, longest_step=ELASTIC_STEP)
+        self._motors = MotorLoop(robot.actuators)
+        self._first_motor = robot.actuators.motor_of[:-1]
+        self._command: tuple[Array, Array, Array] | None = None
+        self.q, self.qd = self._arm.q, self._arm.qd
+        self.effort = np.zeros(robot.n)
+
+    def command(self, answer: Mapping[str, JointState]) -> None:
+        """Take an answer of the node."""
+        motor = answer['motor_reference']
+        theta, rate, torque = (
+            np.array(field) for field in (motor.position, motor.velocity, motor.effort))
+        if self._method != 'full':
+            theta, rate, torque = self._less_complete(answer, torque)
+        self._command = (theta - self._lead * rate, rate, torque)
+
+    def step(self, dt: float) -> None:
+        """Move by dt, s."""
+        if self._command is None:
+            return
+        commanded = self._motors.torque(*self._command, self._arm.theta, self._arm.theta_rate)
+        self._arm.step(commanded, dt)
+        self.effort[:] = self._arm.spring_torque()[0]
+
+    def _less_complete(
+        self, answer: Mapping[str, JointState], torque: Array,
+    ) -> tuple[Array, Array, Array]:
+        links = answer['torque']
+        motion = np.array([[links.position, links.velocity, np.zeros(len(links.position))]])
+        torques = np.array([[
+            answer[topic].effort for topic in ('torque', 'torque_rate', 'torque_accel')]])
+        still = references_of(self._actuators, _NOW, motion, torques, 'full')[0, 3]
+        inertia = self._actuators.motors[:, 0]
+        motion[0, 2] = ((torque - still) / inertia)[self._first_motor]
+        made = references_of(self._actuators, _NOW, motion, torques, self._method)[0]
+        return made[0], made[1], made[3]
+
+
+def make_loop(robot: Robot, position: Array, method: str, period: float) -> Loop:
+    """Return the loop for a robot: elastic where it has actuators."""
+    if robot.actuators is None:
+        return RigidLoop(robot, position)
+    return ElasticLoop(robot, position, method, period)
+
+
+def _gains(robot: Robot, position: Array) -> tuple[Array, Array]:
+    """Return PD gains for one bandwidth, by the inertia of each joint when the others are free."""
+    motions = np.zeros((robot.n + 1, 3, robot.n))
+    motions[:, 0] = position
+    motions[1:, 2] = np.eye(robot.n)
+    torque = inverse_dynamics(robot, motions)[:, 0]
+    inertia = 1.0 / np.diag(np.linalg.inv(torque[1:] - torque[0]))
+    return inertia * BANDWIDTH**2, inertia * 2 * DAMPING * BANDWIDTH

@@ -1,0 +1,21 @@
+"""What the node counts."""
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+
+from hodyn_ros.ros.diagnostics import Monitor
+
+
+def test_the_period_is_found_after_a_first_interval_that_was_too_short():
+    monitor = Monitor()
+    for interval in (0.0, 1e-4, *[0.033] * 500):
+        monitor.arrived(interval, 0.0)
+    assert monitor.period == pytest.approx(0.033, rel=0.01)
+
+
+def test_gaps_are_counted_and_hardly_move_the_period():
+    monitor = Monitor()
+    for interval in (0.0, *[1e-3] * 100, 0.5, *[1e-3] * 100, 0.5):
+        monitor.arrived(interval, 0.0)
+    assert monitor.gaps == 2
+    assert monitor.period == pytest.approx(1e-3, rel=0.05)

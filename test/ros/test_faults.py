@@ -1,0 +1,456 @@
+"""Faults, injected into a live node from another process."""
+import os
+import signal
+import time
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from processes import children, is_alive, remove_unused, shared_memory
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+
+pytestmark = pytest.mark.ros
+
+NOW = 1000.0
+ROUND_OFF = 1e-6
+
+
+def weight(q, robot: str = 'panda') -> np.ndarray:
+    still = np.zeros((5, 7))
+    still[0] = q
+    return FeedForward(hd.load_robot(robot)).torque(still)[0]
+
+
+def table(node, topic: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return stamps (T,) and position, velocity, effort (T, 3, n) of what was published."""
+    messages = node.messages[topic]
+    stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages])
+    return stamps, np.array([(m.position, m.velocity, m.effort) for m in messages])
+
+
+def assert_no_step(node, *, jump: float = np.inf) -> None:
+    """Between two messages nothing may change by more than its own rate allows.
+
+    Steps of the stamps by more than `jump` s are those of a clock that was set.
+    """
+    # A busy machine may lose a message; cycles that came as a whole are looked at.
+    torque, rate, accel = (node.answers[f'torque{end}'] for end in ('', '_rate', '_accel'))
+    keys = [key for key in torque if key in rate and key in accel]
+    assert len(keys) > 10
+    stamps = np.array(keys) * 1e-9
+    values = np.array([
+        (torque[key].position, torque[key].velocity, torque[key].effort) for key in keys])
+    rates, accels = (np.array([found[key].effort for key in keys]) for found in (rate, accel))
+    dt = np.diff(stamps)
+    # Where their clock was set the stamps do not tell how much time has passed.
+    dt[(dt <= 0.0) | (dt > jump)] = 0.01
+    dt = dt[:, None]
+    for what, values_of, its_rate in (
+            ('q', values[:, 0], values[:, 1]), ('Q', values[:, 2], rates),
+            ('Q rate', rates, accels)):
+        change = np.abs(np.diff(values_of, axis=0))
+        most = 1.5 * np.abs(its_rate).max(axis=0) * dt + ROUND_OFF * (1 + np.abs(values_of).max())
+        assert (change <= most).all(), (
+            what, (change - most).max(), stamps[int((change - most).max(axis=1).argmax())])
+
+
+def move(node, home, by: float = 0.2, seconds: float = 1.0, start: float = 0.0) -> list[float]:
+    goal = [x + by for x in home]
+    node.send_trajectory((seconds, goal), start=start)
+    return goal
+
+
+def in_motion(node, home, t: float = NOW, seconds: float = 1.0, by: float = 0.2) -> float:
+    """Have a motion begun, state by state, and return a time in its middle."""
+    node.first_answer(t, home)
+    move(node, home, by, seconds)
+    begin = node.send_states_until_log('trajectory accepted', t + 0.001, home)
+    for k in range(1, 40):
+        assert node.answer(begin + 0.01 * k, home) is not None
+    return begin + 0.4
+
+
+def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew(live, home):
+    node = live('state_timeout:=0.3')
+    node.drive(20.0, home, until=lambda: 'holding' in node.states)
+    move(node, home, 0.4, 4.0)
+    node.drive(30.0, home, until=lambda: 'following' in node.states)
+    node.drive(1.5, home)
+    assert node.spin_until(lambda: node.states[-1] == 'fault', 20.0), node.log
+    assert 'no joint state for' in node.log
+    assert 'stopping' in node.states
+    reasons = [value.value for value in node.descriptions[-1].values]
+    assert reasons == ['joint states are lost']
+    _, values = table(node, 'torque')
+    held = values[-1]
+    assert not held[1].any()
+    assert (held[0] > np.array(home)).all()
+    np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)
+    move(node, home)
+    node.wait_log('joint states are lost', 10.0)
+    node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
+    assert 'joint states are back' in node.log
+    np.testing.assert_array_equal(table(node, 'torque')[1][-1][0], held[0])
+    node.send_trajectory((2.0, home))
+    node.drive(30.0, home, until=lambda: node.states[-1] == 'following')
+    node.drive(30.0, home, until=lambda: node.states[-1] == 'holding')
+    np.testing.assert_allclose(table(node, 'torque')[1][-1][0], home, atol=1e-12)
+    assert_no_step(node)
+
+
+def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home):
+    node = live('state_timeout:=0.3')
+    t = in_motion(node, home, seconds=2.0)
+    assert node.spin_until(lambda: 'stopping' in node.states, 10.0)
+    # The stamps stood still while the node waited.
+    for k in range(1, 60):
+        assert node.answer(t + 0.005 * k, home) is not None
+    assert_no_step(node)
+
+
+@pytest.mark.parametrize('jump', [-200.0, 300.0, 0.9])
+def test_a_clock_that_is_set_drops_the_plan_and_leaves_no_step(live, home, jump):
+    node = live()
+    t = in_motion(node, home, seconds=2.0) + jump
+    for k in range(200):
+        assert node.answer(t + 0.005 * k, home) is not None
+    assert 'the clock of the joint states jumped' in node.log
+    assert node.states[-1] == 'holding'
+    assert_no_step(node, jump=0.5)
+    move(node, home, 0.0)
+    node.send_states_until_log('following', t + 2.0, home)
+
+
+@pytest.mark.parametrize('gravity', ['true', 'false'])
+def test_sigterm_in_a_motion_stops_it_fades_out_and_says_so(live, home, gravity):
+    node = live(f'gravity_in_output:={gravity}', 'fade:=0.3')
+    t = in_motion(node, home, seconds=2.0)
+    assert node.answer(t + 0.2, home) is not None
+    assert node.end(signal.SIGTERM) == 0
+    assert node.states[-3:] == ['stopping', 'fading', 'inactive']
+    stamps, values = table(node, 'torque')
+    assert not values[-1][1].any()
+    want = weight(values[-1][0]) if gravity == 'true' else np.zeros(7)
+    np.testing.assert_allclose(values[-1][2], want, atol=1e-9)
+    fading = values[stamps > stamps[-1] - 0.25, 2]
+    assert len(fading) > 20
+    assert_no_step(node)
+
+
+def test_the_life_cycle_leaves_nothing_undone_and_nothing_over(live, home):
+    node = live('fade:=0.2')
+    t = in_motion(node, home, seconds=2.0)
+    move(node, home, 0.3, start=t + 1.0)
+    assert node.change('deactivate')
+    assert node.states[-1] == 'inactive'
+    count = len(node.messages['torque'])
+    node.send_state(t + 1.0, home)
+    node.spin(0.3)
+    assert len(node.messages['torque']) == count
+    assert 'expected one of' in node.set(trigger='clock')
+    # Nothing of the motion before is left: the position is latched anew.
+    assert node.change('activate')
+    there = [x - 0.3 for x in home]
+    for k in range(20):
+        answers = node.answer(t + 2.0 + 0.1 * k, there)
+        assert answers is not None
+        np.testing.assert_array_equal(answers[0].position, there)
+    assert node.change('deactivate')
+    assert node.set(robot='nobody') == ''
+    assert not node.change('activate')
+    assert "no robot 'nobody'" in node.log
+    assert node.change('cleanup')
+    assert not node.change('configure')
+    assert node.set(robot='panda', trigger='timer', rate=100.0) == ''
+    assert node.change('configure')
+    assert node.change('activate')
+    end = time.monotonic() + 20.0
+    count = len(node.messages['torque'])
+    while len(node.messages['torque']) < count + 50 and time.monotonic() < end:
+        node.send_state(t + 50.0, home)
+        node.spin(0.05)
+    stamps, values = table(node, 'torque')
+    np.testing.assert_allclose(values[-1][2], weight(home), atol=1e-9)
+    assert len(set(stamps[count:])) > 20
+    assert 'Traceback' not in node.log
+
+
+def test_a_plan_beyond_limits_is_refused_with_the_way_out_or_stretched(live, home):
+    node = live()
+    node.first_answer(NOW, home)
+    move(node, home, 0.6, 0.2)
+    t = node.send_states_until_log('joint_trajectory rejected', NOW + 0.001, home)
+    assert 'times slower it is within all limits' in node.log
+    assert node.change('deactivate')
+    assert node.set(stretch='auto') == ''
+    assert node.change('activate')
+    assert node.answer(t + 1.0, home) is not None
+    move(node, home, 0.6, 0.2)
+    t = node.send_states_until_log('times slower', t + 1.001, home)
+    node.send_states_until_log('trajectory accepted', t + 0.1, home)
+    assert 'made ' in node.log
+
+
+def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
+    node = live()
+    t = in_motion(node, home, seconds=2.0)
+    rng = np.random.default_rng(6)
+    accepted = 1
+    for _ in range(25):
+        move(node, home, float(rng.uniform(-0.3, 0.3)), float(rng.uniform(1.5, 3.0)))
+        for _ in range(400):
+            t += 0.004
+            assert node.answer(t, home) is not None
+            if (found := node.log.count('trajectory accepted')) > accepted:
+                accepted = found
+                break
+        for _ in range(int(rng.integers(5, 60))):
+            t += 0.004
+            assert node.answer(t, home) is not None
+    assert accepted >= 23, node.log
+    assert_no_step(node)
+
+
+def test_a_streamed_reference(live, home):
+    node = live('stream_timeout:=0.5')
+    node.first_answer(NOW, home)
+    publisher = node.publisher(JointState, '/feedforward/reference')
+
+    def sample(positions, **fields):
+        message = JointState(
+            name=node.joints, position=[float(x) for x in positions], **fields)
+        publisher.publish(message)
+
+    goal = [x + 0.1 for x in home]
+    t = NOW
+    for _ in range(250):
+        t += 0.004
+        sample(goal)
+        assert node.answer(t, home) is not None
+    assert node.states[-1] == 'streaming'
+    np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-6)
+    # A plan waits its turn, and what cannot be is refused.
+    move(node, home)
+    node.wait_log('a streamed reference is followed')
+    for positions, fields, reason in (
+            ([9.0] * 7, {}, 'position 9 of joint'),
+            ([1e200] * 7, {}, 'is 1e+200'),
+            (goal, {'velocity': [99.0] * 7}, 'velocity 99 of joint'),
+            ([float('inf'), *goal[1:]], {}, 'is not finite'),
+            (goal[:3], {}, '7 names but 3')):
+        # Only the newest sample is kept: one that comes soon after may take its place.
+        for _ in range(50):
+            sample(positions, **fields)
+            if node.spin_until(lambda text=reason: text in node.log, 0.05):
+                break
+            sample(goal)
+        assert reason in node.log
+        t += 0.004
+        sample(goal)
+        assert node.answer(t, home) is not None
+    # A second publisher: all are ignored until one is left; then the stream is silent.
+    other = node.other_node()
+    node.publisher(JointState, '/feedforward/reference', other)
+    for _ in range(400):
+        t += 0.004
+        sample(home)
+        assert node.answer(t, home) is not None
+        if node.states[-1] == 'holding':
+            break
+        time.sleep(0.002)
+    assert '2 nodes publish it' in node.log
+    assert 'the streamed reference fell silent: stopping' in node.log
+    np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-4)
+    other.destroy_node()
+    assert node.spin_until(
+        lambda: node.node.count_publishers('/feedforward/reference') == 1, 30.0)
+    states = len(node.states)
+    for _ in range(400):
+        t += 0.004
+        sample(home)
+        assert node.answer(t, home) is not None
+        if 'streaming' in node.states[states:] and np.abs(
+                np.array(node.messages['torque'][-1].position) - home).max() < 1e-6:
+            break
+    np.testing.assert_allclose(node.messages['torque'][-1].position, home, atol=1e-6)
+    assert_no_step(node)
+
+
+def test_payload_wrench_and_parameters_at_run_time(live, home):
+    node = live('fade:=0.3')
+    node.first_answer(NOW, home)
+    t = NOW
+    # A batch with one wrong value changes nothing.
+    for batch, reason in (
+            ({'payload_link': 'link7', 'payload_mass': 2.0, 'payload_com': [0.0, 0.0]},
+             'expected 3'),
+            ({'payload_link': 'nothing', 'payload_mass': 2.0}, "no link 'nothing'"),
+            ({'payload_mass': -1.0}, 'payload_mass'),
+            ({'payload_mass': 'two'}, 'payload_mass'),
+            ({'payload_link': 'link7', 'payload_com': [float('nan'), 0.0, 0.0]}, 'finite'),
+            ({'payload_mass': 2.0, 'fade': 1.0}, 'fade: cannot change while active')):
+        assert reason in node.set(**batch), batch
+    t += 0.1
+    answers = node.answer(t, home)
+    np.testing.assert_allclose(answers[0].effort, weight(home), atol=1e-9)
+    robot = hd.load_robot('panda')
+    link = robot.bodies[-1].name
+    # Three changes, each while the one before is still being faded in.
+    changes = (
+        {'payload_link': link, 'payload_mass': 3.0}, {'payload_com': [0.1, 0.0, 0.2]},
+        {'payload_mass': 1.5})
+    for change in changes:
+        assert node.set(**change) == ''
+        for _ in range(15):
+            t += 0.004
+            assert node.answer(t, home) is not None
+    for _ in range(160):
+        t += 0.004
+        assert node.answer(t, home) is not None
+    still = np.zeros((5, 7))
+    still[0] = home
+    loaded = robot.with_payload(link, 1.5, [0.1, 0.0, 0.2])
+    base = FeedForward(loaded).torque(still)[0]
+    np.testing.assert_allclose(node.messages['torque'][-1].effort, base, atol=1e-9)
+    publisher = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+
+    def push(frame, force, seconds):
+        nonlocal t
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        message.wrench.force.z = force
+        for _ in range(round(seconds / 0.004)):
+            t += 0.004
+            publisher.publish(message)
+            assert node.answer(t, home) is not None
+
+    push(link, 10.0, 0.8)
+    pushed = np.array(node.messages['torque'][-1].effort)
+    assert np.abs(pushed - base).max() > 1.0
+    push(robot.bodies[-3].name, -10.0, 0.1)
+    push('nothing', 1.0, 0.01)
+    node.wait_log("no link 'nothing'")
+    push(link, float('nan'), 0.01)
+    node.wait_log('external_wrench rejected: a component')
+    node.wait_log('external_wrench fell silent')
+    for _ in range(300):
+        t += 0.004
+        assert node.answer(t, home) is not None
+    np.testing.assert_allclose(node.messages['torque'][-1].effort, base, atol=1e-4)
+    assert_no_step(node)
+
+
+def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, home):
+    order = [f'fer_joint{i}' for i in (7, 6, 5, 4, 3, 2, 1)]
+    node = live(
+        'publish_commands:=true', f'command_joints:=[{", ".join(order)}]', 'limit_output:=true',
+        'evaluate_at:=measurement')
+    commands = node.subscribe(Float64MultiArray, '/feedforward/commands')
+    annotated = node.subscribe(JointTrajectory, '/feedforward/annotated_trajectory')
+    node.first_answer(NOW, home)
+    assert node.spin_until(lambda: bool(commands), 5.0)
+    np.testing.assert_array_equal(commands[-1].data, node.messages['torque'][-1].effort[::-1])
+    elsewhere = [x + 0.05 for x in home]
+    t = NOW + 0.8
+    assert node.answer(NOW + 0.4, home) is not None
+    assert node.answer(t, elsewhere) is not None
+    np.testing.assert_allclose(
+        node.messages['torque'][-1].effort, weight(elsewhere), atol=1e-9)
+    np.testing.assert_array_equal(node.messages['torque'][-1].position, home)
+    goal = move(node, home)
+    t = node.send_states_until_log('trajectory accepted', t + 0.001, elsewhere)
+    assert node.spin_until(lambda: bool(annotated), 10.0)
+    points = annotated[0].points
+    np.testing.assert_allclose(points[-1].positions, goal, atol=1e-12)
+    np.testing.assert_allclose(points[-1].effort, weight(goal), atol=1e-9)
+    # A measurement that leaps clips the torque, and a clipped torque has no honest rates.
+    rates = len(node.messages['torque_rate'])
+    count = len(node.messages['torque'])
+    node.send_state(t + 0.001, [x + 0.8 for x in home])
+    assert node.spin_until(lambda: len(node.messages['torque']) > count, 5.0)
+    node.spin(0.2)
+    assert len(node.messages['torque_rate']) == rates
+    step = np.subtract(
+        node.messages['torque'][-1].effort, node.messages['torque'][-2].effort)
+    assert np.abs(step).max() <= 1000.0 * 0.0011
+
+
+def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):
+    node = live('robot:=robot_description', ready=False)
+    node.wait_log('waiting for a robot', 60.0)
+    publisher = node.publisher(String, '/robot_description', latched=True)
+    secret = tmp_path / 'secret.yaml'
+    secret.write_text('name: secret')
+    for text, reason in (
+            (str(secret), 'that are no URDF'), ('panda', 'that are no URDF'),
+            ('<robot name="x"><link', 'not configured'),
+            (f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><robot name="&e;"/>',
+             'not configured'),
+            ('<' * 5_000_000, 'that are no URDF')):
+        before = node.log.count(reason)
+        publisher.publish(String(data=text))
+        assert node.spin_until(lambda n=before, r=reason: node.log.count(r) > n, 20.0), node.log
+    assert 'secret' not in node.log.replace(str(secret), '')
+    limit = '<limit lower="-3" upper="3" effort="80" velocity="2"/>'
+    publisher.publish(String(data=(
+        '<robot name="pendulum"><link name="world"/><link name="arm"><inertial>'
+        '<origin xyz="0 0 -0.5"/><mass value="2"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<visual><geometry><mesh filename="package://nowhere/x.stl"/></geometry></visual></link>'
+        '<joint name="hinge" type="revolute"><parent link="world"/><child link="arm"/>'
+        f'<axis xyz="0 1 0"/>{limit}</joint></robot>')))
+    node.wait_log('waiting: for a joint state', 30.0)
+    node.joints = ['hinge']
+    node.wait_ready()
+    answers = node.first_answer(NOW, [0.5])
+    assert abs(answers[0].effort[0]) == pytest.approx(2 * 9.81 * 0.5 * np.sin(0.5), rel=1e-2)
+
+
+def test_a_dead_planning_process_costs_one_plan(live, home):
+    node = live()
+    node.first_answer(NOW, home)
+    for pid in children(node.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    move(node, home)
+    t = node.send_states_until_log('prepares plans has died', NOW + 0.001, home)
+    node.spin(0.2)
+    move(node, home)
+    node.send_states_until_log('trajectory accepted', t + 0.1, home)
+    pid = node.process.pid
+    helpers = children(pid)
+    assert node.end() == 0
+    assert helpers
+    assert not any(map(is_alive, helpers))
+    assert_no_step(node)
+
+
+def test_a_node_killed_in_a_motion_falls_silent_and_another_starts_where_the_arm_is(live, home):
+    node = live()
+    t = in_motion(node, home, seconds=2.0)
+    helpers = children(node.process.pid)
+    node.kill()
+    count = len(node.messages['torque'])
+    node.send_state(t + 0.1, home)
+    for _ in range(50):
+        node._executor.spin_once(timeout_sec=0.01)
+    assert len(node.messages['torque']) == count
+    end = time.monotonic() + 20.0
+    while any(map(is_alive, helpers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(is_alive, helpers))
+    again = live()
+    there = [x + 0.1 for x in home]
+    answers = again.first_answer(NOW + 5.0, there)
+    np.testing.assert_array_equal(answers[0].position, there)
+    assert not np.any(answers[0].velocity)
+    files = shared_memory(again.process.pid)
+    assert again.close() == 0
+    node.close()
+    remove_unused(set())
+    assert not [f for f in files if 'port' not in f and os.path.exists(f) and not any(
+        f in shared_memory(int(p)) for p in os.listdir('/proc') if p.isdigit())]

@@ -1,0 +1,165 @@
+"""Messages that no honest sender would send, to a live node: nothing ends it, nothing steps."""
+import struct
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+rclpy = pytest.importorskip('rclpy')
+from rclpy.serialization import serialize_message  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+NOW = 1000.0
+COUNT = 20_000
+BLOCK = 5
+WILD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308, 1e30, 1e7, -1e5, 50.0)
+
+
+class Hostile:
+    """Makes messages, most of them wrong in one way or another."""
+
+    def __init__(self, seed: int, joints: list[str], home: list[float]) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.joints, self.home = joints, home
+
+    def pick(self, choices):
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def numbers(self) -> list[float]:
+        values = (np.array(self.home) + self.rng.normal(0.0, 0.01, 7)).tolist()
+        kind = self.rng.integers(8)
+        if kind == 0:
+            values[int(self.rng.integers(7))] = float(self.pick(WILD))
+        elif kind == 1:
+            values = values[:int(self.rng.integers(7))]
+        elif kind == 2:
+            values = values * int(self.rng.integers(2, 50))
+        elif kind == 3:
+            values = [float(self.pick(WILD)) for _ in range(7)]
+        return values
+
+    def names(self) -> list[str]:
+        names = list(self.joints)
+        kind = self.rng.integers(12)
+        if kind == 0:
+            names[int(self.rng.integers(7))] = self.pick(
+                ['', 'fer_joint1', 'x' * 10_000, '\x1b[2J', 'ü\n', '../../etc/passwd', '%s{0}'])
+        elif kind == 1:
+            names = names[:int(self.rng.integers(7))]
+        elif kind == 2:
+            names = [f'fr3_joint{i}' for i in range(1, 8)]
+        elif kind == 3:
+            names = ['finger1', 'finger2']
+        elif kind == 4:
+            names = names[::-1]
+        elif kind == 5:
+            names = [f'left_{name}' for name in names]
+        elif kind == 6:
+            names = [f'j{i}' for i in range(2000)]
+        return names
+
+    def some(self) -> list[float]:
+        return self.pick(([], [0.0] * 7, self.numbers()))
+
+    def state(self) -> JointState:
+        return JointState(
+            name=self.names(), position=self.numbers(), velocity=self.some(), effort=self.some())
+
+    def trajectory(self) -> JointTrajectory:
+        message = JointTrajectory(joint_names=self.names())
+        for t in np.cumsum(self.rng.uniform(-0.1, 1.0, int(self.rng.integers(0, 4)))):
+            point = JointTrajectoryPoint(
+                positions=self.numbers(), velocities=self.some(), accelerations=self.some())
+            point.time_from_start.sec = int(np.floor(t)) + self.pick((0,) * 9 + (2**31 - 9,))
+            point.time_from_start.nanosec = int(t % 1 * 1e9)
+            message.points.append(point)
+        message.header.stamp.sec = int(self.pick((0, 0, 0, 5, 999, 10**6, -(2**31), 2**31 - 1)))
+        return message
+
+    def wrench(self) -> WrenchStamped:
+        message = WrenchStamped()
+        message.header.frame_id = self.pick(('link7', 'link3', 'world', '', 'x' * 5000, '\x00'))
+        message.wrench.force.x = float(self.pick((*WILD, 1.0, 5.0)))
+        message.wrench.torque.z = float(self.pick((*WILD, 0.1, 0.0)))
+        return message
+
+    def mutated(self, message) -> bytes:
+        """Return a serialized message with some of its bytes cut off or changed."""
+        data = bytearray(serialize_message(message))
+        kind = self.rng.integers(4)
+        if kind == 0:
+            return bytes(data[:int(self.rng.integers(4, len(data) + 1))])
+        if kind == 1 and len(data) > 24:
+            struct.pack_into(
+                '<I', data, 4 * int(self.rng.integers(1, len(data) // 4)),
+                int(self.pick((0xffffffff, 0x7fffffff, 100_000, 3))))
+        else:
+            for _ in range(int(self.rng.integers(1, 8))):
+                data[int(self.rng.integers(4, len(data)))] = int(self.rng.integers(256))
+        return bytes(data)
+
+
+def test_nothing_that_can_be_sent_ends_the_node_or_makes_a_torque_that_is_none(live, home):
+    node = live('stream_timeout:=0.5', 'stretch:=auto')
+    node.first_answer(NOW, home)
+    publishers = {
+        'state': node.state_publisher,
+        'trajectory': node.trajectory_publisher,
+        'reference': node.publisher(JointState, '/feedforward/reference'),
+        'wrench': node.publisher(WrenchStamped, '/feedforward/external_wrench'),
+        'stiffness': node.publisher(JointState, '/feedforward/stiffness'),
+    }
+    reports = node.subscribe(DiagnosticArray, '/diagnostics')
+    hostile = Hostile(6, node.joints, home)
+    make = {
+        'state': hostile.state, 'trajectory': hostile.trajectory, 'reference': hostile.state,
+        'wrench': hostile.wrench, 'stiffness': hostile.state}
+    shares = [
+        *['state'] * 6, *['reference'] * 5, *['wrench'] * 3, 'stiffness', *['trajectory'] * 2]
+    t = NOW
+    for _ in range(COUNT // BLOCK):
+        for _ in range(BLOCK):
+            kind = hostile.pick(shares)
+            message = make[kind]()
+            if kind in ('state', 'reference', 'stiffness'):
+                ahead = hostile.pick((0.0, 0.001, -0.001, -0.3, 0.2, 1e6, -900.0))
+                if hostile.rng.random() < 0.1:
+                    message.header.stamp.sec = int(NOW + ahead)
+                else:
+                    message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+                        round((t + 1e-4) * 1e9), 10**9)
+            if hostile.rng.random() < 0.2:
+                publishers[kind].publish(hostile.mutated(message))
+            else:
+                publishers[kind].publish(message)
+        t += 0.001
+        node.send_state(t, home)
+        node.spin_until(lambda: False, 0.002)
+        assert node.process.poll() is None, node.log[-3000:]
+    # It still answers, follows and reports.
+    node.spin_until(lambda: False, 1.0)
+    for k in range(20):
+        if node.answer(t + 10.0 + k, home) is not None:
+            break
+    else:
+        raise AssertionError(node.log[-3000:])
+    for topic, messages in node.messages.items():
+        assert len(messages) > 100
+        values = np.array([m.effort for m in messages])
+        assert np.isfinite(values).all(), topic
+        assert np.isfinite([m.position for m in messages]).all()
+    seen = len(reports)
+    assert node.spin_until(lambda: len(reports) > seen, 10.0)
+    report = {value.key: value.value for value in reports[-1].status[0].values}
+    for topic in ('joint_states', 'joint_trajectory', 'reference', 'external_wrench', 'stiffness'):
+        assert int(report[f'rejected {topic}']) > 20, report
+        assert report[f'last rejected {topic}']
+    for key in ('state', 'rate (Hz)', 'work p50 (us)', 'work p99 (us)', 'suggested lookahead (s)',
+                'cycles', 'gaps', 'overruns', 'clock jumps', 'clipped cycles'):
+        assert key in report
+    assert 'Traceback' not in node.log, node.log[node.log.index('Traceback') - 300:][:3000]
+    assert len(node.log) < 4_000_000

@@ -1,0 +1,65 @@
+"""The table of parameters, the page and the files that tell of it."""
+from dataclasses import fields
+from pathlib import Path
+import re
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+
+from rclpy.parameter import Parameter
+
+from hodyn_ros.ros import parameters
+
+ROOT = Path(__file__).parents[2]
+
+
+def as_yaml(default):
+    return list(default) if isinstance(default, tuple) else default
+
+
+def test_the_page_tells_of_each_parameter_with_its_default_and_meaning():
+    page = (ROOT / 'docs' / 'node.md').read_text('utf-8')
+    rows = dict(re.findall(r'^\| `(\w+)` \| `(.*?)` \| .* \|$', page, re.MULTILINE))
+    table = fields(parameters.Parameters)
+    assert {row.name for row in table} <= set(rows)
+    for row in table:
+        assert yaml.safe_load(rows[row.name]) == as_yaml(row.default), row.name
+        assert row.metadata['description'] in page
+
+
+@pytest.mark.parametrize('path', sorted((ROOT / 'config').glob('*.yaml')), ids=lambda p: p.stem)
+def test_each_file_lists_each_parameter_with_a_comment_and_is_accepted(path):
+    text = path.read_text('utf-8')
+    given = yaml.safe_load(text)['/**']['ros__parameters']
+    assert list(given) == [row.name for row in fields(parameters.Parameters)]
+    changes = [Parameter(name, value=value) for name, value in given.items()]
+    assert parameters.check(changes, active=False).successful
+    lines = text.splitlines()
+    for name in given:
+        i = next(k for k, line in enumerate(lines) if line.strip().startswith(f'{name}:'))
+        assert lines[i - 1].strip().startswith('#') or name == 'friction_in_output'
+
+
+@pytest.mark.parametrize(('name', 'value', 'expected'), [
+    ('rate', 'fast', "rate is 'fast'; expected a number"),
+    ('rate', 0.0, 'expected 1 to 10000'),
+    ('rate', float('nan'), 'expected a finite number'),
+    ('auto_activate', 1, 'expected a truth value'),
+    ('realtime_priority', 1.5, 'expected a whole number'),
+    ('realtime_priority', True, 'expected a whole number'),
+    ('payload_com', [0.0, 0.0], 'expected 3'),
+    ('payload_com', ['a', 'b', 'c'], 'expected an array of numbers'),
+    ('payload_com', 'abc', 'expected an array of numbers'),
+    ('trigger', 'clock', 'expected one of joint_state, timer'),
+    ('robot', 3, 'expected a string'),
+])
+def test_a_wrong_value_says_what_was_expected(name, value, expected):
+    result = parameters.check([Parameter(name, value=value)], active=False)
+    assert not result.successful
+    assert expected in result.reason
+
+
+def test_a_whole_number_will_do_for_a_number():
+    assert parameters.check([Parameter('rate', value=500)], active=False).successful
