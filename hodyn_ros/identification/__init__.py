@@ -1,0 +1,1 @@
+"""Friction, payload and torque offsets of a robot from recordings of its motion."""

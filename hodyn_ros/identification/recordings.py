@@ -1,0 +1,55 @@
+"""Motions and efforts from bags, in blocks of time, for identification."""
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification.fit import BLOCK, Data
+from hodyn_ros.joint_names import JointNames
+from hodyn_ros.replay.bag import JointStateBag
+from hodyn_ros.replay.pipeline import Pipeline
+from hodyn_ros.robot import Robot
+
+MAX_SAMPLES = 3000
+"""More samples of the same motion tell little more and take time; they are thinned evenly."""
+
+
+def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str) -> Data:
+    """Return the estimated motions and recorded efforts of bags.
+
+    Raises
+    ------
+    ValueError
+        When a bag records no efforts, or the bags differ in whether these contain gravity.
+
+    """
+    parts: list[Data] = []
+    gravity: dict[bool, Path] = {}
+    first_block = 0
+    for path in bags:
+        with JointStateBag(path, JointNames(robot, prefix=prefix), topic) as bag:
+            pipeline = Pipeline(bag, FeedForward(robot))
+            if np.isnan(pipeline.gravity_share):
+                raise ValueError(f'{path}: no efforts recorded on {bag.topic}')
+            gravity[pipeline.gravity_recorded] = path
+            stride = max(1, bag.total * len(bags) // MAX_SAMPLES)
+            begin, offset = None, 0
+            for part in pipeline.parts():
+                begin = int(part.stamps[0]) if begin is None else begin
+                index = np.arange((-offset) % stride, len(part.states), stride)
+                offset += len(part.states)
+                index = index[part.used[index]]
+                block = ((part.stamps[index] - begin) // int(BLOCK * 1e9)).astype(np.intp)
+                block += first_block - min(0, int(block.min(initial=0)))
+                parts.append(Data(
+                    part.q[index], part.states.effort[index], block, pipeline.gravity_recorded))
+            first_block = max((int(part.block.max(initial=0)) for part in parts), default=0) + 1
+    if len(gravity) > 1:
+        raise ValueError(
+            f'{gravity[True]} records efforts with gravity, {gravity[False]} without: identify '
+            'them apart')
+    return Data(
+        np.concatenate([part.q for part in parts]),
+        np.concatenate([part.effort for part in parts]),
+        np.concatenate([part.block for part in parts]), True in gravity)

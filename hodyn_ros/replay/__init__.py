@@ -1,0 +1,1 @@
+"""Offline: bags in, derivatives, comparison with what was recorded, report."""

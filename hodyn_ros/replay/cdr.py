@@ -1,0 +1,143 @@
+"""Joint states as bytes: sensor_msgs/msg/JointState in CDR, many messages at once.
+
+Messages of one driver differ in their stamps and numbers only, so the bytes of one message tell
+where the numbers of all its like stand, and a stack of them is read as one array.
+"""
+from dataclasses import dataclass
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
+
+MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
+
+_ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
+_NAMES_AT = 12  # encapsulation, seconds, nanoseconds
+_FIELDS = ('position', 'velocity', 'effort')
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the numbers stand in messages with the same frame, names and array lengths.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Joint names in the order of the message.
+    order : str
+        Byte order, ``<`` or ``>``.
+    size : int
+        Bytes of a message.
+    text : bytes
+        Frame and names with what precedes them but the stamp: the same in all these messages.
+    offsets : dict
+        Of the arrays `position`, `velocity` and `effort` that are not empty: their byte offset.
+    counts : tuple of (offset, bytes)
+        The lengths of the arrays, the same in all these messages.
+
+    """
+
+    names: tuple[str, ...]
+    order: str
+    size: int
+    text: bytes
+    offsets: dict[str, int]
+    counts: tuple[tuple[int, bytes], ...]
+
+    @classmethod
+    def of(cls, data: bytes) -> 'Layout':
+        """Return the layout of one message; ValueError when it is not a joint state."""
+        try:
+            return cls._parse(bytes(data))
+        except (struct.error, UnicodeDecodeError, IndexError):
+            raise ValueError(f'{len(data)} bytes that are no joint state') from None
+
+    @classmethod
+    def _parse(cls, data: bytes) -> 'Layout':
+        order = '<' if data[1] & 1 else '>'
+        at = _NAMES_AT
+        _, at = _text(data, at, order)
+        count, at = _count(data, at, order)
+        names = []
+        for _ in range(count):
+            name, at = _text(data, at, order)
+            names.append(name)
+        text = data[:4] + data[_NAMES_AT:at]
+        offsets, counts = {}, []
+        for field in _FIELDS:
+            length, end = _count(data, at, order)
+            counts.append((end - 4, data[end - 4:end]))
+            at = end
+            if length:
+                if length != count:
+                    raise ValueError(f'{count} names but {length} numbers in {field!r}')
+                at = _aligned(at, 8)
+                offsets[field] = at
+                at += 8 * length
+        if at > len(data):
+            raise ValueError('a joint state cut short')
+        return cls(tuple(names), order, len(data), text, offsets, tuple(counts))
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a message has this layout."""
+        end = _NAMES_AT + len(self.text) - _ENCAPSULATION
+        return (
+            len(data) == self.size
+            and data[_NAMES_AT:end] == self.text[_ENCAPSULATION:]
+            and data[:_ENCAPSULATION] == self.text[:_ENCAPSULATION]
+            and all(data[at:at + 4] == count for at, count in self.counts))
+
+    def read(self, messages: list[bytes]) -> tuple[Stamps, dict[str, Array]]:
+        """Return header stamps (T,), ns, and the arrays (T, names) of messages of this layout."""
+        table = np.frombuffer(b''.join(messages), dtype=np.uint8).reshape(-1, self.size)
+        seconds, nanoseconds = (
+            np.ascontiguousarray(table[:, at:at + 4]).view(f'{self.order}{kind}4')[:, 0]
+            for at, kind in ((4, 'i'), (8, 'u')))
+        stamps = seconds.astype(np.int64) * 1_000_000_000 + nanoseconds.astype(np.int64)
+        width = 8 * len(self.names)
+        fields = {
+            field: np.ascontiguousarray(table[:, at:at + width])
+            .view(f'{self.order}f8').astype(np.float64)
+            for field, at in self.offsets.items()}
+        return stamps, fields
+
+
+def template(names: tuple[str, ...], frame: str = '') -> bytes:
+    """Return a little-endian joint state with these names, stamp 0 and zeros in all arrays."""
+    out = bytearray(b'\x00\x01\x00\x00' + bytes(8))
+
+    def count(value: int) -> None:
+        out.extend(bytes(_aligned(len(out), 4) - len(out)) + struct.pack('<I', value))
+
+    def text(value: str) -> None:
+        raw = value.encode() + b'\x00'
+        count(len(raw))
+        out.extend(raw)
+
+    text(frame)
+    count(len(names))
+    for name in names:
+        text(name)
+    for _ in _FIELDS:
+        count(len(names))
+        out.extend(bytes(_aligned(len(out), 8) - len(out)) + bytes(8 * len(names)))
+    return bytes(out)
+
+
+def _aligned(at: int, size: int) -> int:
+    return at + (_ENCAPSULATION - at) % size
+
+
+def _count(data: bytes, at: int, order: str) -> tuple[int, int]:
+    at = _aligned(at, 4)
+    return struct.unpack_from(f'{order}I', data, at)[0], at + 4
+
+
+def _text(data: bytes, at: int, order: str) -> tuple[str, int]:
+    length, at = _count(data, at, order)
+    if at + length > len(data):
+        raise IndexError
+    return data[at:at + length].rstrip(b'\x00').decode(), at + length

@@ -1,0 +1,108 @@
+"""``hodyn replay``: the typed function behind the command, and what it prints."""
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.joint_names import JointNames
+from hodyn_ros.replay.bag import JointStateBag
+from hodyn_ros.replay.live import Agreement, Samples
+from hodyn_ros.replay.replaying import Replay, replay
+from hodyn_ros.replay.report import resolved, statements, write_report
+from hodyn_ros.robot_files import load_robot
+
+_PIPE_WIDTH = 110  # where there is no terminal to ask
+
+
+def run_replay(
+    bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
+    csv: bool = False, live: Callable[[Samples, tuple[str, ...]], Agreement] | None = None,
+) -> int:
+    """Replay a bag, write the report and print its essence; return the exit code.
+
+    Parameters
+    ----------
+    bag : Path
+        Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
+    robot_source : str
+        Built-in name or path of a robot file.
+    output : Path
+        Folder for the report; the files of an earlier one are replaced.
+    topic : str or None
+        Joint state topic, needed when several are recorded.
+    prefix : str
+        Of the joints of one arm among several.
+    csv : bool
+        Write the computed torques as ``computed.csv`` too.
+    live : callable, optional
+        Plays the samples to a live node, given the driver's joint names, and says how it agrees;
+        the exit code is 1 where it does not.
+
+    Raises
+    ------
+    ValueError, OSError
+        One line that says what is wrong; what was computed before is kept.
+
+    """
+    robot = load_robot(robot_source)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    with JointStateBag(bag, JointNames(robot, prefix=prefix), topic) as source:
+        columns = (
+            TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
+            TextColumn('{task.fields[rate]}'), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task('replaying', total=source.total, rate='')
+
+            def advance(count: int) -> None:
+                progress.advance(task, count)
+                speed = progress.tasks[0].speed
+                progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
+
+            samples = Samples()
+            result = replay(
+                source, FeedForward(robot), output, advance, csv=csv,
+                listen=None if live is None else samples.add)
+    failure: ValueError | OSError | None = None
+    if result.damage:
+        failure = ValueError(f'{result.damage}; the report in {output} covers what came before')
+    elif live is not None:
+        try:
+            result.live = live(samples, result.names)
+        except (ValueError, OSError) as error:  # what was computed before is kept
+            failure = error
+    write_report(result, robot, output)
+    _print(console, result, output)
+    if failure is not None:
+        raise failure
+    return 1 if result.live is not None and not result.live.holds else 0
+
+
+def _print(console: Console, result: Replay, output: Path) -> None:
+    for sentence in statements(result):
+        console.print(f'• {sentence}', highlight=False)
+    table = Table(title=f'Prediction less recorded effort, {result.robot}, N m')
+    for heading in ('joint', 'RMS', 'of signal', 'fast', 'bias', 'largest', 'explained',
+                    'resolved'):
+        table.add_column(
+            heading, justify='left' if heading == 'joint' else 'right',
+            no_wrap=heading == 'joint', overflow='fold')
+    for i, joint in enumerate(result.joints):
+        figures = ['no effort', *[''] * 5] if not np.isfinite(joint.rms_error) else [
+            f'{joint.rms_error:.3f}', f'{100 * joint.share:.1f} %', f'{joint.rms_fast_error:.3f}',
+            f'{joint.bias:+.3f}', f'{joint.max_error:+.2f}',
+            f'{100 * joint.variance_accounted_for:.2f} %']
+        table.add_row(joint.name, *figures, resolved(result, i))
+    console.print(table)
+    console.print(f'{output / "report.html"} tells more', highlight=False)

@@ -1,0 +1,195 @@
+"""Predicted against recorded effort, joint by joint, gathered while a recording streams by."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
+
+SPECTRUM_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class JointComparison:
+    """How well the model predicts one joint's effort.
+
+    Attributes
+    ----------
+    name : str
+    rms_error, rms_effort : float
+        Of prediction less recorded effort, and of the latter, N m.
+    share : float
+        Their quotient.
+    bias, max_error : float
+        Mean error, and the error of the largest absolute value, N m.
+    max_error_stamp : int
+        When, ns.
+    variance_accounted_for : float
+        1 − var(error)/var(effort).
+    rms_fast_error : float
+        RMS of what changes from one message to the next, √½ of the errors' differences: vibration
+        and measurement noise, which the smoothed motion cannot predict, N m.
+    lag, lag_deviation : float
+        How far the recorded effort runs behind the prediction, and its standard deviation, s: the
+        least-squares shift, to first order.
+
+    """
+
+    name: str
+    rms_error: float
+    rms_effort: float
+    share: float
+    bias: float
+    max_error: float
+    max_error_stamp: int
+    variance_accounted_for: float
+    rms_fast_error: float
+    lag: float
+    lag_deviation: float
+
+
+def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
+    """Return the lag of all joints, weighed by their variances, and its standard deviation, s."""
+    known = [joint for joint in joints if joint.lag_deviation > 0.0]
+    if not known:
+        return np.nan, np.nan
+    weights = np.array([joint.lag_deviation ** -2 for joint in known])
+    lags = np.array([joint.lag for joint in known])
+    return float(np.sum(weights * lags) / weights.sum()), float(weights.sum() ** -0.5)
+
+
+class Comparison:
+    """Gathers the errors of all joints; memory does not grow with the recording."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        n = len(names)
+        self.names = names
+        self.spectrum = Spectrum(n)
+        self._count, self._steps = np.zeros(n), np.zeros(n)
+        self._error, self._effort, self._rate = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._error2, self._effort2, self._rate2 = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._product, self._steps2 = np.zeros(n), np.zeros(n)
+        self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
+
+    def add(self, stamps: Stamps, predicted: Array, rate: Array, recorded: Array) -> None:
+        """Compare efforts, (T, n), N m; what is not finite is left out.
+
+        Parameters
+        ----------
+        stamps : (T,) int64 array
+            ns.
+        predicted, recorded : (T, n) arrays
+            The efforts, N m.
+        rate : (T, n) array
+            Of the predicted ones, N m/s.
+
+        """
+        error = predicted - recorded
+        known = np.isfinite(error)
+        self.spectrum.add(error)
+        steps = np.diff(error, axis=0)
+        self._steps += np.isfinite(steps).sum(axis=0)
+        self._steps2 += np.nansum(steps ** 2, axis=0)
+        error, effort, rate = (np.where(known, values, 0.0) for values in (error, recorded, rate))
+        self._count += known.sum(axis=0)
+        for total, values in (
+                (self._error, error), (self._effort, effort), (self._rate, rate),
+                (self._error2, error ** 2), (self._effort2, effort ** 2),
+                (self._rate2, rate ** 2), (self._product, error * rate)):
+            total += values.sum(axis=0)
+        worst = np.argmax(np.abs(error), axis=0)
+        joints = np.arange(error.shape[1])
+        larger = np.abs(error[worst, joints]) > np.abs(self._worst)
+        self._worst[larger] = error[worst, joints][larger]
+        self._worst_stamp[larger] = stamps[worst][larger]
+
+    @property
+    def joints(self) -> list[JointComparison]:
+        """The results, one a joint; NaN where no effort is recorded."""
+        count = np.where(self._count > 0, self._count, np.nan)
+        bias, mean, slope = self._error / count, self._effort / count, self._rate / count
+        error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
+        variance = _positive(effort ** 2 - mean ** 2)
+        accounted = 1.0 - (error ** 2 - bias ** 2) / variance
+        # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
+        moved = _positive(self._rate2 / count - slope ** 2)
+        lag = (self._product / count - bias * slope) / moved
+        # Errors of a model are alike over many samples: those that count are fewer by the share of
+        # the error that changes from one to the next.
+        fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
+        free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
+        deviation = np.sqrt((error ** 2 - bias ** 2) / moved / free)
+        share = error / _positive(effort)
+        return [
+            JointComparison(
+                name, float(error[i]), float(effort[i]), float(share[i]), float(bias[i]),
+                float(self._worst[i]), int(self._worst_stamp[i]), float(accounted[i]),
+                float(fast[i]), float(lag[i]), float(deviation[i]))
+            for i, name in enumerate(self.names)]
+
+
+def _positive(values: Array) -> Array:
+    return np.where(values > 0.0, values, np.nan)
+
+
+class Profile:
+    """Mean and spread of a quantity of each joint over another one, in bins."""
+
+    def __init__(self, low: Array, high: Array, bins: int = 40) -> None:
+        self.edges = np.linspace(low, high, bins + 1)
+        self.count = np.zeros((bins, len(low)))
+        self._sum, self._sum2 = np.zeros_like(self.count), np.zeros_like(self.count)
+
+    def add(self, over: Array, values: Array) -> None:
+        """Add values, (T, n), at `over`, (T, n); what lies outside the bins is left out."""
+        low, high = self.edges[0], self.edges[-1]
+        bins, n = self.count.shape
+        with np.errstate(invalid='ignore'):
+            place = np.floor((over - low) / (high - low) * bins)
+            known = np.isfinite(values) & (place >= 0) & (place < bins)
+        at = (np.where(known, place, 0).astype(np.intp) * n + np.arange(n))[known]
+        for total, weights in (
+                (self.count, None), (self._sum, values[known]), (self._sum2, values[known] ** 2)):
+            total += np.bincount(at, weights, bins * n).reshape(bins, n)
+
+    @property
+    def centres(self) -> Array:
+        """Middles of the bins, (bins, n)."""
+        return np.asarray(0.5 * (self.edges[1:] + self.edges[:-1]))
+
+    @property
+    def mean(self) -> Array:
+        """Means in the bins, (bins, n); NaN in empty ones."""
+        return np.asarray(self._sum / _positive(self.count))
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations in the bins, (bins, n)."""
+        return np.asarray(np.sqrt(np.maximum(
+            self._sum2 / _positive(self.count) - self.mean ** 2, 0.0)))
+
+
+class Spectrum:
+    """Averaged spectra of blocks of consecutive messages."""
+
+    def __init__(self, n: int) -> None:
+        self.blocks = 0
+        self._window = np.hanning(SPECTRUM_BLOCK)[:, None]
+        self._power = np.zeros((SPECTRUM_BLOCK // 2 + 1, n))
+
+    def add(self, values: Array) -> None:
+        """Add the blocks of values, (T, n), that have no gap; they overlap by half."""
+        for begin in range(0, len(values) - SPECTRUM_BLOCK + 1, SPECTRUM_BLOCK // 2):
+            block = values[begin:begin + SPECTRUM_BLOCK]
+            if np.isfinite(block).all():
+                self._power += np.abs(np.fft.rfft(
+                    (block - block.mean(axis=0)) * self._window, axis=0)) ** 2
+                self.blocks += 1
+
+    def density(self, period: float) -> tuple[Array, Array]:
+        """Return frequencies, Hz, and amplitude densities (F, n), unit/√Hz."""
+        scale = 2.0 * period / (self._window ** 2).sum() / max(self.blocks, 1)
+        return (np.asarray(np.fft.rfftfreq(SPECTRUM_BLOCK, period), dtype=np.float64),
+                np.asarray(np.sqrt(self._power * scale)))

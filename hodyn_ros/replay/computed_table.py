@@ -1,0 +1,39 @@
+"""The computed torques as a table of comma-separated values, one row a message."""
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from hodyn_ros.replay.pipeline import Part
+
+_COLUMNS = (
+    'position', 'velocity', 'torque', 'torque_rate', 'torque_accel', 'torque_deviation',
+    'torque_rate_deviation', 'torque_accel_deviation', 'recorded_effort')
+
+
+class ComputedTable:
+    """Writes parts as rows: the stamp, then for each joint the columns; a context manager."""
+
+    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
+        self._file = path.open('w', encoding='utf-8')
+        titles = [f'{name}/{column}' for column in _COLUMNS for name in names]
+        self._file.write(','.join(['stamp_ns', *titles]) + '\n')
+
+    def __enter__(self) -> 'ComputedTable':
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def write(self, part: Part) -> None:
+        """Append the messages that were used."""
+        values = np.hstack([
+            part.q[:, 0], part.q[:, 1], *(part.torque[:, k] for k in range(3)),
+            *(part.deviation[:, k] for k in range(3)), part.states.effort])[part.used]
+        form = ','.join(['%.9g'] * values.shape[1])
+        self._file.writelines(
+            f'{stamp},{form % tuple(row)}\n'
+            for stamp, row in zip(part.stamps[part.used].tolist(), values.tolist(), strict=True))

@@ -1,0 +1,176 @@
+"""Positions, velocities, accelerations, jerks and snaps from samples, with their uncertainty.
+
+Each joint's motion is estimated by the Kalman smoother of `kalman`: a chain of five integrators
+driven by white noise, measured by the recorded positions and velocities at their own instants.
+Its three parameters, the density of the driving noise and the noise of positions and velocities,
+are those under which these samples are most likely (maximum likelihood); the bandwidth follows
+from them. Recorded efforts have no part in it.
+"""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from hodyn_ros.replay import kalman
+
+Array = NDArray[np.float64]
+
+_FLOOR = 1e-12
+_MAX_EVALUATIONS = 240
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples of all joints within one run.
+
+    Attributes
+    ----------
+    time : (S,) array
+        s, strictly increasing.
+    position, velocity : (S, n) arrays
+        rad, rad/s; velocities NaN where not recorded.
+
+    """
+
+    time: Array
+    position: Array
+    velocity: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The parameters of the smoother, one entry a joint.
+
+    Attributes
+    ----------
+    process : (n,) array
+        Density σ_w² of the fifth derivative, rad²/s⁹.
+    position, velocity : (n,) arrays
+        Standard deviations of the samples, rad, rad/s; infinite where not recorded.
+    velocity_scale : (n,) array
+        Typical velocity, rad/s.
+    step : float
+        Typical time between samples, s.
+
+    """
+
+    process: Array
+    position: Array
+    velocity: Array
+    velocity_scale: Array
+    step: float
+
+    @property
+    def memory(self) -> Array:
+        """How far back and ahead a sample matters to each joint's estimate, (n,), s."""
+        return np.array([kalman.memory(self.step, *row) for row in self.rows])
+
+    @property
+    def rows(self) -> Array:
+        """The parameters as the kernels take them, (n, 3)."""
+        return np.column_stack([self.process, self.position, self.velocity])
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion estimated from samples.
+
+    Attributes
+    ----------
+    q : (S, 5, n) array
+        Positions and derivatives to the snap, rad/sᵏ.
+    covariance : (S, n, 5, 5) array
+        Of each joint's five numbers; joints are estimated independently.
+
+    """
+
+    q: Array
+    covariance: Array
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations of q, (S, 5, n)."""
+        variance = np.diagonal(self.covariance, axis1=2, axis2=3)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)).transpose(0, 2, 1))
+
+
+def fit_noise(runs: Sequence[Samples]) -> Noise:
+    """Return the most likely parameters of the smoother for these samples."""
+    if not runs:
+        raise ValueError('no run of samples is long enough to estimate derivatives')
+    steps = np.concatenate([np.diff(run.time) for run in runs])
+    step = float(np.median(steps))
+    n = runs[0].position.shape[1]
+    rows, scales = np.empty((n, 3)), np.empty(n)
+    for joint in range(n):
+        series = [
+            (run.time, run.position[:, joint] - run.position[0, joint],
+             np.ascontiguousarray(run.velocity[:, joint])) for run in runs]
+        rows[joint], scales[joint] = _fit_joint(series, step)
+    return Noise(rows[:, 0], rows[:, 1], rows[:, 2], scales, step)
+
+
+def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[Array, float]:
+    slopes = np.concatenate([np.diff(q) / np.diff(t) for t, q, _ in series])
+    scale = max(float(np.sqrt(np.mean(slopes ** 2))), _FLOOR)
+    measured = not any(np.isnan(v).all() for _, _, v in series)
+    fourth = np.concatenate([np.diff(q, 4) for _, q, _ in series if len(q) > 4] or [np.zeros(1)])
+    position = max(float(np.median(np.abs(fourth))) / 5.6, _resolution(series, 1), _FLOOR)
+    velocity = np.inf
+    if measured:
+        misfit = np.concatenate([
+            np.diff(q) / np.diff(t) - 0.5 * (v[1:] + v[:-1]) for t, q, v in series])
+        velocity = max(float(np.nanstd(misfit)), _resolution(series, 2), _FLOOR)
+    floor = np.log([_FLOOR, _resolution(series, 1) + _FLOOR, _resolution(series, 2) + _FLOOR])
+
+    def parameters(logs: Array) -> Array:
+        values = np.exp(np.maximum(logs, floor[:len(logs)]))
+        return values if measured else np.append(values, np.inf)
+
+    def cost(logs: Array) -> float:
+        noise = parameters(logs)
+        total = -sum(kalman.log_likelihood(*part, scale, noise) for part in series)
+        return total if np.isfinite(total) else 1e300
+
+    starts = []
+    for factor in (1.5, 5.0, 15.0):
+        process = position ** 2 * step / (factor * step) ** (2 * kalman.STATES)
+        start = [process, position, velocity] if measured else [process, position]
+        starts.append(np.log(start))
+    best = min(starts, key=cost)
+    simplex = np.vstack([best, best + 2.0 * np.eye(len(best))])
+    simplex[1, 0] += 4.0
+    found = minimize(cost, best, method='Nelder-Mead', options={
+        'initial_simplex': simplex, 'xatol': 0.02, 'fatol': 0.05, 'maxfev': _MAX_EVALUATIONS})
+    return parameters(found.x), scale
+
+
+def _resolution(series: list[tuple[Array, Array, Array]], part: int) -> float:
+    """Return the rounding noise of recorded numbers: their least step over √12."""
+    least = np.inf
+    for entry in series:
+        steps = np.abs(np.diff(entry[part]))
+        steps = steps[steps > 0.0]
+        if len(steps):
+            least = min(least, float(steps.min()))
+    return least / np.sqrt(12.0) if np.isfinite(least) else 0.0
+
+
+def smooth(samples: Samples, noise: Noise) -> Motion:
+    """Estimate the motion at the instants of the samples."""
+    count, n = samples.position.shape
+    q = np.empty((count, kalman.STATES, n))
+    covariance = np.empty((count, n, kalman.STATES, kalman.STATES))
+    history = np.empty((count, kalman.HISTORY))
+    motion = np.empty((count, kalman.STATES))
+    for joint in range(n):
+        origin = samples.position[0, joint]
+        kalman.smooth(
+            samples.time, samples.position[:, joint] - origin,
+            np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
+            noise.step, noise.rows[joint], history, motion, covariance[:, joint])
+        q[:, :, joint] = motion
+        q[:, 0, joint] += origin
+    return Motion(q, covariance)

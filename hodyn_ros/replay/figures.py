@@ -1,0 +1,158 @@
+"""Figures of a replay: drawn without a display, one row a joint."""
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.replaying import Replay
+from hodyn_ros.replay.traces import Trace
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+RECORDED, PREDICTED, ERROR = '#1f4e79', '#d1731c', '#7a7a7a'
+_WIDTH, _ROW = 11.0, 1.55
+
+
+def _rows(count: int, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(_WIDTH, 0.9 + _ROW * count), layout='constrained')
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(count, columns, squeeze=False, **options)
+    for axis in axes.flat:
+        axis.spines[['top', 'right']].set_visible(False)
+        axis.grid(color='#e4e4e4', linewidth=0.6)
+        axis.tick_params(labelsize=8)
+        axis.margins(x=0.01)
+    return figure, axes
+
+
+def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: float) -> None:
+    """Draw a curve, or the envelope of one that has more samples than a figure has pixels."""
+    if trace.bin == 1:
+        axis.plot(trace.time, trace.most[:, column], color=color, linewidth=width, label=label)
+    else:
+        axis.fill_between(
+            trace.time, trace.least[:, column], trace.most[:, column], color=color, alpha=0.6,
+            linewidth=0.3, label=label)
+
+
+def torque_figure(result: Replay) -> Figure:
+    """Draw predicted over recorded effort, and below each pair their difference."""
+    names, trace, n = result.names, result.curves.torques, len(result.names)
+    figure, axes = _rows(2 * n, sharex=True, height_ratios=[2, 1] * n)
+    figure.set_figheight(0.9 + 2.1 * n)
+    for i, joint in enumerate(result.joints):
+        upper, lower = axes[2 * i, 0], axes[2 * i + 1, 0]
+        _curve(upper, trace, n + i, RECORDED, 'recorded', 1.3)
+        _curve(upper, trace, i, PREDICTED, 'predicted', 1.0)
+        _curve(lower, trace, 2 * n + i, ERROR, '', 0.8)
+        lower.axhline(0.0, color='black', linewidth=0.6)
+        _crop(lower, joint)
+        upper.set_title(_verdict(names[i], joint), loc='left', fontsize=9)
+        upper.set_ylabel('N m', fontsize=8)
+        lower.set_ylabel('error', fontsize=8)
+    axes[0, 0].legend(loc='upper right', fontsize=8, ncols=2, frameon=False)
+    axes[-1, 0].set_xlabel(_time_label(trace), fontsize=9)
+    return figure
+
+
+def _crop(axis: Any, joint: JointComparison) -> None:
+    """Keep a lone peak from flattening the rest of the error, and say so."""
+    reach = 4.0 * joint.rms_error
+    if np.isfinite(reach) and reach > 0.0 and abs(joint.max_error) > reach:
+        axis.set_ylim(-reach, reach)
+        axis.text(0.995, 0.9, f'cut: up to {joint.max_error:+.2g} N m', fontsize=7, ha='right',
+                  va='top', transform=axis.transAxes, color=ERROR)
+
+
+def _verdict(name: str, joint: JointComparison) -> str:
+    if not np.isfinite(joint.rms_error):
+        return f'{name}: no effort recorded'
+    return (f'{name}: RMS error {joint.rms_error:.3g} N m, {100 * joint.share:.2g} % of the '
+            f'signal; bias {joint.bias:+.2g} N m')
+
+
+def rate_figure(result: Replay) -> Figure:
+    """Draw Q̇ and Q̈ with their bands; what the recording does not resolve, as a band alone."""
+    names, trace, n = result.names, result.curves.rates, len(result.names)
+    figure, axes = _rows(n, 2, sharex=True)
+    for i, name in enumerate(names):
+        for order, unit in enumerate(('N m/s', 'N m/s²')):
+            axis, column = axes[i, order], order * n + i
+            known = bool(result.torque_supported[1 + order, i])
+            spread = trace.most[:, 2 * n + column]
+            axis.fill_between(
+                trace.time, trace.least[:, column] - 2 * spread,
+                trace.most[:, column] + 2 * spread, color=PREDICTED if known else ERROR,
+                alpha=0.3, linewidth=0)
+            if known:
+                _curve(axis, trace, column, PREDICTED, '', 0.9)
+            axis.set_title(
+                f'{name}: {("Q̇", "Q̈")[order]}' + ('' if known else
+                ', not resolved: bounds of its slow part'), loc='left', fontsize=9)
+            axis.set_ylabel(unit, fontsize=8)
+    for axis in axes[-1]:
+        axis.set_xlabel(_time_label(trace), fontsize=9)
+    return figure
+
+
+def friction_figure(result: Replay, robot: Robot) -> Figure:
+    """Draw recorded effort less the rigid-body part over velocity, and the rest over position."""
+    n, curves = len(result.names), result.curves
+    figure, axes = _rows(n, 2)
+    for i, name in enumerate(result.names):
+        left, right = axes[i]
+        for axis, profile in ((left, curves.friction), (right, curves.over_position)):
+            axis.errorbar(
+                profile.centres[:, i], profile.mean[:, i], profile.deviation[:, i], fmt='o',
+                markersize=3, color=RECORDED, ecolor='#9db4c9', elinewidth=1.0,
+                label='recorded less rigid body: mean and spread')
+            axis.axhline(0.0, color='black', linewidth=0.6)
+            axis.set_ylabel('N m', fontsize=8)
+        if robot.friction is not None:
+            velocity = np.linspace(curves.friction.edges[0, i], curves.friction.edges[-1, i], 400)
+            q = np.zeros((400, 4, n))
+            q[:, 1, i] = velocity
+            left.plot(velocity, robot.friction.torque(q)[:, 0, i], color=PREDICTED, linewidth=1.2,
+                      label='friction law')
+        left.set_title(f'{name}: friction over velocity', loc='left', fontsize=9)
+        right.set_title('recorded less predicted over position', loc='left', fontsize=9)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', fontsize=8,
+                  ncols=2, frameon=False)
+    axes[-1, 0].set_xlabel('velocity, rad/s', fontsize=9)
+    axes[-1, 1].set_xlabel('position, rad', fontsize=9)
+    return figure
+
+
+def spectrum_figure(result: Replay) -> Figure:
+    """Draw the amplitude density of the errors, and the bandwidth of the estimated motion."""
+    n = len(result.names)
+    period = result.findings.period
+    frequency, density = result.curves.comparison.spectrum.density(period)
+    figure, axes = _rows((n + 1) // 2, 2, sharex=True)
+    for i, axis in enumerate(axes.flat):
+        if i >= n:
+            axis.set_visible(False)
+            continue
+        axis.set_title(result.names[i], loc='left', fontsize=9)
+        width = 0.5 / np.pi / result.noise.memory[i]
+        axis.axvline(width, color=PREDICTED, linewidth=1.0, linestyle='--',
+                     label=f'bandwidth of the motion, {width:.2g} Hz')
+        if np.any(density[1:, i] > 0.0):
+            axis.loglog(frequency[1:], density[1:, i], color=RECORDED, linewidth=1.0)
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_ylabel('N m/√Hz', fontsize=8)
+        axis.legend(loc='lower left', fontsize=7, frameon=False)
+    for axis in axes[-1]:
+        axis.set_xlabel('frequency, Hz', fontsize=9)
+    return figure
+
+
+def _time_label(trace: Trace) -> str:
+    if trace.bin == 1:
+        return 'time since the first message, s'
+    return f'time since the first message, s (least and greatest of each {trace.bin} messages)'

@@ -1,0 +1,238 @@
+"""From a bag to torques, part by part: memory does not grow with the recording.
+
+Each part of the recording is judged, smoothed and computed with a margin on both sides, longer
+than the smoother remembers, and only what lies between the margins is handed on.
+"""
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.bag import JointStateBag, JointStates
+from hodyn_ros.replay.derivatives import Motion, Noise, Samples, fit_noise, smooth
+from hodyn_ros.replay.timing import (
+    MIN_RUN,
+    Findings,
+    Run,
+    analyse,
+    choose_clock,
+    typical_period,
+)
+from hodyn_ros.replay.uncertainty import torque_deviation
+
+Array = NDArray[np.float64]
+
+PART = 16_384
+"""Messages of a part without its margins."""
+
+_FIT_WHOLE = 4000  # messages: shorter recordings are fitted whole
+_FIT_WINDOWS, _FIT_WINDOW = 8, 500  # longer ones in windows spread over them
+_MARGIN_MEMORIES = 12.0
+_DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What was computed of some messages, one after the other.
+
+    Attributes
+    ----------
+    states : JointStates
+        As recorded, (T,).
+    stamps : (T,) int64 array
+        The stamps that are used, ns.
+    instants : (T,) int64 array
+        When the states were sampled, ns: their stamps, unless they were republished.
+    used : (T,) bool array
+        Whether the motion is known at these messages.
+    q, q_deviation : (T, 5, n) arrays
+        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
+    torque, deviation : (T, 3, n) arrays
+        Q, Q̇, Q̈, N m/sᵏ, and standard deviations that come from those of the motion; NaN where
+        not used.
+    predicted : (T, 2, n) array
+        What the recorded effort is to be compared with, and its rate: Q and Q̇, less gravity where
+        the driver reports efforts without it.
+    begins : (T,) bool array
+        First messages of runs.
+
+    """
+
+    states: JointStates
+    stamps: NDArray[np.int64]
+    instants: NDArray[np.int64]
+    used: NDArray[np.bool_]
+    q: Array
+    q_deviation: Array
+    torque: Array
+    deviation: Array
+    predicted: Array
+    begins: NDArray[np.bool_]
+
+
+class Pipeline:
+    """Computes the torques of a recorded motion.
+
+    Attributes
+    ----------
+    noise : Noise
+        Parameters of the smoother, fitted to the recording before anything is computed.
+    findings : Findings
+        What the stamps showed of the parts computed so far.
+    gravity_share : float
+        The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
+        0 where the driver takes it out; NaN when no effort is recorded or gravity bears none.
+
+    """
+
+    def __init__(self, bag: JointStateBag, feedforward: FeedForward) -> None:
+        self._bag = bag
+        self._feedforward = feedforward
+        windows = _windows(bag)
+        whole = JointStates.joined(windows)
+        clock = choose_clock(whole)
+        period = typical_period(whole.stamp if clock == 'header' else whole.received)
+        runs = [
+            samples(window, run) for window in windows
+            for run in analyse(window, clock, period).runs]
+        if not runs:
+            raise ValueError(
+                f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
+                'derivatives from')
+        self.noise: Noise = fit_noise(runs)
+        self.findings = Findings(clock, period)
+        self.gravity_share = self._gravity_share(windows, clock, period)
+
+    @property
+    def gravity_recorded(self) -> bool:
+        """Whether the recorded efforts are taken to contain gravity."""
+        return not self.gravity_share < 0.5
+
+    def _gravity_share(
+        self, windows: list[JointStates], clock: str, period: float,
+    ) -> float:
+        product = square = 0.0
+        for window in windows:
+            for run in analyse(window, clock, period).runs:
+                q = smooth(samples(window, run), self.noise).q
+                weightless = self._feedforward.torque(q, gravity=False)[:, 0]
+                gravity = self._feedforward.torque(q)[:, 0] - weightless
+                rest = window.effort[run.first_message] - weightless
+                known = np.isfinite(rest)
+                product += float(np.sum((gravity * rest)[known]))
+                square += float(np.sum(gravity[known] ** 2))
+        return product / square if square > 0.0 else np.nan
+
+    def parts(self, progress: Callable[[int], None] | None = None) -> Iterator[Part]:
+        """Compute part after part.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the number of messages done.
+
+        """
+        margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
+                                     / self.noise.step)))
+        for states, inner in _with_margins(self._bag.blocks(), PART, margin):
+            yield self._part(states, inner)
+            if progress is not None:
+                progress(inner.stop - inner.start)
+
+    def _part(self, states: JointStates, inner: slice) -> Part:
+        timing = analyse(states, self.findings.clock, self.findings.period)
+        self.findings.add(states, timing, inner)
+        count, n = states.position.shape
+        q, q_deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
+        torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
+        predicted = np.full((count, 2, n), np.nan)
+        begins = np.zeros(count, dtype=bool)
+        instants = timing.stamps.copy()
+        every = max(1, int(_DEVIATION_PERIOD / self.noise.step))
+        for run in timing.runs:
+            motion: Motion = smooth(samples(states, run), self.noise)
+            found = self._feedforward.torque(motion.q)
+            spread = torque_deviation(self._feedforward, motion, every)
+            q[run.message], q_deviation[run.message] = (
+                motion.q[run.sample], motion.deviation[run.sample])
+            torque[run.message], deviation[run.message] = found[run.sample], spread[run.sample]
+            if not self.gravity_recorded:
+                found = self._feedforward.torque(motion.q, gravity=False)
+            predicted[run.message] = found[run.sample, :2]
+            begins[run.message[0]] = True
+            passed = np.round(run.time * 1e9).astype(np.int64)
+            instants[run.message] = timing.stamps[run.message[0]] + passed[run.sample]
+        used = np.isfinite(torque[:, 0]).all(axis=1)
+        return Part(states[inner], timing.stamps[inner], instants[inner], used[inner], q[inner],
+                    q_deviation[inner], torque[inner], deviation[inner], predicted[inner],
+                    begins[inner])
+
+
+def samples(states: JointStates, run: Run) -> Samples:
+    """Return the samples of a run."""
+    first = run.first_message
+    return Samples(run.time, states.position[first], states.velocity[first])
+
+
+def _windows(bag: JointStateBag) -> list[JointStates]:
+    """Read what the smoother is fitted to: all of a short bag, windows of a long one."""
+    if bag.total <= _FIT_WHOLE:
+        spans: list[tuple[int | None, int | None]] = [(None, None)]
+    else:
+        start, stop = bag.span
+        width = int((stop - start) * _FIT_WINDOW / bag.total)
+        begins = np.linspace(start, stop - width, _FIT_WINDOWS).astype(np.int64)
+        spans = [(int(begin), int(begin) + width) for begin in begins]
+    found, damage = [], None
+    for begin, end in spans:
+        blocks = []
+        try:
+            for block in bag.blocks(begin, end):
+                blocks.append(block)
+        except ValueError as error:  # said again, and reported, when the parts are read
+            damage = error
+        if blocks:
+            found.append(JointStates.joined(blocks))
+    if damage is not None and not found:
+        raise damage
+    if not found:
+        reasons = ', '.join(f'{text} ({n} times)' for text, n in bag.unusable.items())
+        raise ValueError(
+            f'{bag.path}: no usable joint states on {bag.topic}: '
+            + (reasons or bag.foreign_reason or 'it is empty'))
+    return found
+
+
+def _with_margins(
+    blocks: Iterable[JointStates], size: int, margin: int,
+) -> Iterator[tuple[JointStates, slice]]:
+    """Cut blocks into parts of `size` with up to `margin` more on both sides.
+
+    Yields the states with the margins, and where the part lies in them.
+    """
+    kept: list[JointStates] = []
+    length = before = 0
+    damage: ValueError | None = None
+    reading = iter(blocks)
+    while True:
+        try:
+            block = next(reading)
+        except StopIteration:
+            break
+        except ValueError as error:  # compute what was read before
+            damage = error
+            break
+        kept.append(block)
+        length += len(block)
+        while length >= before + size + margin:
+            states = JointStates.joined(kept)
+            yield states[:before + size + margin], slice(before, before + size)
+            drop = max(0, before + size - margin)
+            kept, length = [states[drop:]], length - drop
+            before = before + size - drop
+    if length > before:
+        yield JointStates.joined(kept), slice(before, length)
+    if damage is not None:
+        raise damage

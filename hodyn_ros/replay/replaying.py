@@ -1,0 +1,251 @@
+"""A replay: the pipeline's parts gathered to results, and written while they come."""
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.bag import JointStateBag
+from hodyn_ros.replay.comparison import Comparison, JointComparison, Profile
+from hodyn_ros.replay.computed_bag import ComputedBag
+from hodyn_ros.replay.computed_table import ComputedTable
+from hodyn_ros.replay.derivatives import Noise
+from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
+from hodyn_ros.replay.live import Agreement
+from hodyn_ros.replay.pipeline import Part, Pipeline
+from hodyn_ros.replay.timing import Findings, Verdict
+from hodyn_ros.replay.traces import Trace
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+SUPPORTED_SHARE = 0.25
+"""A derivative counts as resolved while its standard deviation stays below this share of it."""
+
+STILL = 1e-3
+"""RMS velocity below which a joint stands still, rad/s."""
+
+
+@dataclass
+class Replay:
+    """What a replay found.
+
+    Attributes
+    ----------
+    bag, topic, robot : str
+    names : tuple of str
+        The driver's joint names in the robot's order.
+    samples_total, samples_used : int
+        Messages on the topic, and those that were compared.
+    joints : list of JointComparison
+    findings : Findings
+    noise : Noise
+    motion_rms, motion_deviation : (5, n) arrays
+        RMS of the estimated motion and of its standard deviation, rad/sᵏ.
+    torque_rms, torque_deviation : (3, n) arrays
+        The same of Q, Q̇, Q̈.
+    gravity_share : float
+        As in `Pipeline`.
+    extremes : list of Extreme
+        Of the estimated motion against the limits of the robot.
+    curves : Curves
+        For figures.
+    left_out : dict
+        Messages that were not used: reason and count.
+    damage : str
+        Where the bag could not be read on; empty when it could.
+    live : Agreement or None
+        Of a live node that the recording was played to.
+
+    """
+
+    bag: str
+    topic: str
+    robot: str
+    names: tuple[str, ...]
+    samples_total: int
+    samples_used: int
+    joints: list[JointComparison]
+    findings: Findings
+    noise: Noise
+    motion_rms: Array
+    motion_deviation: Array
+    torque_rms: Array
+    torque_deviation: Array
+    gravity_share: float
+    extremes: list[Extreme]
+    curves: 'Curves'
+    left_out: dict[str, int] = field(default_factory=dict)
+    damage: str = ''
+    live: Agreement | None = None
+
+    @property
+    def torque_supported(self) -> NDArray[np.bool_]:
+        """Whether the recording resolves Q, Q̇, Q̈ of each joint, (3, n).
+
+        Q̇ and Q̈ stand on the jerk and the snap of the joint, which must be resolved as well.
+        """
+        known = self.torque_deviation < SUPPORTED_SHARE * self.torque_rms
+        known[1:] &= self.motion_supported[3:]
+        return np.asarray(known)
+
+    @property
+    def motion_supported(self) -> NDArray[np.bool_]:
+        """Whether the recording resolves q … q⁗ of each joint, (5, n)."""
+        known = self.motion_deviation < SUPPORTED_SHARE * self.motion_rms
+        return np.asarray(known | self.still)
+
+    @property
+    def still(self) -> NDArray[np.bool_]:
+        """Whether each joint stands still, (n,), and its derivatives need no resolving."""
+        return np.asarray(self.motion_rms[1] < STILL)
+
+
+class Curves:
+    """What the figures show, gathered part by part; memory does not grow with the recording.
+
+    Attributes
+    ----------
+    torques : Trace
+        Predicted (n), recorded (n) and their difference (n), N m.
+    rates : Trace
+        Q̇ (n), Q̈ (n), and their standard deviations (2 n).
+    friction : Profile
+        Recorded effort less the rigid-body prediction over velocity, N m.
+    over_velocity, over_position : Profile
+        Recorded effort less prediction, N m.
+    comparison : Comparison
+        With the spectrum of the difference.
+    start : int
+        Stamp of time 0, ns.
+
+    """
+
+    def __init__(self, robot: Robot, names: tuple[str, ...], first: Part) -> None:
+        n = robot.n
+        self.torques, self.rates = Trace(3 * n), Trace(4 * n)
+        self.comparison = Comparison(names)
+        reach = np.nanmax(np.abs(first.q[:, 1]), axis=0) * 1.3 + 1e-6
+        fast = np.minimum(robot.limits.velocity, reach)
+        self.friction, self.over_velocity = Profile(-fast, fast), Profile(-fast, fast)
+        low, high = np.nanmin(first.q[:, 0], axis=0), np.nanmax(first.q[:, 0], axis=0)
+        room = 0.5 * (high - low) + 1e-6
+        self.over_position = Profile(
+            np.maximum(low - room, robot.limits.position_min),
+            np.minimum(high + room, robot.limits.position_max))
+        self._robot = robot
+        self.start = int(first.stamps[0])
+
+    def add(self, part: Part) -> None:
+        """Add a part."""
+        predicted, recorded = part.predicted[:, 0], part.states.effort
+        error = predicted - recorded
+        self.comparison.add(part.stamps, predicted, part.predicted[:, 1], recorded)
+        self.over_velocity.add(part.q[:, 1], -error)
+        self.over_position.add(part.q[:, 0], -error)
+        friction = np.zeros_like(error)
+        if self._robot.friction is not None:
+            friction = self._robot.friction.torque(part.q)[:, 0]
+        self.friction.add(part.q[:, 1], friction - error)
+        time = (part.stamps - self.start) * 1e-9
+        breaks = np.flatnonzero(part.begins)
+        for trace, curves in (
+                (self.torques, (predicted, recorded, error)),
+                (self.rates, (part.torque[:, 1], part.torque[:, 2],
+                              part.deviation[:, 1], part.deviation[:, 2]))):
+            values = np.hstack(curves)
+            # A message that begins a run follows a break of the curve.
+            trace.add(np.insert(time, breaks, time[breaks]), np.insert(values, breaks, np.nan, 0))
+
+
+def replay(
+    bag: JointStateBag, feedforward: FeedForward, output: Path,
+    progress: Callable[[int], None] | None = None, *, csv: bool = False,
+    listen: Callable[[Part], None] | None = None,
+) -> Replay:
+    """Compute the torques of a recorded motion and compare them with the recorded efforts.
+
+    Parameters
+    ----------
+    bag : JointStateBag
+        Open.
+    feedforward : FeedForward
+        Of the robot; the code of the node.
+    output : Path
+        Folder for the bag ``computed`` (and ``computed.csv``), written part by part.
+    progress : callable, optional
+        Called with the number of messages done.
+    csv : bool
+        Write ``computed.csv`` as well.
+    listen : callable, optional
+        Called with each part.
+
+    Raises
+    ------
+    ValueError
+        When the bag holds nothing to compute from. A bag that is damaged on the way gives the
+        result of what could be read, which says so.
+    OSError
+        When the output cannot be written.
+
+    """
+    robot = feedforward.robot
+    pipeline = Pipeline(bag, feedforward)
+    output.mkdir(parents=True, exist_ok=True)
+    curves: Curves | None = None
+    watch = LimitWatch(robot, bag.names)
+    used, damage = 0, ''
+    squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
+    with ExitStack() as stack:
+        computed = stack.enter_context(ComputedBag(output / 'computed', bag.names))
+        table = stack.enter_context(
+            ComputedTable(output / 'computed.csv', bag.names)) if csv else None
+        try:
+            for part in pipeline.parts(progress):
+                if curves is None:
+                    if not part.used.any():
+                        continue
+                    curves = Curves(robot, bag.names, part)
+                curves.add(part)
+                watch.add(part)
+                used += int(np.count_nonzero(part.used))
+                for total, values in zip(
+                        squares, (part.q, part.q_deviation, part.torque, part.deviation),
+                        strict=True):
+                    total += np.nansum(values ** 2, axis=0)
+                computed.write(part.states.stamp[part.used], part.states.received[part.used],
+                               part.q[part.used], part.torque[part.used])
+                if table is not None:
+                    table.write(part)
+                if listen is not None:
+                    listen(part)
+        except ValueError as error:
+            if curves is None:
+                raise
+            damage = str(error)
+    if curves is None:
+        raise ValueError(f'{bag.path}: no usable joint states on {bag.topic}')
+    rms = [np.sqrt(total / max(used, 1)) for total in squares]
+    counts = pipeline.findings.counts
+    left_out = {_REASONS[verdict]: counts[verdict] for verdict in _REASONS if counts[verdict]}
+    left_out.update(bag.unusable)
+    if bag.foreign:
+        left_out['names other joints'] = bag.foreign
+    return Replay(
+        bag=str(bag.path), topic=bag.topic, robot=robot.name, names=bag.names,
+        samples_total=bag.total, samples_used=used, joints=curves.comparison.joints,
+        findings=pipeline.findings, noise=pipeline.noise, motion_rms=rms[0],
+        motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
+        gravity_share=pipeline.gravity_share, extremes=watch.extremes, curves=curves,
+        left_out=left_out, damage=damage)
+
+
+_REASONS = {
+    Verdict.DUPLICATE: 'stamp of the message before',
+    Verdict.REVERSED: 'stamp out of order',
+    Verdict.NOT_FINITE: 'positions not finite',
+    Verdict.LONE: 'in a run too short to differentiate',
+}

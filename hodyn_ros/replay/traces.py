@@ -1,0 +1,66 @@
+"""Curves for figures: every sample of a short recording, the envelope of a long one."""
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+MAX_BINS = 4096
+
+
+class Trace:
+    """Curves (T, m) gathered part by part, in at most 2 × MAX_BINS bins of equal sample numbers.
+
+    Attributes
+    ----------
+    bin : int
+        Samples in a bin; 1 means that nothing was left out.
+
+    """
+
+    def __init__(self, curves: int) -> None:
+        self.bin = 1
+        self._time: Array = np.empty(0)
+        self._least: Array = np.empty((0, curves))
+        self._most: Array = np.empty((0, curves))
+        self._rest: tuple[Array, Array] = (np.empty(0), np.empty((0, curves)))
+
+    def add(self, time: Array, values: Array) -> None:
+        """Append samples at instants (T,), s; NaN breaks the curves."""
+        time = np.concatenate([self._rest[0], time])
+        values = np.concatenate([self._rest[1], values])
+        whole = len(time) // self.bin * self.bin
+        self._rest = time[whole:], values[whole:]
+        self._append(time[:whole].reshape(-1, self.bin)[:, 0], *(
+            extreme(values[:whole].reshape(-1, self.bin, values.shape[1]), axis=1)
+            for extreme in (np.min, np.max)))
+        while len(self._time) >= 2 * MAX_BINS:
+            even = len(self._time) // 2 * 2
+            tail = slice(even, None)
+            last = self._time[tail], self._least[tail], self._most[tail]
+            self._time = self._time[:even:2]
+            self._least, self._most = (
+                extreme(values[:even].reshape(-1, 2, values.shape[1]), axis=1)
+                for extreme, values in ((np.min, self._least), (np.max, self._most)))
+            self.bin *= 2
+            # An odd last bin becomes a whole one of the new width: half a bin's time is not seen.
+            self._append(*last)
+
+    def _append(self, time: Array, least: Array, most: Array) -> None:
+        self._time = np.concatenate([self._time, time])
+        self._least = np.concatenate([self._least, least])
+        self._most = np.concatenate([self._most, most])
+
+    @property
+    def time(self) -> Array:
+        """Beginnings of the bins, s."""
+        return self._time
+
+    @property
+    def least(self) -> Array:
+        """Least values in the bins, (bins, m)."""
+        return self._least
+
+    @property
+    def most(self) -> Array:
+        """Greatest values in the bins, (bins, m)."""
+        return self._most

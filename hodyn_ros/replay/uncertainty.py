@@ -1,0 +1,65 @@
+"""The uncertainty of an estimated motion carried to the torques, to first order."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.derivatives import Motion
+
+Array = NDArray[np.float64]
+
+_PROBE = 1e-3  # of a standard deviation's scale, where the torques are surely linear
+
+
+def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -> Array:
+    """Return standard deviations of Q, Q̇, Q̈, (S, 3, n), as far as the motion's cause them.
+
+    Each joint's covariance is split into five independent directions, along each of which the
+    torques are differentiated numerically. The model itself is taken as exact.
+
+    Parameters
+    ----------
+    feedforward : FeedForward
+        Of the robot.
+    motion : Motion
+        Of S samples, with its covariance.
+    every : int
+        Evaluate at each sample of this number, and interpolate between.
+
+    """
+    count, orders, n = motion.q.shape
+    chosen = np.unique(np.append(np.arange(0, count, every), count - 1))
+    q = np.ascontiguousarray(motion.q[chosen])
+    variance = np.zeros((len(chosen), 3, n))
+    values, vectors = np.linalg.eigh(_scaled(motion.covariance[chosen]))
+    directions = vectors * np.sqrt(np.maximum(values, 0.0))[:, :, None, :]
+    directions *= _scale(motion.covariance[chosen])[:, :, :, None]
+    above, below = np.empty_like(variance), np.empty_like(variance)
+    for joint in range(n):
+        for k in range(orders):
+            step = _PROBE * directions[:, joint, :, k]
+            moved = q.copy()
+            moved[:, :, joint] += step
+            feedforward.torque(moved, above)
+            moved[:, :, joint] -= 2.0 * step
+            feedforward.torque(moved, below)
+            variance += ((above - below) / (2.0 * _PROBE)) ** 2
+    deviation = np.sqrt(variance)
+    if len(chosen) == count:
+        return deviation
+    # Linear between the evaluated samples: deviations change slowly.
+    at = np.searchsorted(chosen, np.arange(count), side='right') - 1
+    at = np.minimum(at, len(chosen) - 2)
+    weight = ((np.arange(count) - chosen[at]) / (chosen[at + 1] - chosen[at]))[:, None, None]
+    return np.asarray((1.0 - weight) * deviation[at] + weight * deviation[at + 1])
+
+
+def _scale(covariance: Array) -> Array:
+    """Return standard deviations, (S, n, 5), positive."""
+    variance = np.diagonal(covariance, axis1=2, axis2=3)
+    return np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+
+
+def _scaled(covariance: Array) -> Array:
+    """Return correlations: the five derivatives differ by many orders of magnitude."""
+    scale = _scale(covariance)
+    return np.asarray(covariance / (scale[..., :, None] * scale[..., None, :]))

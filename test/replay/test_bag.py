@@ -1,0 +1,216 @@
+"""Joint states are read from any rosbag2, by name, and damage is named."""
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+from recordings import (
+    FORMS,
+    JOINT_STATE,
+    PANDA,
+    TYPES,
+    damage,
+    joint_state,
+    messages,
+    record,
+    write,
+)
+from rosbags.rosbag2 import Writer
+
+from hodyn_ros.joint_names import JointNames
+from hodyn_ros.replay.bag import JointStateBag, JointStates
+
+
+def read(path, topic=None, prefix=''):
+    with JointStateBag(path, JointNames(PANDA, prefix=prefix), topic) as bag:
+        return JointStates.joined(list(bag.blocks())), bag
+
+
+def assert_same(states, recording):
+    np.testing.assert_array_equal(states.stamp, recording.stamp)
+    np.testing.assert_array_equal(states.received, recording.received)
+    np.testing.assert_array_equal(states.position, recording.position)
+    np.testing.assert_array_equal(states.velocity, recording.velocity)
+    np.testing.assert_array_equal(states.effort, recording.effort)
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_every_storage_and_compression(tmp_path, form):
+    recording = record(duration=0.3)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS[form])
+    states, bag = read(path)
+    assert_same(states, recording)
+    assert bag.topic == '/joint_states'
+    assert bag.total == 30
+    assert bag.names == tuple(recording.names)
+
+
+@pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
+def test_lone_file_and_folder_without_metadata(tmp_path, form):
+    recording = record(duration=0.3)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS[form])
+    (path / 'metadata.yaml').unlink()
+    assert_same(read(path)[0], recording)
+    lone = next(path.iterdir())
+    assert_same(read(lone)[0], recording)
+
+
+def test_split_bag(tmp_path):
+    recording = record(duration=0.4)
+    parts = [
+        write(tmp_path / f'p{i}', {'/joint_states': messages(recording[i:i + 10])})
+        for i in (0, 10, 20, 30)]
+    whole = tmp_path / 'bag'
+    whole.mkdir()
+    text = (parts[0] / 'metadata.yaml').read_text()
+    for part in parts:
+        shutil.copy(part / f'{part.name}.db3', whole)
+    text = text.replace('relative_file_paths: [p0.db3]', 'relative_file_paths: [p0.db3, p10.db3, '
+                        'p20.db3, p30.db3]').replace(
+        'relative_file_paths:\n  - p0.db3', 'relative_file_paths:\n'
+        + '\n'.join(f'  - {part.name}.db3' for part in parts))
+    assert 'p30' in text
+    (whole / 'metadata.yaml').write_text(text)
+    assert_same(read(whole)[0], recording)
+
+
+def test_bag_without_type_definitions(tmp_path):
+    recording = record(duration=0.2)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    database = sqlite3.connect(path / 'bag.db3')
+    database.executescript(
+        'DROP TABLE message_definitions; UPDATE schema SET schema_version = 3;')
+    database.close()
+    assert_same(read(path)[0], recording)
+
+
+def test_joints_shuffled_extra_and_changing_order_on_the_way(tmp_path):
+    recording = record(duration=0.6)
+    rng = np.random.default_rng(0)
+    pairs = []
+    for i, (received, message) in enumerate(messages(recording)):
+        if i % 7 == 0:  # a gripper's
+            pairs.append((received, joint_state(recording.stamp[i], ['finger1', 'finger2'],
+                                                [0.0, 0.0])))
+        if i % 20 == 0:
+            order = rng.permutation(9)
+        names = [*message.name, 'finger1', 'finger2']
+        arrays = [np.append(values, [0.1, 0.2])[order] for values in (
+            message.position, message.velocity, message.effort)]
+        pairs.append((received, joint_state(
+            recording.stamp[i], [names[k] for k in order], *arrays)))
+    path = write(tmp_path / 'bag', {'/joint_states': pairs})
+    states, bag = read(path)
+    assert_same(states, recording)
+    assert bag.foreign == 9
+
+
+def test_one_of_two_arms_by_prefix(tmp_path):
+    left, right = record(duration=0.2, prefix='left_fer_'), record(
+        duration=0.2, prefix='right_fer_', seed=2)
+    pairs = [
+        (received, joint_state(
+            left.stamp[i], left.names + right.names,
+            np.append(left.position[i], right.position[i]),
+            np.append(left.velocity[i], right.velocity[i]),
+            np.append(left.effort[i], right.effort[i])))
+        for i, (received, _) in enumerate(messages(left))]
+    path = write(tmp_path / 'bag', {'/joint_states': pairs})
+    assert_same(read(path, prefix='right_')[0], right)
+    with pytest.raises(ValueError, match=r"'left_fer_', 'right_fer_'"):
+        read(path)
+
+
+def test_topic_must_be_chosen_among_several(tmp_path):
+    one, two = record(duration=0.2), record(duration=0.2, seed=2)
+    path = write(tmp_path / 'bag', {'/a': messages(one), '/b': messages(two), '/empty': []})
+    with pytest.raises(ValueError, match=r'/a.*/b.*--topic'):
+        read(path)
+    assert_same(read(path, '/b')[0], two)
+    with pytest.raises(ValueError, match='no topic /c'):
+        read(path, '/c')
+
+
+def test_absent_arrays_are_nan(tmp_path):
+    recording = record(duration=0.2)
+    pairs = [
+        (received, joint_state(recording.stamp[i], recording.names, recording.position[i]))
+        for i, (received, _) in enumerate(messages(recording))]
+    states, _ = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
+    np.testing.assert_array_equal(states.position, recording.position)
+    assert np.isnan(states.velocity).all()
+    assert np.isnan(states.effort).all()
+
+
+def test_big_endian_messages(tmp_path):
+    recording = record(duration=0.2)
+    path = tmp_path / 'bag'
+    with Writer(path, version=8) as writer:
+        connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=TYPES)
+        for received, message in messages(recording):
+            data = TYPES.serialize_cdr(message, JOINT_STATE, little_endian=False)
+            writer.write(connection, received, data)
+    assert_same(read(path)[0], recording)
+
+
+def test_malformed_messages_are_counted_and_skipped(tmp_path):
+    recording = record(duration=0.3)
+    pairs = messages(recording)
+    bad = joint_state(recording.stamp[5], recording.names, recording.position[5][:3])
+    pairs.insert(5, (int(recording.received[5]), bad))
+    states, bag = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
+    assert_same(states, recording)
+    assert bag.unusable == {"7 names but 3 numbers in 'position'": 1}
+
+
+def test_other_robots_joints_are_refused(tmp_path):
+    recording = record(duration=0.2, prefix='fr3_')
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with pytest.raises(ValueError, match=r"'fr3_joint1'.*not joints of robot 'panda'"):
+        read(path)
+
+
+def test_bag_without_joint_states_names_its_topics(tmp_path):
+    path = tmp_path / 'bag'
+    with Writer(path, version=8) as writer:
+        writer.add_connection('/chatter', 'std_msgs/msg/String', typestore=TYPES)
+    with pytest.raises(ValueError, match=r'no messages of type sensor_msgs.*/chatter'):
+        read(path)
+    with pytest.raises(ValueError, match='/chatter is std_msgs/msg/String'):
+        read(path, '/chatter')
+
+
+def test_what_is_no_bag(tmp_path):
+    with pytest.raises(FileNotFoundError, match='no bag'):
+        read(tmp_path / 'nothing')
+    with pytest.raises(ValueError, match=r'without metadata.yaml'):
+        read(tmp_path)
+    for name in ('a.db3', 'a.mcap', 'a.txt'):
+        (tmp_path / name).write_bytes(b'not a bag at all' * 100)
+        with pytest.raises(ValueError, match='not a readable rosbag2'):
+            read(tmp_path / name)
+        (tmp_path / name).write_bytes(b'')
+        with pytest.raises(ValueError, match='not a readable rosbag2'):
+            read(tmp_path / name)
+
+
+def test_truncated_files_are_refused(tmp_path):
+    recording = record(duration=5.0)
+    for form in ('sqlite3', 'mcap'):
+        path = write(tmp_path / form, {'/joint_states': messages(recording)}, **FORMS[form])
+        file = next(file for file in path.iterdir() if file.suffix in ('.db3', '.mcap'))
+        file.write_bytes(file.read_bytes()[:-70_000])
+        with pytest.raises(ValueError, match='not a readable rosbag2'):
+            read(path)
+
+
+def test_damaged_bag_hands_on_what_it_holds_and_raises(tmp_path):
+    recording = record(duration=120.0)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
+    damage(path)
+    got = []
+    with JointStateBag(path, JointNames(PANDA)) as bag, pytest.raises(ValueError, match='damaged'):
+        got.extend(bag.blocks())
+    states = JointStates.joined(got)
+    assert len(states) > 100
+    np.testing.assert_array_equal(states.position, recording.position[:len(states)])

@@ -1,0 +1,82 @@
+"""The truth lies inside the stated bands; the smoother's parameters come from the samples."""
+import numpy as np
+import pytest
+from recordings import PANDA, record
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.derivatives import Motion, Samples, fit_noise, smooth
+from hodyn_ros.replay.uncertainty import torque_deviation
+
+CASES = {
+    '1 kHz': {'rate': 1000.0, 'duration': 3.0},
+    '100 Hz': {'rate': 100.0},
+    '30 Hz': {'rate': 30.0, 'duration': 20.0, 'bandwidth': 0.5},
+    '30 Hz, fast': {'rate': 30.0, 'duration': 20.0, 'bandwidth': 2.0},
+    'jitter': {'rate': 100.0, 'jitter': 0.3},
+    'positions only': {'rate': 100.0, 'velocity': False},
+    'noisy': {'rate': 100.0, 'position_noise': 1e-3, 'velocity_noise': 1e-2},
+    'no noise': {'rate': 100.0, 'position_noise': 0.0, 'velocity_noise': 0.0},
+}
+
+
+def samples(recording):
+    velocity = recording.velocity
+    if not velocity.shape[1]:
+        velocity = np.full_like(recording.position, np.nan)
+    return Samples(
+        (recording.stamp - recording.stamp[0]) * 1e-9, recording.position, velocity)
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_true_motion_and_torques_lie_in_their_bands(case):
+    recording = record(**CASES[case])
+    given = samples(recording)
+    noise = fit_noise([given])
+    found = smooth(given, noise)
+    feedforward = FeedForward(PANDA)
+    torque = feedforward.torque(found.q)
+    deviation = torque_deviation(feedforward, found, 5)
+    assert np.all(deviation > 0.0)
+    inside = np.abs(found.q - recording.q) < 2.0 * found.deviation
+    assert np.all(inside.mean(axis=(0, 2)) > 0.9)
+    inside = np.abs(torque - recording.torque) < 2.0 * deviation
+    assert np.all(inside.mean(axis=(0, 2)) > 0.95)  # of Q, Q̇, Q̈: two standard deviations' share
+    assert np.all(inside.mean(axis=0) > 0.85)  # and for each joint alone
+    # Bands that say something: Q and Q̇ are known to some percent where samples are good.
+    if case != 'noisy':
+        share = np.sqrt(np.mean(deviation ** 2, 0) / np.mean(torque ** 2, 0))
+        assert np.all(share[1] < 0.05)
+
+
+def test_noise_is_recovered():
+    recording = record(rate=200.0, duration=10.0, position_noise=2e-4, velocity_noise=5e-3)
+    noise = fit_noise([samples(recording)])
+    np.testing.assert_allclose(noise.position, 2e-4, rtol=0.15)
+    np.testing.assert_allclose(noise.velocity, 5e-3, rtol=0.1)
+
+
+def test_recorded_velocities_help():
+    # Half the noise power of the velocity is worth more than the positions say of it.
+    recording = record(rate=50.0, duration=20.0, position_noise=1e-3, velocity_noise=1e-3)
+    given = samples(recording)
+    alone = Samples(given.time, given.position, np.full_like(given.velocity, np.nan))
+    errors = []
+    for case in (given, alone):
+        found = smooth(case, fit_noise([case]))
+        errors.append(np.sqrt(np.mean((found.q - recording.q) ** 2, axis=(0, 2))))
+    assert np.all(errors[0][:4] < 0.8 * errors[1][:4])
+
+
+def test_torque_deviation_against_drawn_motions():
+    recording = record(rate=100.0, duration=2.0, position_noise=1e-4)
+    given = samples(recording)
+    found = smooth(given, fit_noise([given]))
+    part = Motion(found.q[100:101], found.covariance[100:101])
+    feedforward = FeedForward(PANDA)
+    expected = torque_deviation(feedforward, part)[0]
+    rng = np.random.default_rng(0)
+    draws = np.stack([
+        rng.multivariate_normal(part.q[0, :, j], part.covariance[0, j], 4000, method='eigh')
+        for j in range(7)], axis=2)
+    drawn = feedforward.torque(np.ascontiguousarray(draws)).std(axis=0)
+    np.testing.assert_allclose(expected, drawn, rtol=0.08)

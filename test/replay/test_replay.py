@@ -1,0 +1,207 @@
+"""``hodyn replay`` from the command line: what it writes, and what it says of wrong input."""
+from importlib import resources
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recordings import FORMS, PANDA, TYPES, damage, joint_state, messages, record, write
+from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import Writer
+import yaml
+
+from hodyn_ros.cli import main
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.joint_names import JointNames
+from hodyn_ros.replay import pipeline
+from hodyn_ros.replay.bag import JointStateBag
+
+REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
+
+
+def replayed(bag, output, *options):
+    assert main(['replay', str(bag), '--output', str(output), *options]) == 0
+    return json.loads((output / 'summary.json').read_text())
+
+
+def refused(capsys, *arguments):
+    """Return the one line of an error with exit code 2."""
+    assert main(['replay', *map(str, arguments)]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith('hodyn replay: ')
+    return lines[0]
+
+
+def test_known_motion_is_found_again(tmp_path):
+    recording = record(duration=10.0)
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    summary = replayed(bag, tmp_path / 'out')
+    assert summary['samples_total'] == summary['samples_used'] == 1000
+    assert summary['complete']
+    assert [joint['name'] for joint in summary['joints']] == recording.names
+    for i, joint in enumerate(summary['joints']):
+        assert joint['rms_error'] == pytest.approx(0.05, rel=0.2)  # the effort's noise
+        assert joint['rms_effort'] == pytest.approx(
+            np.sqrt(np.mean(recording.effort[:, i] ** 2)), rel=1e-9)
+        assert joint['torque']['torque']['resolved']
+
+
+def test_computed_bag_holds_the_three_topics_as_the_node_publishes_them(tmp_path):
+    recording = record(duration=5.0)
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    replayed(bag, tmp_path / 'out')
+    found = {}
+    with AnyReader([tmp_path / 'out/computed']) as reader:
+        for connection, received, raw in reader.messages():
+            message = reader.deserialize(raw, connection.msgtype)
+            found.setdefault(connection.topic, []).append((received, message))
+    assert list(found) == [
+        '/feedforward/torque', '/feedforward/torque_rate', '/feedforward/torque_accel']
+    for order, pairs in enumerate(found.values()):
+        np.testing.assert_array_equal([received for received, _ in pairs], recording.received)
+        stamps = [m.header.stamp.sec * 10 ** 9 + m.header.stamp.nanosec for _, m in pairs]
+        np.testing.assert_array_equal(stamps, recording.stamp)
+        assert all(list(m.name) == recording.names for _, m in pairs)
+        effort = np.array([m.effort for _, m in pairs])
+        error = np.sqrt(np.mean((effort - recording.torque[:, order]) ** 2, axis=0))
+        assert np.all(error < 0.06 * np.sqrt(np.mean(recording.torque[:, order] ** 2, axis=0)))
+        position = np.array([m.position for _, m in pairs])
+        np.testing.assert_allclose(position, recording.q[:, 0], atol=1e-4)
+
+
+def test_parts_join_as_if_computed_at_once(tmp_path, monkeypatch):
+    recording = record(rate=100.0, duration=60.0)[np.r_[0:2500, 2600:6000]]
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    results = []
+    for size in (100_000, 700):
+        monkeypatch.setattr(pipeline, 'PART', size)
+        with JointStateBag(path, JointNames(PANDA)) as bag:
+            found = pipeline.Pipeline(bag, FeedForward(PANDA))
+            parts = list(found.parts())
+            results.append(np.concatenate([part.torque for part in parts]))
+            assert sum(part.used.sum() for part in parts) == 5900
+            assert len(found.findings.gaps) == 1
+    assert len(parts) > 5
+    scale = np.abs(results[0]).max(axis=(0, 2), keepdims=True)
+    np.testing.assert_allclose(results[1] / scale, results[0] / scale, rtol=0.0, atol=1e-4)
+
+
+def test_troubled_stamps_are_reported_and_not_bridged(tmp_path):
+    recording = record(duration=20.0, jitter=0.3)
+    order = np.r_[0:300, 299, 300:700, 650, 800:1200, 1300:1302, 1400:2000, 1200:1400]
+    bag = write(tmp_path / 'bag', {'/joint_states': [
+        (int(recording.stamp[0] + 10_000_000 * i), message) for i, (_, message) in enumerate(
+            messages(recording[order]))]})
+    summary = replayed(bag, tmp_path / 'out')
+    assert summary['samples_total'] == len(order)
+    assert summary['samples_left_out'] == {
+        'stamp of the message before': 1, 'stamp out of order': 1,
+        'in a run too short to differentiate': 2}
+    assert summary['samples_used'] == len(order) - 4
+    assert len(summary['timing']['gaps']) == 2
+    assert len(summary['timing']['resets']) == 1
+    for joint in summary['joints']:
+        assert joint['rms_error'] < 0.07
+
+
+def test_recording_without_effort_still_gives_torques(tmp_path):
+    recording = record(duration=3.0)
+    pairs = [
+        (received, joint_state(recording.stamp[i], recording.names, recording.position[i]))
+        for i, (received, _) in enumerate(messages(recording))]
+    summary = replayed(
+        write(tmp_path / 'bag', {'/joint_states': pairs}), tmp_path / 'out')
+    assert summary['samples_used'] == 300
+    assert summary['joints'][0]['rms_error'] is None
+
+
+def test_limits_are_not_said_to_be_kept_where_none_is_known(tmp_path):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
+    robot = yaml.safe_load(resources.files('hodyn_ros.robots').joinpath('panda.yaml').read_text())
+    del robot['limits']
+    file = tmp_path / 'unlimited.yaml'
+    file.write_text(yaml.safe_dump(robot))
+    said = ' '.join(replayed(bag, tmp_path / 'out', '--robot', str(file))['statements'])
+    assert 'No limit of the robot is known' in said
+    assert 'keeps all known limits' not in said
+
+
+def test_a_second_replay_replaces_the_first(tmp_path):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
+    first = replayed(bag, tmp_path / 'out')
+    assert replayed(bag, tmp_path / 'out') == first
+
+
+def test_foreign_files_in_the_output_are_not_touched(tmp_path, capsys):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
+    precious = tmp_path / 'out/computed/precious.txt'
+    precious.parent.mkdir(parents=True)
+    precious.write_text('mine')
+    assert 'not of a replay' in refused(capsys, bag, '--output', tmp_path / 'out')
+    assert precious.read_text() == 'mine'
+
+
+def test_wrong_input_is_one_line(tmp_path, capsys):
+    out = ['--output', tmp_path / 'out']
+    assert 'no bag' in refused(capsys, tmp_path / 'missing', *out)
+    assert 'without metadata.yaml' in refused(capsys, tmp_path, *out)
+    chatter = tmp_path / 'chatter'
+    with Writer(chatter, version=8) as writer:
+        connection = writer.add_connection('/chatter', 'std_msgs/msg/String', typestore=TYPES)
+        text = TYPES.types['std_msgs/msg/String'](data='hello')
+        writer.write(connection, 1, TYPES.serialize_cdr(text, 'std_msgs/msg/String'))
+    assert 'no messages of type sensor_msgs/msg/JointState' in refused(capsys, chatter, *out)
+    empty = write(tmp_path / 'empty', {'/joint_states': []})
+    assert 'no messages of type' in refused(capsys, empty, *out)
+    other = write(tmp_path / 'other', {
+        '/joint_states': messages(record(duration=1.0, prefix='fr3_'))})
+    assert "not joints of robot 'panda'" in refused(capsys, other, *out)
+    gripper = write(tmp_path / 'gripper', {'/joint_states': [
+        (i, joint_state(i, ['finger'], [0.0])) for i in range(5)]})
+    assert "no joint of robot 'panda' among the names 'finger'" in refused(capsys, gripper, *out)
+    short = write(tmp_path / 'short', {'/joint_states': messages(record(duration=0.05))})
+    assert 'no 8 joint states in a row' in refused(capsys, short, *out)
+    good = write(tmp_path / 'good', {'/joint_states': messages(record(duration=1.0))})
+    assert 'no robot' in refused(capsys, good, '--robot', 'nobody', *out)
+
+
+def test_output_that_cannot_be_written(tmp_path, capsys):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
+    (tmp_path / 'file').write_text('')
+    assert 'file' in refused(capsys, bag, '--output', tmp_path / 'file/out')
+
+
+def test_damaged_bag_keeps_what_was_computed(tmp_path, capsys):
+    recording = record(duration=120.0)
+    bag = write(
+        tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
+    damage(bag)
+    line = refused(capsys, bag, '--output', tmp_path / 'out')
+    assert 'damaged' in line
+    summary = json.loads((tmp_path / 'out/summary.json').read_text())
+    assert not summary['complete']
+    assert 1000 < summary['samples_used'] < 12_000
+    with AnyReader([tmp_path / 'out/computed']) as reader:
+        assert reader.message_count == 3 * summary['samples_used']
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason=f'no recording at {REAL}')
+def test_real_panda(tmp_path):
+    summary = replayed(REAL, tmp_path / 'out')
+    assert summary['samples_total'] == 727
+    assert summary['samples_used'] >= 720
+    errors = np.array([joint['rms_error'] for joint in summary['joints']])
+    assert np.all(errors <= [0.75, 0.75, 0.52, 1.02, 0.21, 0.25, 0.088])
+    # Sampled every 34 ms and republished at 30 Hz.
+    assert summary['timing']['republished'] == 14
+    assert summary['timing']['sampling_period'] == pytest.approx(0.034, rel=2e-3)
+    # Thirty samples a second support no snap, and it is said.
+    assert not any(joint['motion']['snap']['resolved'] for joint in summary['joints'])
+    assert all(joint['motion']['acceleration']['resolved'] for joint in summary['joints'])
+
+
+def test_mcap_recording(tmp_path):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))},
+                **FORMS['mcap'])
+    assert replayed(bag, tmp_path / 'out')['samples_used'] == 200
