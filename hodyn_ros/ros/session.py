@@ -143,7 +143,9 @@ class Session:
             if now - felt_at > self._settings.wrench_timeout:
                 cycle.feel(body, np.zeros(6))
                 del self._felt_at[body]
-                self._node.get_logger().warning('external_wrench fell silent: it fades away')
+                name = self._feedforward.robot.bodies[body].name
+                self._node.get_logger().warning(
+                    f'external_wrench on {name} fell silent: it fades away')
         silence = now - self._arrived_at
         period = self.monitor.period
         if period and silence > WARN_PERIODS * period and not self._late:
