@@ -116,7 +116,8 @@ class Driver:
         self.period = 1.0 / rate
         robot = load_robot('panda')
         self.home = home(robot)
-        self.writer = JointStateWriter([f'fer_{joint}' for joint in robot.joint_names])
+        self.joints = [f'fer_{joint}' for joint in robot.joint_names]
+        self.writer = JointStateWriter(self.joints)
         self.writer.position[:] = self.home
         self.sides = [Side(self, self.node, f'node{i}', pid) for i, pid in enumerate(pids)]
         self.late: list[float] = []
@@ -143,14 +144,12 @@ class Driver:
             while (left := due - time.perf_counter()) > 0.0:
                 self.executor.spin_once(timeout_sec=left)
             now = time.time_ns()
-            stamp = self.writer.message.header.stamp
-            stamp.sec, stamp.nanosec = divmod(now, 10**9)
             side.counting = due >= begin + SETTLING
             side.sent += side.counting
             side.pending, side.sent_at = now, time.perf_counter()
             if side.counting:
                 self.late.append(side.sent_at - due)
-            side.states.publish(self.writer.message)
+            side.states.publish(self.writer.at(now))
             if due >= next_look:
                 side.resident.append(resident_mb(side.pid))
                 next_look += 1.0
@@ -170,7 +169,7 @@ class Driver:
 
         self.sign = -self.sign
         goal = self.home + 0.1 * self.sign
-        return JointTrajectory(joint_names=self.writer.message.name, points=[
+        return JointTrajectory(joint_names=self.joints, points=[
             JointTrajectoryPoint(
                 positions=goal.tolist(), time_from_start=Duration(sec=int(PLAN_SECONDS)))])
 
@@ -229,12 +228,12 @@ def plain_node() -> int:
     class FreshWriter(outputs.JointStateWriter):
         """Makes a message each time that it is asked for one."""
 
-        @property
-        def message(self) -> JointState:
-            self._header = getattr(self, '_header', JointState().header)
-            return JointState(
-                header=self._header, name=list(self._names), position=self.position.tolist(),
+        def at(self, stamp: int) -> JointState:
+            message = JointState(
+                name=list(self._names), position=self.position.tolist(),
                 velocity=self.velocity.tolist(), effort=self.effort.tolist())
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+            return message
 
         def __init__(self, names: Any) -> None:
             self._names = list(names)

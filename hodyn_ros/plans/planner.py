@@ -2,8 +2,8 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from hodyn_ros import cdr
 from hodyn_ros.plans.prepare import PlanRequest
-from hodyn_ros.plans.wire import decode_stamp
 from hodyn_ros.plans.worker import Job, PlanWorker
 from hodyn_ros.reference.schedule import Schedule
 
@@ -74,7 +74,7 @@ class Planner:
             return Adoption(False, prepared.refusal)
         start = job.start
         fits = job.revision == schedule.revision
-        if fits and schedule.is_idle(now) and not decode_stamp(job.data):
+        if fits and schedule.is_idle(now) and not cdr.stamp(job.data):
             start = now
         elif not fits or now > start:
             return self._again(job, outcome.seconds, schedule, now)
@@ -120,7 +120,7 @@ class Planner:
         return None
 
     def _send(self, data: bytes, request: PlanRequest, schedule: Schedule, now: int) -> None:
-        stamp = decode_stamp(data)
+        stamp = cdr.stamp(data)
         at_once = schedule.is_idle(now) and not stamp
         start = max(stamp, now if at_once else now + round(self._headroom * 1e9))
         skipped = (start - stamp) * 1e-9 if stamp else 0.0

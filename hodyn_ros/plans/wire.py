@@ -1,5 +1,4 @@
 """Trajectory messages as bytes and as objects of rosbags: no ROS installation is needed."""
-import struct
 from typing import Any
 
 import numpy as np
@@ -29,14 +28,6 @@ def decode(data: bytes) -> Trajectory:
         return from_message(TYPES.deserialize_cdr(data, TYPE))
     except Exception as error:  # rosbags raises what its decoder stumbles over
         raise ValueError(f'not a serialized {TYPE}: {error}') from None
-
-
-def decode_stamp(data: bytes) -> int:
-    """Return the header's stamp, ns, of a serialized message that begins with a header."""
-    if len(data) < 12:
-        raise ValueError(f'not a serialized {TYPE}: {len(data)} bytes')
-    seconds, nanoseconds = struct.unpack_from('<iI' if data[1] & 1 else '>iI', data, 4)
-    return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
 def encode(annotated: Annotated, stamp: int = 0) -> bytes:

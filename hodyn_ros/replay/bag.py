@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.bags import first_line, open_bag
+from hodyn_ros.cdr import MESSAGE_TYPE, Layout
 from hodyn_ros.joint_names import JointNames, NoKnownJointError
-from hodyn_ros.replay.cdr import MESSAGE_TYPE, Layout
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -172,7 +172,7 @@ class JointStateBag:
         except ValueError as error:
             self.unusable[str(error)] = self.unusable.get(str(error), 0) + 1
             return None
-        key = layout.text + bytes(len(layout.offsets)) + b''.join(c for _, c in layout.counts)
+        key = layout.encapsulation + layout.text + b''.join(c for _, c in layout.counts)
         if key not in known:
             try:
                 indices = self._joints.indices(layout.names)

@@ -145,15 +145,15 @@ class FeedforwardNode(LifecycleNode):
         self._outputs = Outputs(self)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         subscriptions = (
-            (JointState, 'joint_states', Session.on_state, BEST_EFFORT, False),
-            (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS, True),
-            (JointState, '~/reference', Session.on_reference, BEST_EFFORT, False),
-            (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT, False),
-            (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT, False),
+            (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
+            (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),
+            (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
+            (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
+            (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
         )
-        for kind, topic, callback, qos, raw in subscriptions:
+        for kind, topic, callback, qos in subscriptions:
             subscription = self.create_subscription(
-                kind, topic, partial(self._call, callback), qos, raw=raw)
+                kind, topic, partial(self._call, callback), qos, raw=True)
             self._entities.append(partial(self.destroy_subscription, subscription))
         for period, tick in ((WATCH_PERIOD, Session.watch), (REPORT_PERIOD, self._report)):
             timer = self._every(period, tick)

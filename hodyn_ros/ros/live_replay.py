@@ -20,8 +20,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
+from hodyn_ros import cdr
 from hodyn_ros.plans.planner import MOST_BYTES
-from hodyn_ros.plans.wire import decode_stamp
 from hodyn_ros.replay.command import run_replay
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.live import APPROACH, INTERPOLATION, Agreement, Playback, Samples, compare
@@ -144,7 +144,7 @@ class _Player(Node):
                     self.refusal = entry.value
 
     def _on_accepted(self, data: bytes) -> None:
-        self.accepted = decode_stamp(data)
+        self.accepted = cdr.stamp(data)
 
 
 def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Array]:

@@ -1,18 +1,22 @@
-"""Between messages and arrays: names mapped, lengths and numbers checked, no copies per cycle."""
+"""Between serialized messages and arrays: names mapped, lengths and numbers checked.
+
+The node takes and publishes bytes. A driver's joint states all look alike, so the numbers are read
+where those of the first one stood, and written where those of a template stand: no message is
+unpacked or made in a cycle.
+"""
 from collections.abc import Sequence
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
+from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
+from hodyn_ros import cdr
 from hodyn_ros.joint_names import JointNames
 
 Array = NDArray[np.float64]
 
-MOST_JOINTS = 1000
 # rad, rad/s, N m, …: a number beyond is an error of the sender, and its powers would overflow.
 MOST_VALUE = 1e6
 
@@ -23,58 +27,58 @@ def nanoseconds(time: Time) -> int:
 
 
 class JointStateReader:
-    """Reads a robot's joints from joint states, in the robot's order."""
+    """Reads a robot's joints from serialized joint states, in the robot's order."""
 
     def __init__(self, names: JointNames, *, one_sender: bool = False) -> None:
         """Take how names are mapped, and whether the first sender's prefix is the only one."""
         self._joint_names = names
         self._one_sender = one_sender
-        self._names: list[str] | None = None
+        self._layout: cdr.Layout | None = None
         self._indices = np.empty(0, dtype=np.intp)
 
     @property
     def names(self) -> list[str]:
         """The sender's names of the joints, in the robot's order; empty before the first state."""
-        return [] if self._names is None else [self._names[i] for i in self._indices]
+        return [] if self._layout is None else [self._layout.names[i] for i in self._indices]
 
-    def position(self, message: JointState) -> Array:
-        """Return the joint positions, (n,), rad.
+    @property
+    def sent_joints(self) -> int:
+        """How many joints the last message named, the robot's and others."""
+        return 0 if self._layout is None else len(self._layout.names)
 
-        Raises NoKnownJointError when the state names none of the joints, and ValueError, naming
+    def state(self, data: bytes) -> tuple[Array, Array | None]:
+        """Return the joint positions, (n,), rad, and velocities, rad/s, None if there are none.
+
+        Raises NoKnownJointError when the message names none of the joints, and ValueError, naming
         joint and field, when it cannot be used.
         """
-        self._map(message)
-        return self._field(message, 'position')
+        layout = self._map(data)
+        position = self._field(data, layout, 'position')
+        if 'velocity' not in layout.offsets:
+            return position, None
+        return position, self._field(data, layout, 'velocity')
 
-    def velocity(self, message: JointState) -> Array | None:
-        """Return the joint velocities, (n,), rad/s, of a message whose position was read.
+    def effort(self, data: bytes) -> Array:
+        """Return the efforts, (n,). Raises as `state` does."""
+        return self._field(data, self._map(data), 'effort')
 
-        None where it has none. Raises ValueError as `position` does.
-        """
-        return self._field(message, 'velocity') if message.velocity else None
-
-    def effort(self, message: JointState) -> Array:
-        """Return the efforts, (n,), of a message whose names need not come with positions."""
-        self._map(message)
-        return self._field(message, 'effort')
-
-    def _map(self, message: JointState) -> None:
-        if message.name != self._names:
-            if len(message.name) > MOST_JOINTS:
-                raise ValueError(f'{len(message.name)} joints; at most {MOST_JOINTS} are read')
-            indices = self._joint_names.indices(message.name)
+    def _map(self, data: bytes) -> cdr.Layout:
+        layout = self._layout
+        if layout is None or not layout.fits(data):
+            layout = cdr.Layout.of(data)
+            indices = self._joint_names.indices(layout.names)
             first = self.names[:1]
-            if self._one_sender and first and message.name[indices[0]] != first[0]:
+            if self._one_sender and first and layout.names[indices[0]] != first[0]:
                 raise ValueError(
-                    f'{message.name[indices[0]]!r} and the others are of another arm than '
+                    f'{layout.names[indices[0]]!r} and the others are of another arm than '
                     f'{first[0]!r}; choose one by joint_prefix')
-            self._indices, self._names = indices, list(message.name)
+            self._indices, self._layout = indices, layout
+        return layout
 
-    def _field(self, message: JointState, field: str) -> Array:
-        values = np.frombuffer(getattr(message, field))
-        if len(values) != len(message.name):
-            raise ValueError(f'{len(message.name)} names but {len(values)} entries of {field}')
-        values = values[self._indices]
+    def _field(self, data: bytes, layout: cdr.Layout, field: str) -> Array:
+        if field not in layout.offsets:
+            raise ValueError(f'{len(layout.names)} names but 0 entries of {field}')
+        values: Array = layout.field(data, field)[self._indices]
         possible = np.abs(values) <= MOST_VALUE
         if not possible.all():
             i = int(np.argmin(possible))
@@ -84,7 +88,7 @@ class JointStateReader:
 
 
 class JointStateWriter:
-    """One joint state message, made once, whose arrays are written in place.
+    """One serialized joint state, made once, whose arrays are written in place.
 
     Attributes
     ----------
@@ -94,26 +98,34 @@ class JointStateWriter:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        zeros = [0.0] * len(names)
-        self.message = JointState(
-            name=list(names), position=zeros, velocity=zeros, effort=zeros)
-        self.position: Array = np.frombuffer(self.message.position)
-        self.velocity: Array = np.frombuffer(self.message.velocity)
-        self.effort: Array = np.frombuffer(self.message.effort)
+        message = bytearray(cdr.template(tuple(names)))
+        layout = cdr.Layout.of(bytes(message))
+        self._message = message
+        self.position, self.velocity, self.effort = (
+            layout.field(message, field) if names else np.empty(0)
+            for field in ('position', 'velocity', 'effort'))
+
+    def at(self, stamp: int) -> bytes:
+        """Return the message with a stamp, ns, ready to be published."""
+        cdr.set_stamp(self._message, stamp)
+        return bytes(self._message)
 
 
 class CommandWriter:
-    """One command message, made once: a value for each joint of a controller, in its order."""
+    """One serialized command, made once: a value for each joint of a controller, in its order."""
 
     def __init__(self, order: NDArray[np.intp]) -> None:
         """Take where each value of ours stands in the command."""
         self._order = order
-        self.message = Float64MultiArray(data=[0.0] * len(order))
-        self._data: Array = np.frombuffer(self.message.data)
+        self._message = bytearray(serialize_message(Float64MultiArray(data=[0.0] * len(order))))
+        # The values are the last of the message.
+        self._data: Array = np.frombuffer(
+            self._message, count=len(order), offset=len(self._message) - 8 * len(order))
 
-    def write(self, values: Array) -> None:
-        """Write values in our order."""
+    def of(self, values: Array) -> bytes:
+        """Return the command with values that are given in our order."""
         self._data[self._order] = values
+        return bytes(self._message)
 
 
 def command_order(joints: Sequence[str], names: JointNames) -> NDArray[np.intp]:
@@ -130,12 +142,14 @@ def command_order(joints: Sequence[str], names: JointNames) -> NDArray[np.intp]:
     return names.indices(given)
 
 
-def wrench_of(message: WrenchStamped) -> Array:
-    """Return (moment, force), (6,), in the axes of its frame; raise ValueError if not finite."""
-    torque, force = message.wrench.torque, message.wrench.force
-    wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
+def frame_and_wrench(data: bytes) -> tuple[str, Array]:
+    """Return the frame of a serialized WrenchStamped and (moment, force), (6,), in its axes.
+
+    Raises ValueError if it is none, or not finite.
+    """
+    frame, numbers = cdr.frame_and_numbers(data, 6)
+    wrench = np.array([*numbers[3:], *numbers[:3]])
     if not (np.abs(wrench) <= MOST_VALUE).all():
         raise ValueError(
-            f'a component of the wrench on {message.header.frame_id!r} is not finite, or beyond '
-            f'{MOST_VALUE:g}')
-    return wrench
+            f'a component of the wrench on {frame!r} is not finite, or beyond {MOST_VALUE:g}')
+    return frame, wrench

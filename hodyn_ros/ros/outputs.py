@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -23,7 +22,7 @@ TORQUES = ('torque', 'torque_rate', 'torque_accel')
 
 
 class Outputs:
-    """Publishers, and the messages that they reuse."""
+    """Publishers, and the serialized messages that they reuse."""
 
     def __init__(self, node: LifecycleNode) -> None:
         self._node = node
@@ -60,30 +59,25 @@ class Outputs:
         if not (np.isfinite(cycle.output).all() and np.isfinite(cycle.q[:2]).all()) or (
                 cycle.motors is not None and not np.isfinite(cycle.motors.reference).all()):
             return False
-        at = Time(nanoseconds=stamp).to_msg()
         for k in range(1 if cycle.clipped else len(TORQUES)):
             writer = self._torques[k]
-            writer.message.header.stamp = at
             writer.position[:] = cycle.q[0]
             writer.velocity[:] = cycle.q[1]
             writer.effort[:] = cycle.output[k]
-            self._publishers[TORQUES[k]].publish(writer.message)
+            self._publishers[TORQUES[k]].publish(writer.at(stamp))
         if self._commands is not None:
-            self._commands.write(cycle.output[0])
-            self._publishers['commands'].publish(self._commands.message)
+            self._publishers['commands'].publish(self._commands.of(cycle.output[0]))
         if cycle.motors is not None:
-            self._publish_motors(cycle.motors.reference, at)
+            self._publish_motors(cycle.motors.reference, stamp)
         return True
 
-    def _publish_motors(self, reference: Array, at: Any) -> None:
-        self._motors.message.header.stamp = at
+    def _publish_motors(self, reference: Array, stamp: int) -> None:
         self._motors.position[:] = reference[0]
         self._motors.velocity[:] = reference[1]
         self._motors.effort[:] = reference[3]
-        self._publishers['motor_reference'].publish(self._motors.message)
+        self._publishers['motor_reference'].publish(self._motors.at(stamp))
         if self._motor_commands is not None:
-            self._motor_commands.write(reference[3])
-            self._publishers['motor_commands'].publish(self._motor_commands.message)
+            self._publishers['motor_commands'].publish(self._motor_commands.of(reference[3]))
 
     @property
     def annotated_is_wanted(self) -> bool:

@@ -3,13 +3,11 @@ from dataclasses import replace
 import time
 from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
-from hodyn_ros import lie
+from hodyn_ros import cdr, lie
 from hodyn_ros.cycle import Cycle, CycleOptions
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.joint_names import JointNames, NoKnownJointError
@@ -20,8 +18,7 @@ from hodyn_ros.ros.messages import (
     CommandWriter,
     JointStateReader,
     command_order,
-    nanoseconds,
-    wrench_of,
+    frame_and_wrench,
 )
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
@@ -63,6 +60,7 @@ class Session:
     ) -> None:
         self.monitor = Monitor()
         self._node = node
+        self._clock = node.get_clock()
         self._settings = settings
         self._feedforward = feedforward
         self._planner = planner
@@ -87,19 +85,18 @@ class Session:
 
     # Cycles
 
-    def on_state(self, message: JointState) -> None:
-        """Answer a joint state."""
+    def on_state(self, data: bytes) -> None:
+        """Answer a serialized joint state."""
         begin = time.monotonic()
         try:
-            position = self._reader.position(message)
-            velocity = self._reader.velocity(message)
+            position, velocity = self._reader.state(data)
         except NoKnownJointError as error:
             self.monitor.complaints.add('joint_states', str(error))
             return
         except ValueError as error:
             self._complain('joint_states', error)
             return
-        stamp = nanoseconds(message.header.stamp) or self._node.get_clock().now().nanoseconds
+        stamp = cdr.stamp(data) or self._clock.now().nanoseconds
         interval = begin - self._arrived_at if self._cycle is not None else 0.0
         if self._cycle is None:
             try:
@@ -117,11 +114,11 @@ class Session:
             # Their clock need not have gone on as ours did.
             self._cycle.jump(self._instant(stamp))
         self._lost = self._late = False
-        age = (self._node.get_clock().now().nanoseconds - stamp) * 1e-9
-        self.monitor.arrived(interval, age)
+        arrived_at = self._clock.now().nanoseconds
         if self._settings.trigger == 'joint_state':
             self._step(self._cycle, stamp)
             self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
+        self.monitor.arrived(interval, (arrived_at - stamp) * 1e-9)
 
     def on_timer(self) -> None:
         """Do a cycle now, with the latest joint state."""
@@ -292,18 +289,17 @@ class Session:
         except ValueError as error:
             self._complain('joint_trajectory', error)
 
-    def on_reference(self, message: JointState) -> None:
-        """Follow a streamed sample."""
+    def on_reference(self, data: bytes) -> None:
+        """Follow a streamed sample, a serialized joint state."""
         try:
             cycle = self._ready_cycle()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
                 raise ValueError(f'{senders} nodes publish it; all are ignored until one is left')
-            position = self._reference_reader.position(message)
-            velocity = self._reference_reader.velocity(message)
-            if len(message.name) > len(position):
-                raise ValueError(f'{len(message.name)} joints for a robot with {len(position)}')
+            position, velocity = self._reference_reader.state(data)
+            if (sent := self._reference_reader.sent_joints) > len(position):
+                raise ValueError(f'{sent} joints for a robot with {len(position)}')
             self._check_range(position, velocity)
             now = self._instant(self._virtual_stamp())
             if cycle.schedule.mode(now) != 'streaming' and not cycle.schedule.is_idle(now):
@@ -314,27 +310,27 @@ class Session:
         self._streamed_at = time.monotonic()
         cycle.schedule.aim(now, position, velocity)
 
-    def on_wrench(self, message: WrenchStamped) -> None:
-        """Feel a wrench of the environment."""
+    def on_wrench(self, data: bytes) -> None:
+        """Feel a wrench of the environment, a serialized WrenchStamped."""
         try:
             cycle = self._ready_cycle()
-            body, frame = self._feedforward.robot.frame(message.header.frame_id)
+            link, wrench = frame_and_wrench(data)
+            body, frame = self._feedforward.robot.frame(link)
             if body < 0:
-                raise ValueError(f'link {message.header.frame_id!r} is fixed to the world')
-            wrench = wrench_of(message)
+                raise ValueError(f'link {link!r} is fixed to the world')
         except ValueError as error:
             self._complain('external_wrench', error)
             return
         self._felt_at[body] = time.monotonic()
         cycle.feel(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
 
-    def on_stiffness(self, message: JointState) -> None:
-        """Take the stiffness that is asked for of joints that can vary theirs."""
+    def on_stiffness(self, data: bytes) -> None:
+        """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
         try:
             cycle = self._ready_cycle()
             if cycle.motors is None or not cycle.motors.actuators.variable.any():
                 raise ValueError('no joint of this robot has a variable stiffness')
-            stiffness = self._stiffness_reader.effort(message)
+            stiffness = self._stiffness_reader.effort(data)
             wrong = cycle.motors.actuators.variable & (stiffness <= 0.0)
             if wrong.any():
                 joint = self._stiffness_reader.names[int(wrong.argmax())]

@@ -61,9 +61,8 @@ class SimulatedDriver(Node):
         self._state.position[:] = self._loop.q
         self._state.velocity[:] = self._loop.qd
         self._state.effort[:] = self._loop.effort
-        self._state.message.header.stamp = stamp.to_msg()
         self._sent.append(stamp.nanoseconds)
-        self._publisher.publish(self._state.message)
+        self._publisher.publish(self._state.at(stamp.nanoseconds))
 
     def figures(self) -> dict[str, object]:
         """Return what was measured from the first answer until the node was deactivated."""

@@ -160,7 +160,7 @@ def test_malformed_messages_are_counted_and_skipped(tmp_path):
     pairs.insert(5, (int(recording.received[5]), bad))
     states, bag = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
     assert_same(states, recording)
-    assert bag.unusable == {"7 names but 3 numbers in 'position'": 1}
+    assert bag.unusable == {'7 names but 3 entries of position': 1}
 
 
 def test_other_robots_joints_are_refused(tmp_path):

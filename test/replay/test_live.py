@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
+from hodyn_ros import cdr
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.joint_names import JointNames
-from hodyn_ros.plans.wire import decode, decode_stamp
+from hodyn_ros.plans.wire import decode
 from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.command import run_replay
 from hodyn_ros.replay.live import APPROACH, Playback, Samples, compare
@@ -32,7 +33,7 @@ def test_the_trajectory_makes_the_estimate_again_with_jerk_and_snap(tmp_path):
     assert len(played.sample) == 240
     np.testing.assert_array_equal(played.stamps[played.sample], recording.stamp)
     np.testing.assert_array_equal(played.position[played.sample], recording.position)
-    assert decode_stamp(played.trajectory) == played.start
+    assert cdr.stamp(played.trajectory) == played.start
     assert decode(played.trajectory).names == tuple(recording.names)
     # The first samples of the estimate still feel what was assumed of the motion before them.
     difference = np.abs(played.offline - played.estimate)[12:].max(axis=(0, 2))

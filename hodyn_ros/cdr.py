@@ -1,7 +1,7 @@
-"""Joint states as bytes: sensor_msgs/msg/JointState in CDR, many messages at once.
+"""Messages as bytes, in CDR: joint states above all, one in a cycle or a whole bag of them.
 
-Messages of one driver differ in their stamps and numbers only, so the bytes of one message tell
-where the numbers of all its like stand, and a stack of them is read as one array.
+Joint states of one driver differ in their stamps and numbers only, so the bytes of one tell where
+the numbers of all its like stand: they are read and written there, and no message is unpacked.
 """
 from dataclasses import dataclass
 import struct
@@ -13,10 +13,12 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
+MOST_JOINTS = 1000
 
 _ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
 _NAMES_AT = 12  # encapsulation, seconds, nanoseconds
 _FIELDS = ('position', 'velocity', 'effort')
+_STAMP = {'<': struct.Struct('<iI'), '>': struct.Struct('>iI')}
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Layout:
         Byte order, ``<`` or ``>``.
     size : int
         Bytes of a message.
-    text : bytes
-        Frame and names with what precedes them but the stamp: the same in all these messages.
+    encapsulation, text : bytes
+        What stands before the stamp, and frame and names: the same in all these messages.
     offsets : dict
         Of the arrays `position`, `velocity` and `effort` that are not empty: their byte offset.
     counts : tuple of (offset, bytes)
@@ -43,6 +45,7 @@ class Layout:
     names: tuple[str, ...]
     order: str
     size: int
+    encapsulation: bytes
     text: bytes
     offsets: dict[str, int]
     counts: tuple[tuple[int, bytes], ...]
@@ -57,15 +60,17 @@ class Layout:
 
     @classmethod
     def _parse(cls, data: bytes) -> 'Layout':
-        order = '<' if data[1] & 1 else '>'
+        order = byte_order(data)
         at = _NAMES_AT
         _, at = _text(data, at, order)
         count, at = _count(data, at, order)
+        if count > MOST_JOINTS:
+            raise ValueError(f'{count} joints; at most {MOST_JOINTS} are read')
         names = []
         for _ in range(count):
             name, at = _text(data, at, order)
             names.append(name)
-        text = data[:4] + data[_NAMES_AT:at]
+        text = data[_NAMES_AT:at]
         offsets, counts = {}, []
         for field in _FIELDS:
             length, end = _count(data, at, order)
@@ -73,22 +78,31 @@ class Layout:
             at = end
             if length:
                 if length != count:
-                    raise ValueError(f'{count} names but {length} numbers in {field!r}')
+                    raise ValueError(f'{count} names but {length} entries of {field}')
                 at = _aligned(at, 8)
                 offsets[field] = at
                 at += 8 * length
         if at > len(data):
             raise ValueError('a joint state cut short')
-        return cls(tuple(names), order, len(data), text, offsets, tuple(counts))
+        return cls(
+            tuple(names), order, len(data), data[:_ENCAPSULATION], text, offsets, tuple(counts))
 
     def fits(self, data: bytes) -> bool:
         """Return whether a message has this layout."""
-        end = _NAMES_AT + len(self.text) - _ENCAPSULATION
         return (
             len(data) == self.size
-            and data[_NAMES_AT:end] == self.text[_ENCAPSULATION:]
-            and data[:_ENCAPSULATION] == self.text[:_ENCAPSULATION]
-            and all(data[at:at + 4] == count for at, count in self.counts))
+            and data.startswith(self.text, _NAMES_AT)
+            and data.startswith(self.encapsulation)
+            and all(data.startswith(count, at) for at, count in self.counts))
+
+    def field(self, data: bytes | bytearray, field: str) -> Array:
+        """Return the view of an array, (names,), in a message of this layout.
+
+        It can be written where the message can. Raises KeyError for an array that is empty.
+        """
+        values: Array = np.frombuffer(
+            data, f'{self.order}f8', len(self.names), self.offsets[field])
+        return values
 
     def read(self, messages: list[bytes]) -> tuple[Stamps, dict[str, Array]]:
         """Return header stamps (T,), ns, and the arrays (T, names) of messages of this layout."""
@@ -103,6 +117,40 @@ class Layout:
             .view(f'{self.order}f8').astype(np.float64)
             for field, at in self.offsets.items()}
         return stamps, fields
+
+
+def byte_order(data: bytes) -> str:
+    """Return the byte order of a message, ``<`` or ``>``; ValueError if it is not plain CDR."""
+    if len(data) < _ENCAPSULATION or data[0] != 0 or data[1] > 1:
+        raise ValueError(f'{len(data)} bytes that are not a message in plain CDR')
+    return '<' if data[1] else '>'
+
+
+def stamp(data: bytes) -> int:
+    """Return the stamp, ns, of a message that begins with a header; ValueError if it is none."""
+    order = byte_order(data)
+    if len(data) < _NAMES_AT:
+        raise ValueError(f'{len(data)} bytes that are no message with a header')
+    seconds, nanoseconds = _STAMP[order].unpack_from(data, _ENCAPSULATION)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
+
+
+def set_stamp(data: bytearray, stamp: int) -> None:
+    """Write a stamp, ns, into a little-endian message that begins with a header."""
+    _STAMP['<'].pack_into(data, _ENCAPSULATION, *divmod(stamp, 1_000_000_000))
+
+
+def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
+    """Return the frame and the numbers of a message that is a header and `count` doubles.
+
+    Raises ValueError when it is not, a stamped vector or wrench say.
+    """
+    order = byte_order(data)
+    try:
+        frame, at = _text(data, _NAMES_AT, order)
+        return frame, struct.unpack_from(f'{order}{count}d', data, _aligned(at, 8))
+    except (struct.error, UnicodeDecodeError, IndexError):
+        raise ValueError(f'{len(data)} bytes that are no header and {count} numbers') from None
 
 
 def template(names: tuple[str, ...], frame: str = '') -> bytes:
