@@ -5,7 +5,8 @@
 
 Node, driver and a loop that only sleeps run in processes of their own; the Panda has elastic
 joints, follows plans and publishes everything. A state counts as answered when its torque comes
-before the next state is sent. `wakeup_us` is how late this machine wakes a sleeper up: no round
+before the next state is sent: a period later, or more where the driver itself was held up, since
+it does not hurry to catch up. `wakeup_us` is how late this machine wakes a sleeper up: no round
 trip of two processes can be shorter than that. With `--compare` every other segment is driven
 through the same node on a SingleThreadedExecutor, with messages made afresh, in the same run.
 """
@@ -156,8 +157,9 @@ class Driver:
             if due >= next_plan:
                 side.plans.publish(self.plan())
                 next_plan += PLAN_SECONDS + 0.5
-            # Late ones are sent at once, but never two for one period.
-            due = max(due + self.period, side.sent_at)
+            # A driver that was held up goes on from there: each state gets its time.
+            held_up = side.sent_at - due > 0.5 * self.period
+            due = self.period + (side.sent_at if held_up else due)
         side.counting = False
         side.cpu += cpu_seconds(side.pid) - cpu
         side.driven += time.perf_counter() - begin

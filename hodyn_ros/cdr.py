@@ -119,6 +119,13 @@ class Layout:
         return stamps, fields
 
 
+def array_template(length: int) -> tuple[bytes, int]:
+    """Return a little-endian Float64MultiArray of zeros, no dimensions named, and their offset."""
+    head = b'\x00\x01\x00\x00' + struct.pack('<3I', 0, 0, length)
+    at = _aligned(len(head), 8) if length else len(head)
+    return head + bytes(at - len(head) + 8 * length), at
+
+
 def byte_order(data: bytes) -> str:
     """Return the byte order of a message, ``<`` or ``>``; ValueError if it is not plain CDR."""
     if len(data) < _ENCAPSULATION or data[0] != 0 or data[1] > 1:
@@ -171,7 +178,8 @@ def template(names: tuple[str, ...], frame: str = '') -> bytes:
         text(name)
     for _ in _FIELDS:
         count(len(names))
-        out.extend(bytes(_aligned(len(out), 8) - len(out)) + bytes(8 * len(names)))
+        if names:
+            out.extend(bytes(_aligned(len(out), 8) - len(out)) + bytes(8 * len(names)))
     return bytes(out)
 
 

@@ -2,6 +2,7 @@
 from dataclasses import dataclass
 from typing import TypedDict
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -171,6 +172,13 @@ class Cycle:
         self.now = now
         self._published[:] = self.output[0]
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether reference, output and the motors' reference are."""
+        return bool(
+            _all_finite(self.q) and _all_finite(self.output)
+            and (self.motors is None or _all_finite(self.motors.reference)))
+
     def stop(self, now: int) -> None:
         """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
         self.schedule.stop(max(now, self.now), stop_limits(self._feedforward, self.q[0]))
@@ -259,3 +267,8 @@ class Cycle:
         np.clip(wanted, self._published - reach, self._published + reach, out=self.output[0])
         np.clip(self.output[0], -limits.effort, limits.effort, out=self.output[0])
         self.clipped = bool(np.any(self.output[0] != wanted))
+
+
+@nb.njit(cache=True)
+def _all_finite(values: Array) -> bool:
+    return bool(np.isfinite(values).all())

@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
+from hodyn_ros import cdr
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.trajectory import Trajectory
 
@@ -24,8 +25,14 @@ def from_message(message: Any) -> Trajectory:
 
 def decode(data: bytes) -> Trajectory:
     """Return the content of a serialized JointTrajectory; raise ValueError if it is none."""
+    definition = TYPES.get_msgdef(TYPE)
     try:
-        return from_message(TYPES.deserialize_cdr(data, TYPE))
+        read = (
+            definition.deserialize_cdr_le if cdr.byte_order(data) == '<'
+            else definition.deserialize_cdr_be)
+        # What rclpy serializes may end in some bytes too many, which `deserialize_cdr` refuses.
+        message, _ = read(memoryview(data)[4:], 0, definition.cls, TYPES)
+        return from_message(message)
     except Exception as error:  # rosbags raises what its decoder stumbles over
         raise ValueError(f'not a serialized {TYPE}: {error}') from None
 

@@ -62,6 +62,8 @@ class Monitor:
 
     Attributes
     ----------
+    received : Counter
+        Messages of each topic, also those that were rejected.
     complaints : Complaints
         Rejected inputs.
     work : Durations
@@ -74,6 +76,7 @@ class Monitor:
     """
 
     def __init__(self) -> None:
+        self.received: Counter[str] = Counter()
         self.complaints = Complaints()
         self.work = Durations()
         self.age = Durations()
@@ -127,6 +130,8 @@ class Monitor:
             'clock jumps': str(self.clock_jumps),
             'clipped cycles': str(self.clipped),
         }
+        for topic, count in sorted(self.received.items()):
+            values[f'received {topic}'] = str(count)
         for topic, count in sorted(self.complaints.counts.items()):
             values[f'rejected {topic}'] = str(count)
             values[f'last rejected {topic}'] = self.complaints.last[topic]

@@ -183,6 +183,8 @@ class FeedforwardNode(LifecycleNode):
         cycle.stop(0)
         cycle.feel(0, np.zeros(6))
         cycle.evaluate(0)
+        if not cycle.is_finite:
+            raise ValueError(f'robot {robot.name!r}: the torques at rest are not finite')
         if self._planner is not None:
             self._planner.close()
         worker = PlanWorker(robot)

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import serialize_message
-from std_msgs.msg import Float64MultiArray
 
 from hodyn_ros import cdr
 from hodyn_ros.joint_names import JointNames
@@ -79,9 +77,9 @@ class JointStateReader:
         if field not in layout.offsets:
             raise ValueError(f'{len(layout.names)} names but 0 entries of {field}')
         values: Array = layout.field(data, field)[self._indices]
-        # One product tells of nearly all messages that nothing is wrong.
-        if not values.dot(values) <= MOST_VALUE**2 and not (np.abs(values) <= MOST_VALUE).all():
-            i = int(np.argmin(np.abs(values) <= MOST_VALUE))
+        possible = np.abs(values) <= MOST_VALUE
+        if not possible.all():
+            i = int(np.argmin(possible))
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
             raise ValueError(f'{field} of joint {self.names[i]!r} {what}')
         return values
@@ -117,10 +115,9 @@ class CommandWriter:
     def __init__(self, order: NDArray[np.intp]) -> None:
         """Take where each value of ours stands in the command."""
         self._order = order
-        self._message = bytearray(serialize_message(Float64MultiArray(data=[0.0] * len(order))))
-        # The values are the last of the message.
-        self._data: Array = np.frombuffer(
-            self._message, count=len(order), offset=len(self._message) - 8 * len(order))
+        template, at = cdr.array_template(len(order))
+        self._message = bytearray(template)
+        self._data: Array = np.frombuffer(self._message, count=len(order), offset=at)
 
     def of(self, values: Array) -> bytes:
         """Return the command with values that are given in our order."""

@@ -1,5 +1,4 @@
 """The topics that the node publishes while it is active."""
-import math
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -57,8 +56,7 @@ class Outputs:
 
         The rates of a clipped torque are not those of the motion: they are left out.
         """
-        if not (_is_finite(cycle.output) and _is_finite(cycle.q)) or (
-                cycle.motors is not None and not _is_finite(cycle.motors.reference)):
+        if not cycle.is_finite:
             return False
         for k in range(1 if cycle.clipped else len(TORQUES)):
             writer = self._torques[k]
@@ -104,9 +102,3 @@ class Outputs:
         for publisher in self._publishers.values():
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers = {}
-
-
-def _is_finite(values: Array) -> bool:
-    """Return whether all values are; their squares tell sooner than looking at each."""
-    flat = values.ravel()
-    return math.isfinite(flat.dot(flat))

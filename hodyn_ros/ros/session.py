@@ -88,6 +88,7 @@ class Session:
     def on_state(self, data: bytes) -> None:
         """Answer a serialized joint state."""
         begin = time.monotonic()
+        self.monitor.received['joint_states'] += 1
         try:
             position, velocity = self._reader.state(data)
         except NoKnownJointError as error:
@@ -279,6 +280,7 @@ class Session:
 
     def on_trajectory(self, data: bytes) -> None:
         """Have a serialized trajectory made a plan."""
+        self.monitor.received['joint_trajectory'] += 1
         try:
             cycle = self._ready_cycle()
             now = self._instant(self._virtual_stamp())
@@ -291,6 +293,7 @@ class Session:
 
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample, a serialized joint state."""
+        self.monitor.received['reference'] += 1
         try:
             cycle = self._ready_cycle()
             senders = self._node.count_publishers(
@@ -312,6 +315,7 @@ class Session:
 
     def on_wrench(self, data: bytes) -> None:
         """Feel a wrench of the environment, a serialized WrenchStamped."""
+        self.monitor.received['external_wrench'] += 1
         try:
             cycle = self._ready_cycle()
             link, wrench = frame_and_wrench(data)
@@ -326,6 +330,7 @@ class Session:
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
+        self.monitor.received['stiffness'] += 1
         try:
             cycle = self._ready_cycle()
             if cycle.motors is None or not cycle.motors.actuators.variable.any():

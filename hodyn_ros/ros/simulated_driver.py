@@ -112,7 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     while not stop.is_set:
         node.tick()
         # After a late wake-up the grid moves: a real driver does not send two states at once.
-        due = max(due + node.period, time.perf_counter())
+        now = time.perf_counter()
+        due = node.period + (now if now - due > 0.5 * node.period else due)
         while (left := due - time.perf_counter()) > 0:
             executor.spin_once(timeout_sec=left)
     if report:

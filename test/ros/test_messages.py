@@ -1,0 +1,92 @@
+"""What the node reads and writes as bytes is what ROS's own serialization makes of it."""
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import hodyn_ros as hd
+from hodyn_ros.joint_names import JointNames
+from hodyn_ros.plans.wire import decode
+from hodyn_ros.ros.messages import (
+    CommandWriter,
+    JointStateReader,
+    JointStateWriter,
+    frame_and_wrench,
+)
+
+NAMES = [f'fer_joint{i}' for i in range(1, 8)]
+
+
+def test_states_are_read_in_the_robots_order():
+    reader = JointStateReader(JointNames(hd.load_robot('panda')))
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        q, v = rng.normal(size=(2, 7))
+        order = rng.permutation(7) if k % 3 else np.arange(7)
+        message = JointState(
+            name=[NAMES[i] for i in order] + ['finger'], position=[*q[order].tolist(), 0.0])
+        if k % 2:
+            message.velocity = [*v[order].tolist(), 0.0]
+        position, velocity = reader.state(serialize_message(message))
+        np.testing.assert_array_equal(position, q)
+        assert (velocity is None) == (k % 2 == 0)
+        if velocity is not None:
+            np.testing.assert_array_equal(velocity, v)
+        assert reader.names == NAMES
+        assert reader.sent_joints == 8
+
+
+@pytest.mark.parametrize(('fields', 'reason'), [
+    ({'position': [0.0] * 6 + [np.nan]}, "position of joint 'fer_joint7' is not finite"),
+    ({'position': [1e200] + [0.0] * 6}, "position of joint 'fer_joint1' is 1e\\+200"),
+    ({'position': [0.0] * 7, 'velocity': [np.inf] * 7}, 'velocity of joint'),
+    ({'position': []}, '7 names but 0 entries of position'),
+    ({'position': [0.0] * 7, 'velocity': [0.0]}, '7 names but 1 entries of velocity'),
+])
+def test_a_state_that_cannot_be_used_says_why(fields, reason):
+    reader = JointStateReader(JointNames(hd.load_robot('panda')))
+    with pytest.raises(ValueError, match=reason):
+        reader.state(serialize_message(JointState(name=NAMES, **fields)))
+
+
+def test_large_numbers_that_are_possible_are_read():
+    reader = JointStateReader(JointNames(hd.load_robot('panda')))
+    message = JointState(name=NAMES, position=[9e5] * 7)
+    np.testing.assert_array_equal(reader.state(serialize_message(message))[0], 9e5)
+
+
+def test_messages_written_in_place():
+    writer = JointStateWriter(NAMES)
+    writer.position[:], writer.velocity[:], writer.effort[:] = np.arange(21.0).reshape(3, 7)
+    first = writer.at(1_500_000_000)
+    writer.effort[:] = -1.0
+    message = deserialize_message(first, JointState)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (1, 500_000_000)
+    assert list(message.name) == NAMES
+    assert [*message.position, *message.velocity, *message.effort] == list(range(21))
+    command = CommandWriter(np.array([2, 0, 1])).of(np.array([1.0, 2.0, 3.0]))
+    assert list(deserialize_message(command, Float64MultiArray).data) == [2.0, 3.0, 1.0]
+
+
+def test_a_wrench_and_a_trajectory_as_ros_serializes_them():
+    message = WrenchStamped(wrench=Wrench(
+        force=Vector3(x=1.0, y=2.0, z=3.0), torque=Vector3(x=4.0, y=5.0, z=6.0)))
+    message.header.frame_id = 'link7'
+    frame, wrench = frame_and_wrench(serialize_message(message))
+    assert frame == 'link7'
+    assert wrench.tolist() == [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]
+    message.wrench.force.y = float('nan')
+    with pytest.raises(ValueError, match="on 'link7' is not finite"):
+        frame_and_wrench(serialize_message(message))
+    point = JointTrajectoryPoint(positions=[0.5] * 7)
+    point.time_from_start.sec = 4
+    trajectory = decode(serialize_message(JointTrajectory(joint_names=NAMES, points=[point])))
+    assert trajectory.names == tuple(NAMES)
+    np.testing.assert_array_equal(trajectory.times, 4.0)
+    np.testing.assert_array_equal(trajectory.positions, [[0.5] * 7])
