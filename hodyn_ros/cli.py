@@ -113,7 +113,7 @@ def _demo(options: argparse.Namespace) -> int:
                 options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
             options.output, options.json)
     if options.compare:
-        from hodyn_ros.ros.demo import run_comparison_through_ros
+        from hodyn_ros.ros.demo.command import run_comparison_through_ros
         from hodyn_ros.simulation.examples import DURATION, SPEED
 
         given = {'duration': DURATION, 'speed': SPEED, **_given(
@@ -121,7 +121,7 @@ def _demo(options: argparse.Namespace) -> int:
         return run_comparison_through_ros(
             options.robot, options.actuator, output=options.output, json_file=options.json,
             **given)
-    from hodyn_ros.ros.demo import run_demo
+    from hodyn_ros.ros.demo.command import run_demo
 
     duration = 10.0 if options.duration is None else options.duration
     return run_demo(options.robot, duration, options.output, options.json)
