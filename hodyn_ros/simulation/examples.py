@@ -90,11 +90,10 @@ def write_example_robot(
 ) -> None:
     """Write a robot `with_example_actuators` to a file, for processes that take robots by file."""
     robot = with_example_actuators(load_robot(source), kind, stiffness)
-    if robot.actuators is None:
-        raise ValueError(f'robot {robot.name!r} has no joints')
+    actuators = robot.require_actuators()
     path.write_text(yaml.safe_dump({**robot_keys(source), 'actuators': {
         name: {**_keys(joint.law), 'motor': {'inertia': joint.motor.inertia}}
-        for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)}}), 'utf-8')
+        for name, joint in zip(actuators.names, actuators.joints, strict=True)}}), 'utf-8')
 
 
 def _keys(law: Law) -> dict[str, Any]:
