@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 import time as clock
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -36,10 +35,7 @@ class Recorder:
         self._writer.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._writer.close()
 
     @property
