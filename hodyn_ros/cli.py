@@ -113,7 +113,7 @@ def _demo(options: argparse.Namespace) -> int:
                 options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
             options.output, options.json)
     if options.compare:
-        from hodyn_ros.ros.demo import run_comparison_through_ros
+        from hodyn_ros.ros.demo.command import run_comparison_through_ros
         from hodyn_ros.simulation.examples import DURATION, SPEED
 
         given = {'duration': DURATION, 'speed': SPEED, **_given(
@@ -121,7 +121,7 @@ def _demo(options: argparse.Namespace) -> int:
         return run_comparison_through_ros(
             options.robot, options.actuator, output=options.output, json_file=options.json,
             **given)
-    from hodyn_ros.ros.demo import run_demo
+    from hodyn_ros.ros.demo.command import run_demo
 
     duration = 10.0 if options.duration is None else options.duration
     return run_demo(options.robot, duration, options.output, options.json)
@@ -267,6 +267,15 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
         '(default: 0)')
 
 
+def _plan_source(options: argparse.Namespace) -> Any:
+    from hodyn_ros.plans.command import PlanSource
+
+    return PlanSource(
+        options.plan, options.robot, topic=options.topic, index=options.number,
+        prefix=options.joint_prefix, interpolation=options.interpolation,
+        sample_tolerance=options.sample_tolerance)
+
+
 def _add_check(commands: 'Commands[argparse.ArgumentParser]') -> None:
     parser = commands.add_parser(
         'check', help='judge a plan against the limits of the robot before it runs',
@@ -283,11 +292,7 @@ def _check(options: argparse.Namespace) -> int:
     _check_output(options, folder=False)
     from hodyn_ros.plans.command import run_check
 
-    return run_check(
-        options.plan, options.robot, topic=options.topic, index=options.number,
-        prefix=options.joint_prefix, interpolation=options.interpolation,
-        sample_tolerance=options.sample_tolerance,
-        output=options.output, json_file=options.json)
+    return run_check(_plan_source(options), output=options.output, json_file=options.json)
 
 
 def _add_annotate(commands: 'Commands[argparse.ArgumentParser]') -> None:
@@ -318,10 +323,7 @@ def _annotate(options: argparse.Namespace) -> int:
     from hodyn_ros.plans.command import run_annotate
 
     return run_annotate(
-        options.plan, options.robot, options.output, topic=options.topic, index=options.number,
-        prefix=options.joint_prefix, interpolation=options.interpolation,
-        sample_tolerance=options.sample_tolerance,
-        period=options.period, stretch=options.stretch,
+        _plan_source(options), options.output, period=options.period, stretch=options.stretch,
         gravity=not options.without_gravity, friction=not options.without_friction)
 
 

@@ -203,6 +203,13 @@ class Robot:
         return not self.floating and all(
             body.parent == i - 1 for i, body in enumerate(self.bodies))
 
+    def require_actuators(self) -> Actuators:
+        """Return the actuators; raises ValueError when the motors are not modelled."""
+        if self.actuators is None:
+            raise ValueError(
+                f'robot {self.name!r} has no actuators; give its file an actuators section')
+        return self.actuators
+
     def frame(self, name: str) -> tuple[int, Array]:
         """Return the index of the body that carries a link, and the link's pose (4, 4) in it.
 

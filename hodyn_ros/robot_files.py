@@ -89,14 +89,23 @@ def load_robot(
     return _robot(data, where, locked, built_in)
 
 
-def without_limits(source: str | Path) -> dict[str, Any]:
-    """Return the keys of a robot, as `load_robot` takes them, but for its limits and motors.
+def robot_keys(source: str | Path) -> dict[str, Any]:
+    """Return the keys of a robot from any source that `load_robot` takes, plain, for YAML.
 
-    Its torques are the same, and no motion is beyond its limits. The keys are plain, for YAML.
+    They are the caller's own, to be changed and written as another robot's.
     """
     data, _ = _mapping(source, {})
+    return {key: _plain(value) for key, value in data.items()}
+
+
+def without_limits(source: str | Path) -> dict[str, Any]:
+    """Return the keys of a robot but for its limits and motors.
+
+    Its torques are the same, and no motion is beyond its limits.
+    """
     return {
-        key: _plain(value) for key, value in data.items() if key not in ('limits', 'actuators')}
+        key: value for key, value in robot_keys(source).items()
+        if key not in ('limits', 'actuators')}
 
 
 def _plain(value: Any) -> Any:

@@ -134,18 +134,6 @@ def test_a_wrong_file_is_refused_naming_body_and_key(panda, path, value, message
         hd.load_robot(change(panda, path, value))
 
 
-@pytest.mark.parametrize(('content', 'message'), [
-    ('- just\n- a list\n', 'is a mapping'),
-    ('name: [unclosed\n', 'not valid YAML'),
-    ('!!python/object/apply:os.system ["true"]', 'not valid YAML'),
-])
-def test_files_that_are_no_robots(tmp_path, content, message):
-    path = tmp_path / 'robot.yaml'
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message):
-        hd.load_robot(path)
-
-
 def test_a_missing_robot_says_which_there_are():
     with pytest.raises(FileNotFoundError, match=r"no robot 'nobody'.*panda"):
         hd.load_robot('nobody')

@@ -217,7 +217,9 @@ def test_a_file_is_read_and_a_wrong_one_is_refused(tmp_path):
     ('[' * 20000, 'nested too deeply'),
     ('!!python/object/apply:os.system [ls]', 'not valid YAML'),
     ('? [a]\n: b\n', 'not valid YAML'),
+    ('name: [unclosed\n', 'not valid YAML'),
     ('just text', 'a robot file is a mapping'),
+    ('- just\n- a list\n', 'a robot file is a mapping'),
 ])
 def test_yaml_is_read_strictly(text, message, tmp_path):
     path = tmp_path / 'robot.yaml'

@@ -131,33 +131,30 @@ def move(
 
 
 @step
+def _advance(k: int, u: float, v: float, w: float, twist: Array, vector: Array) -> None:
+    """Coefficient k > 0 of a vector whose rate is ω × x and, of coefficient k − 1, (u, v, w)."""
+    for a in range(k):
+        wx, wy, wz = twist[a, 0], twist[a, 1], twist[a, 2]
+        x, y, z = three(vector, k - 1 - a)
+        u += wy * z - wz * y
+        v += wz * x - wx * z
+        w += wx * y - wy * x
+    part = 1.0 / k
+    vector[k, 0], vector[k, 1], vector[k, 2] = u * part, v * part, w * part
+
+
+@step
 def turn(start: int, stop: int, twist: Array, direction: Array) -> None:
     """A body-fixed direction, start > 0: ė = ω × e."""
     for k in range(start, stop):
-        x, y, z = 0.0, 0.0, 0.0
-        for a in range(k):
-            wx, wy, wz = twist[a, 0], twist[a, 1], twist[a, 2]
-            ex, ey, ez = three(direction, k - 1 - a)
-            x += wy * ez - wz * ey
-            y += wz * ex - wx * ez
-            z += wx * ey - wy * ex
-        part = 1.0 / k
-        direction[k, 0], direction[k, 1], direction[k, 2] = x * part, y * part, z * part
+        _advance(k, 0.0, 0.0, 0.0, twist, direction)
 
 
 @step
 def follow(start: int, stop: int, twist: Array, point: Array) -> None:
     """A body-fixed point, start > 0: ṗ = v + ω × p."""
     for k in range(start, stop):
-        x, y, z = twist[k - 1, 3], twist[k - 1, 4], twist[k - 1, 5]
-        for a in range(k):
-            wx, wy, wz = twist[a, 0], twist[a, 1], twist[a, 2]
-            px, py, pz = three(point, k - 1 - a)
-            x += wy * pz - wz * py
-            y += wz * px - wx * pz
-            z += wx * py - wy * px
-        part = 1.0 / k
-        point[k, 0], point[k, 1], point[k, 2] = x * part, y * part, z * part
+        _advance(k, twist[k - 1, 3], twist[k - 1, 4], twist[k - 1, 5], twist, point)
 
 
 @step

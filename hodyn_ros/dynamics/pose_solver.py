@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros import lie
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics import representation as representations
-from hodyn_ros.dynamics.arguments import checked
+from hodyn_ros.dynamics.arguments import checked, checked_pose
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -64,10 +64,7 @@ def solve_pose(
     if robot.floating:
         raise ValueError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
-    target = checked(pose, 'pose', (4, 4))
-    fault = lie.pose_fault(target)
-    if fault:
-        raise ValueError(f'pose: {fault}')
+    target = checked_pose(pose, 'pose')
     low, high = robot.limits.position_min, robot.limits.position_max
     starts = _starts(robot) if guess is None else [checked(guess, 'guess', (robot.n,)).copy()]
     q = starts[0]

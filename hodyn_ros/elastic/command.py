@@ -103,8 +103,8 @@ def run_comparison(request: Comparison, output: Path, json_file: Path | None) ->
     figures = _figures(request, robot, rows)
     if stiffness is not None:
         desired = stiffness.evaluate(plan.times[0] + exact['full'].times)[:, 0]
-        assert robot.actuators is not None
-        error = np.abs(exact['full'].stiffness - desired)[:, robot.actuators.variable]
+        variable = robot.require_actuators().variable
+        error = np.abs(exact['full'].stiffness - desired)[:, variable]
         figures['stiffness_error'] = float(error.max())
     output.mkdir(parents=True, exist_ok=True)
     title = (
@@ -132,10 +132,10 @@ def _robot(request: Comparison) -> Robot:
 
 def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
     """Return a motion of the stiffness that has nothing to do with that of the links."""
-    assert robot.actuators is not None
-    if not robot.actuators.variable.any():
+    actuators = robot.require_actuators()
+    if not actuators.variable.any():
         return None
-    start = robot.actuators.constant_stiffness()[0]
+    start = actuators.constant_stiffness()[0]
     times = np.linspace(0.0, plan.duration, len(STIFFNESS_MOTION))
     return fit_plan(times, np.outer(STIFFNESS_MOTION, start), names=robot.joint_names)
 
@@ -143,14 +143,13 @@ def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
 def _figures(
     request: Comparison, robot: Robot, rows: dict[str, dict[str, float]],
 ) -> dict[str, Any]:
-    assert robot.actuators is not None
     exact = rows['model exact']
-    stiffness = robot.actuators.stiffness
+    actuators = robot.require_actuators()
     return {
         'robot': robot.name,
         'actuator': request.actuator or 'own',
-        'stiffness': [float(k) if np.isfinite(k) else None for k in stiffness],
-        'motor_inertia': robot.actuators.motors[:, 0].tolist(),
+        'stiffness': [float(k) if np.isfinite(k) else None for k in actuators.stiffness],
+        'motor_inertia': actuators.motors[:, 0].tolist(),
         'bandwidth': request.bandwidth,
         'duration': request.duration,
         'speed': request.speed,

@@ -20,7 +20,7 @@ def draw_comparison(
 ) -> None:
     """Write the error of each method, the motion and the stiffness over time to an image file."""
     first = next(iter(tracking.values()))
-    variable = robot.actuators is not None and bool(robot.actuators.variable.any())
+    variable = bool(robot.require_actuators().variable.any())
     rows = 3 if variable else 2
     # A figure of its own: pyplot would keep state and look for a display.
     figure = Figure(figsize=(8.0, 3.2 * rows), layout='constrained')

@@ -156,12 +156,10 @@ def motor_references(
     stiffness: Plan | None = None,
 ) -> Array:
     """Return θ_d, θ̇_d, θ̈_d and the feed-forward torque of the motors, (T, 4, m), of a method."""
-    actuators = feedforward.robot.actuators
-    if actuators is None:
-        raise ValueError(f'robot {feedforward.robot.name!r} has no actuators')
     q = plan.evaluate(times)
     wanted = None if stiffness is None else stiffness.evaluate(times)[:, :3]
-    return references_of(actuators, times, q, feedforward.torque(q), method, wanted)
+    return references_of(
+        feedforward.robot.require_actuators(), times, q, feedforward.torque(q), method, wanted)
 
 
 def references_of(
@@ -193,7 +191,6 @@ def _run(
     instants = plan.times[0] + (np.arange(settling + moving + 1) - settling) * period
     ahead = conditions.lookahead - round(conditions.reference_delay / period) * period
     feedforward = FeedForward(robot)
-    assert feedforward.motor_side is not None
     reference = motor_references(feedforward, plan, instants + ahead, method, stiffness)
     torque = motor_references(
         feedforward, plan, instants + ahead + 0.5 * period, method, stiffness)[:, 3]
@@ -202,7 +199,7 @@ def _run(
         conditions.velocity_noise, conditions.seed)
     late = round(conditions.loop_delay / period)
 
-    constant = feedforward.motor_side.actuators.constant_stiffness()
+    constant = robot.require_actuators().constant_stiffness()
     prescribed = (
         np.broadcast_to(constant, (len(instants), *constant.shape))
         if stiffness is None else stiffness.evaluate(instants)[:, :3]) * conditions.stiffness
@@ -231,10 +228,9 @@ def _undamped(actuators: Actuators) -> Actuators:
 
 def _real(robot: Robot, conditions: Conditions) -> Robot:
     """Return the arm as it is, where the controller is wrong about it."""
-    assert robot.actuators is not None
     joints = tuple(
         replace(joint, law=joint.law.stiffer(conditions.stiffness))
-        for joint in robot.actuators.joints)
+        for joint in robot.require_actuators().joints)
     bodies = tuple(
         replace(body, mass=conditions.mass * body.mass, inertia=conditions.mass * body.inertia)
         for body in robot.bodies)

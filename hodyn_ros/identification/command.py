@@ -28,7 +28,7 @@ def run_identify(
     bags : sequence of Path
         Recordings of joint states with efforts.
     robot_source : str
-        Built-in name or path of a YAML robot file.
+        Built-in name or path of a robot file.
     output : Path
         Folder for ``ROBOT_identified.yaml`` and ``identification.json``.
     terms : sequence of str

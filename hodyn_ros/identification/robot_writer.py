@@ -1,6 +1,5 @@
 """The identified robot as a YAML file that `load_robot` and the node read."""
 from dataclasses import fields
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +8,20 @@ import yaml
 
 from hodyn_ros.identification.fit import Estimate
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot, robot_names
+from hodyn_ros.robot_files import load_robot, robot_keys
 
 PAYLOAD = 'payload'
 
 
 def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> None:
-    """Write the robot of a built-in name or YAML file with what was identified.
+    """Write the robot of a built-in name or file with what was identified.
 
     The payload is a body fixed to the last one. Offsets are the sensors' and are not written:
     a feed-forward with them would push the arm.
 
-    Raises
-    ------
-    ValueError
-        When the source is no YAML file, and when what was written could not be read back.
-
+    Raises ValueError when what was written could not be read back.
     """
-    data = _mapping(source)
+    data = robot_keys(source)
     friction = estimate.friction
     if friction is not None:
         order = _listed_joints(data['bodies'], robot)
@@ -46,17 +41,6 @@ def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> No
     path.write_text('# Friction and payload identified from recordings by hodyn identify.\n'
                     + text, 'utf-8')
     load_robot(path)
-
-
-def _mapping(source: str) -> dict[str, Any]:
-    if source in robot_names():
-        text = resources.files('hodyn_ros.robots').joinpath(f'{source}.yaml').read_text('utf-8')
-    else:
-        if Path(source).suffix not in ('.yaml', '.yml'):
-            raise ValueError(f'{source}: what is identified is written into a YAML robot only')
-        text = Path(source).read_text('utf-8')
-    data: dict[str, Any] = yaml.safe_load(text)
-    return data
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:

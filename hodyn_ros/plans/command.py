@@ -1,5 +1,5 @@
 """``hodyn check`` and ``hodyn annotate``."""
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 import json
 import math
 from pathlib import Path
@@ -19,21 +19,11 @@ from hodyn_ros.robot_files import load_robot
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
 
 
-def run_check(
-    path: Path,
-    robot: str,
-    *,
-    topic: str | None = None,
-    index: int | None = None,
-    prefix: str = '',
-    interpolation: str = 'auto',
-    sample_tolerance: float = 0.0,
-    output: Path | None = None,
-    json_file: Path | None = None,
-) -> int:
-    """Judge a plan file; print the worst value of each quantity of each joint.
+@dataclass(frozen=True)
+class PlanSource:
+    """A plan, the robot that it is for, and how to read it.
 
-    Parameters
+    Attributes
     ----------
     path : Path
         The plan file, or a bag.
@@ -45,6 +35,34 @@ def run_check(
         Of the joint names in the plan, as for `JointNames`.
     interpolation, sample_tolerance : str and float
         As for `reference.fit_plan`.
+
+    """
+
+    path: Path
+    robot: str
+    topic: str | None = None
+    index: int | None = None
+    prefix: str = ''
+    interpolation: str = 'auto'
+    sample_tolerance: float = 0.0
+
+    def request(self, **treatment: Any) -> PlanRequest:
+        """Return the request to prepare the plan, with what else a `PlanRequest` takes."""
+        return PlanRequest(
+            read_trajectory(self.path, topic=self.topic, index=self.index),
+            load_robot(self.robot), joint_prefix=self.prefix, interpolation=self.interpolation,
+            sample_tolerance=self.sample_tolerance, **treatment)
+
+
+def run_check(
+    source: PlanSource, *, output: Path | None = None, json_file: Path | None = None,
+) -> int:
+    """Judge a plan file; print the worst value of each quantity of each joint.
+
+    Parameters
+    ----------
+    source : PlanSource
+        What to judge.
     output : Path, optional
         Image file for the curves.
     json_file : Path, optional
@@ -61,16 +79,14 @@ def run_check(
         On bad input.
 
     """
-    request = PlanRequest(
-        read_trajectory(path, topic=topic, index=index), load_robot(robot),
-        joint_prefix=prefix, interpolation=interpolation, sample_tolerance=sample_tolerance)
+    request = source.request()
     prepared = prepare_plan(request)
     plan, judgement = prepared.plan, prepared.judgement
     if plan is None or judgement is None:
-        raise ValueError(f'{path}: {prepared.refusal}')
+        raise ValueError(f'{source.path}: {prepared.refusal}')
     console = Console()
     console.print(
-        f'{path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
+        f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
         f'{plan.interpolation} interpolation', highlight=False, soft_wrap=True)
     console.print(_table(judgement))
     if prepared.note:
@@ -93,15 +109,9 @@ def run_check(
 
 
 def run_annotate(
-    path: Path,
-    robot: str,
+    source: PlanSource,
     output: Path,
     *,
-    topic: str | None = None,
-    index: int | None = None,
-    prefix: str = '',
-    interpolation: str = 'auto',
-    sample_tolerance: float = 0.0,
     period: float = PERIOD,
     stretch: StretchMode = 'offer',
     gravity: bool = True,
@@ -111,8 +121,8 @@ def run_annotate(
 
     Parameters
     ----------
-    path, robot, topic, index, prefix, interpolation, sample_tolerance
-        As for `run_check`.
+    source : PlanSource
+        What to resample.
     output : Path
         As for `write_annotated`.
     period : float
@@ -133,13 +143,10 @@ def run_annotate(
         On bad input.
 
     """
-    request = PlanRequest(
-        read_trajectory(path, topic=topic, index=index), load_robot(robot),
-        joint_prefix=prefix, interpolation=interpolation, sample_tolerance=sample_tolerance,
-        stretch=stretch, annotate_period=period, gravity=gravity, friction=friction)
-    prepared = prepare_plan(request)
+    prepared = prepare_plan(source.request(
+        stretch=stretch, annotate_period=period, gravity=gravity, friction=friction))
     if prepared.plan is None:
-        raise ValueError(f'{path}: {prepared.refusal}')
+        raise ValueError(f'{source.path}: {prepared.refusal}')
     if prepared.annotated is None:
         print(_verdict(prepared))
         return BEYOND_LIMITS

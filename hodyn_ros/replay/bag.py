@@ -5,7 +5,6 @@ Only rosbags is used, so no ROS is needed. A topic is found by its type, joints 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -92,10 +91,7 @@ class JointStateBag:
     def __enter__(self) -> 'JointStateBag':
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._reader.close()
 
     @property

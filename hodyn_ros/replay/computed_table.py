@@ -1,6 +1,5 @@
 """The computed torques as a table of comma-separated values, one row a message."""
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -22,10 +21,7 @@ class ComputedTable:
     def __enter__(self) -> 'ComputedTable':
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def write(self, part: Part) -> None:

@@ -86,6 +86,12 @@ def _predict(h: float, density: float, x: Array, p: Array) -> None:
                 power *= h / (j - i)
                 p[r, i] += power * p[r, j]
             p[i, r] = p[r, i]
+    _add_noise(h, density, p)
+
+
+@nb.njit(cache=True)
+def _add_noise(h: float, density: float, p: Array) -> None:
+    """Add the covariance Q that the driving white noise brings over h (in units of T)."""
     factorial_i = 1.0
     for i in range(STATES - 1, -1, -1):
         factorial_j = 1.0
@@ -252,14 +258,8 @@ def _transition(h: float, density: float, move: Array, spread: Array) -> None:
             if j >= i:
                 move[i, j] = power
                 power *= h / (j - i + 1)
-    factorial_i = 1.0
-    for i in range(STATES - 1, -1, -1):
-        factorial_j = 1.0
-        for j in range(STATES - 1, -1, -1):
-            exponent = 2 * STATES - 1 - i - j
-            spread[i, j] = density * h ** exponent / (exponent * factorial_i * factorial_j)
-            factorial_j *= STATES - j
-        factorial_i *= STATES - i
+    spread[:] = 0.0
+    _add_noise(h, density, spread)
 
 
 @nb.njit(cache=True)

@@ -83,14 +83,12 @@ class ElasticLoop:
     def __init__(self, robot: Robot, position: Array, method: str, period: float) -> None:
         if method not in METHODS:
             raise ValueError(f'method {method!r}: expected one of {", ".join(METHODS)}')
-        if robot.actuators is None:
-            raise ValueError(f'robot {robot.name!r} has no actuators')
         self._method: Method = method
         self._lead = HALF_HOLD * period
-        self._actuators = robot.actuators
+        self._actuators = robot.require_actuators()
         self._arm = ElasticArm(robot, position, longest_step=ELASTIC_STEP)
-        self._motors = MotorLoop(robot.actuators)
-        self._first_motor = robot.actuators.motor_of[:-1]
+        self._motors = MotorLoop(self._actuators)
+        self._first_motor = self._actuators.motor_of[:-1]
         self._command: tuple[Array, Array, Array] | None = None
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)

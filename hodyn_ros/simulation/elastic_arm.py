@@ -50,13 +50,9 @@ class ElasticPlant(ABC):
         self, robot: Robot, position: Array, *, friction: bool = True,
         longest_step: float = LONGEST_STEP,
     ) -> None:
-        if robot.actuators is None:
-            raise ValueError(
-                f'robot {robot.name!r} has no actuators; give its file an actuators section')
         self.robot = robot
-        self.actuators: Actuators = robot.actuators
+        self.actuators = actuators = robot.require_actuators()
         self.longest_step = longest_step
-        actuators = self.actuators
         self._friction = robot.friction if friction else None
         self._n = robot.n
         # Motors of rigid joints are where their links are; the others have places of their own.

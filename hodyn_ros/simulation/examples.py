@@ -1,6 +1,5 @@
 """Example actuators for robots that come without: to try things out, of no arm in particular."""
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 import yaml
 
-from hodyn_ros import strict_yaml
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import ExponentialAntagonism, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot_files import load_robot, robot_keys
 from hodyn_ros.simulation.motion import REST_TO_REST_PEAK, home
 
 Array = NDArray[np.float64]
@@ -90,22 +88,12 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
 def write_example_robot(
     source: str, kind: ActuatorKind, stiffness: float | None, path: Path,
 ) -> None:
-    """Write the file of a robot `with_example_actuators`, for processes that take robots by file.
-
-    Raises ValueError for robots that are not in YAML.
-    """
-    built_in = resources.files('hodyn_ros.robots').joinpath(f'{source}.yaml')
-    file = built_in if built_in.is_file() else Path(source)
-    if not str(file).endswith(('.yaml', '.yml')):
-        raise ValueError(f'{source}: example actuators are put into YAML robot files only')
-    mapping = strict_yaml.load(file.read_text('utf-8'), source)
-    robot = with_example_actuators(load_robot(mapping), kind, stiffness)
-    if robot.actuators is None:
-        raise ValueError(f'robot {robot.name!r} has no joints')
-    mapping['actuators'] = {
+    """Write a robot `with_example_actuators` to a file, for processes that take robots by file."""
+    robot = with_example_actuators(load_robot(source), kind, stiffness)
+    actuators = robot.require_actuators()
+    path.write_text(yaml.safe_dump({**robot_keys(source), 'actuators': {
         name: {**_keys(joint.law), 'motor': {'inertia': joint.motor.inertia}}
-        for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)}
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
+        for name, joint in zip(actuators.names, actuators.joints, strict=True)}}), 'utf-8')
 
 
 def _keys(law: Law) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 """Known friction, payload and offsets are found again, within the stated intervals."""
-from importlib import resources
 import json
 from pathlib import Path
 import re
@@ -18,6 +17,7 @@ from hodyn_ros.identification.payload import Payload, regressor, rigid_body, wit
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import cross_validate
 from hodyn_ros.inertia import physical_fault
+from hodyn_ros.robot_files import robot_keys
 
 REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
@@ -125,8 +125,7 @@ def bag(path, given, rate=50.0):
 
 
 def test_friction_is_written_for_the_bodies_as_they_are_listed(tmp_path):
-    data = yaml.safe_load(
-        resources.files('hodyn_ros.robots').joinpath('panda.yaml').read_text('utf-8'))
+    data = robot_keys('panda')
     del data['limits'], data['friction']
     names = [body['name'] for body in data['bodies']]
     for body in data['bodies']:
@@ -141,6 +140,25 @@ def test_friction_is_written_for_the_bodies_as_they_are_listed(tmp_path):
     friction = load_robot(tmp_path / 'found.yaml').friction
     for name in ('amplitude', 'slope', 'velocity_offset'):
         np.testing.assert_array_equal(getattr(friction, name), getattr(FRICTION, name))
+
+
+def test_a_robot_from_urdf_becomes_one_in_yaml(tmp_path):
+    source = tmp_path / 'arm.urdf'
+    source.write_text(
+        '<robot name="arm"><link name="base"/><link name="l1"><inertial><mass value="2"/>'
+        '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/></inertial></link>'
+        '<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>'
+        '<limit lower="-1" upper="2" velocity="3" effort="40"/></joint></robot>')
+    friction = SigmoidFriction(*(np.array([value]) for value in (0.9, 8.0, 0.02)))
+    none = np.full(1, np.nan)
+    found = Estimate(friction, np.tile(none, (3, 1)), none, none, PAYLOAD, none, False)
+    robot = load_robot(source)
+    write_robot(str(source), robot, found, tmp_path / 'found.yaml')
+    written = load_robot(tmp_path / 'found.yaml')
+    q = np.random.default_rng(5).normal(size=(5, 1))
+    expected = FeedForward(with_payload(robot, PAYLOAD)).torque(q) + friction.torque(q)
+    np.testing.assert_allclose(FeedForward(written).torque(q), expected, rtol=1e-12)
+    np.testing.assert_array_equal(written.limits.effort, robot.limits.effort)
 
 
 def test_command_writes_a_robot_that_explains_the_recording(tmp_path, capsys):

@@ -1,11 +1,10 @@
-"""Recordings of the feed-forward at work: written as bags, read back, summed up and drawn."""
+"""Recordings of the feed-forward at work: written as bags, read back and summed up."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 import time as clock
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -15,13 +14,13 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.interpolate import CubicHermiteSpline
 
-from hodyn_ros.robot import Robot
+from hodyn_ros.ros.outputs import TORQUES
 
 Array = NDArray[np.float64]
 
 BAG_VERSION: Literal[9] = 9
 JOINT_STATE = 'sensor_msgs/msg/JointState'
-OUTPUTS = ('torque', 'torque_rate', 'torque_accel')
+TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUES))
 
 
 class Recorder:
@@ -36,10 +35,7 @@ class Recorder:
         self._writer.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._writer.close()
 
     @property
@@ -90,7 +86,7 @@ class Recording:
 
         With a lookahead (s) the published references are later than their stamps, by that.
         """
-        topics = [f'{prefix}joint_states', *(f'{prefix}feedforward/{name}' for name in OUTPUTS)]
+        topics = [f'{prefix}{topic}' for topic in TOPICS]
         messages: dict[str, dict[int, Any]] = {topic: {} for topic in topics}
         with AnyReader([bag]) as reader:
             connections = [c for c in reader.connections if c.topic in messages]
@@ -123,30 +119,5 @@ class Recording:
         peaks = np.abs(self.torque).max(axis=0)
         return {
             'rms_tracking_error': np.sqrt(np.mean((self.q - self.q_ref) ** 2, axis=0)).tolist(),
-            **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(OUTPUTS)},
+            **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(TORQUES)},
         }
-
-    def plot(self, path: Path, robot: Robot, figures: dict[str, Any]) -> None:
-        """Draw reference, tracking error and torques over time to a PNG file."""
-        from matplotlib.figure import Figure
-
-        trip = figures['round_trip_us']
-        figure = Figure(figsize=(10, 12), layout='constrained')
-        axes = figure.subplots(5, 1, sharex=True)
-        panels = (
-            ('reference (rad)', self.q_ref), ('tracking error (rad)', self.q - self.q_ref),
-            ('Q (N m)', self.torque[:, 0]), ('dQ/dt (N m/s)', self.torque[:, 1]),
-            ('d²Q/dt² (N m/s²)', self.torque[:, 2]),
-        )
-        for ax, (label, curves) in zip(axes, panels, strict=True):
-            ax.plot(self.time, curves, linewidth=1.0)
-            ax.set_ylabel(label)
-            ax.grid(alpha=0.3)
-        figure.legend(
-            axes[0].lines, robot.joint_names, ncols=robot.n, loc='outside lower center')
-        axes[0].set_title(
-            f'{robot.name}: {100 * figures["answered_share"]:.2f} % of '
-            f'{figures["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
-            f'p99 {trip["p99"]:.0f} µs')
-        axes[-1].set_xlabel('time (s)')
-        figure.savefig(path, dpi=110)

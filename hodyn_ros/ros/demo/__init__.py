@@ -1,0 +1,1 @@
+"""``hodyn demo``: the node and a simulated arm in processes of their own, and what they did."""

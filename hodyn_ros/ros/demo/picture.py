@@ -1,0 +1,35 @@
+"""What node and arm did in one run of the demo, as a picture."""
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from hodyn_ros.robot import Robot
+from hodyn_ros.ros.demo.recording import Recording
+
+
+def draw_recording(
+    recording: Recording, robot: Robot, figures: dict[str, Any], path: Path,
+) -> None:
+    """Write reference, tracking error and torques over time to an image file."""
+    trip = figures['round_trip_us']
+    figure = Figure(figsize=(10, 12), layout='constrained')
+    axes = figure.subplots(5, 1, sharex=True)
+    panels = (
+        ('reference (rad)', recording.q_ref),
+        ('tracking error (rad)', recording.q - recording.q_ref),
+        ('Q (N m)', recording.torque[:, 0]), ('dQ/dt (N m/s)', recording.torque[:, 1]),
+        ('d²Q/dt² (N m/s²)', recording.torque[:, 2]),
+    )
+    for ax, (label, curves) in zip(axes, panels, strict=True):
+        ax.plot(recording.time, curves, linewidth=1.0)
+        ax.set_ylabel(label)
+        ax.grid(alpha=0.3)
+    figure.legend(
+        axes[0].lines, robot.joint_names, ncols=robot.n, loc='outside lower center')
+    axes[0].set_title(
+        f'{robot.name}: {100 * figures["answered_share"]:.2f} % of '
+        f'{figures["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
+        f'p99 {trip["p99"]:.0f} µs')
+    axes[-1].set_xlabel('time (s)')
+    figure.savefig(path, dpi=110)

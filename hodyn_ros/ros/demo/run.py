@@ -1,0 +1,162 @@
+"""One run of the demo: the node, the simulated arm and the recorder of what is on the wire."""
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+import json
+import os
+from pathlib import Path
+import shutil
+import tempfile
+import threading
+import time
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticStatus
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rich.console import Console
+from rich.progress import Progress
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from hodyn_ros.robot import Robot
+from hodyn_ros.ros.demo.recording import TOPICS, Recorder, Recording
+from hodyn_ros.ros.feedforward_node import PLAN_QOS
+from hodyn_ros.ros.outputs import LATCHED_QOS
+from hodyn_ros.ros.processes import local_ros, process, spin
+from hodyn_ros.ros.spinning import make_executor
+
+Array = NDArray[np.float64]
+
+NAMESPACE = '/hodyn_demo'
+SETTLING = 0.5
+RECORDING_NICENESS = 10
+START_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of node and simulated arm, and what it left.
+
+    Attributes
+    ----------
+    robot_file : str
+        Built-in name or path of a robot file, for the processes.
+    robot : Robot
+        The same, loaded.
+    waypoints : (times, positions)
+        What to follow.
+    duration : float
+        Seconds from the trajectory's start to the end.
+    bag : Path
+        Folder to record to.
+    method : str
+        Of `elastic.tracking`, for an arm with springs.
+    lookahead : float
+        Of the node, s.
+
+    """
+
+    robot_file: str
+    robot: Robot
+    waypoints: tuple[Array, Array]
+    duration: float
+    bag: Path
+    method: str = 'full'
+    lookahead: float = 0.0
+
+    def record(self) -> tuple[dict[str, Any], Recording]:
+        """Run it; return the driver's figures with those of the recording, and the recording."""
+        shutil.rmtree(self.bag, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / 'driver.json'
+            with local_ros(), Recorder(self.bag) as recorder, ThreadPoolExecutor(1) as pool:
+                # A thread of its own, since only a whole thread can give way to other processes.
+                interruptions = pool.submit(_drive, self, report, recorder).result()
+            if not report.is_file():
+                raise ValueError('the simulated driver left no report: see its messages above')
+            figures = json.loads(report.read_text('utf-8'))
+        recording = Recording.read(self.bag, f'{NAMESPACE}/', self.lookahead)
+        figures.update(recording.figures(), interruptions=interruptions)
+        return figures, recording
+
+
+class _Observer(Node):
+    """Sends the trajectory and records what is on the wire, undecoded."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__('observer', namespace=NAMESPACE)
+        self.state = ''
+        self.interruptions = 0
+        self.trajectory = self.create_publisher(
+            JointTrajectory, 'feedforward/joint_trajectory', PLAN_QOS)
+        self.create_subscription(
+            DiagnosticStatus, 'feedforward/state', self._on_state, LATCHED_QOS)
+        for topic in TOPICS:
+            name = f'{NAMESPACE}/{topic}'
+            self.create_subscription(
+                JointState, name, recorder.channel(name), QoSProfile(depth=1000), raw=True)
+
+    def _on_state(self, message: DiagnosticStatus) -> None:
+        self.interruptions += self.state == 'following' and message.message == 'stopping'
+        self.state = message.message
+
+
+def _drive(run: Run, report: Path, recorder: Recorder) -> int:
+    """Run node and driver; return how often the node stopped before the plan's end."""
+    observer = _Observer(recorder)
+    executor = make_executor()
+    executor.add_node(observer)
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task('starting the node and the simulated arm', total=None)
+        with (
+            # The node ends first, with the arm still there to stop.
+            process(
+                NAMESPACE, 'simulated_driver', f'robot:={run.robot_file}', f'report:={report}',
+                f'method:={run.method}', f'position:={run.waypoints[1][0].tolist()}',
+            ) as driver,
+            process(
+                NAMESPACE, 'feedforward_node', f'robot:={run.robot_file}',
+                f'lookahead:={run.lookahead}',
+            ) as node,
+        ):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RECORDING_NICENESS)
+
+            def alive() -> None:
+                for running, name in ((node, 'node'), (driver, 'simulated driver')):
+                    if running.poll() is not None:
+                        raise ValueError(
+                            f'the {name} ended with code {running.returncode}: '
+                            'see its messages above')
+
+            spin(executor, START_TIMEOUT, alive, until=lambda: (
+                observer.state == 'holding' and recorder.has_heard_all
+                and observer.trajectory.get_subscription_count() > 0))
+            if observer.state != 'holding':
+                raise ValueError(f'the node did not answer within {START_TIMEOUT:g} s')
+            spin(executor, SETTLING, alive)
+            observer.trajectory.publish(_trajectory(run))
+            progress.update(task, description='following a trajectory', total=run.duration)
+            start = time.monotonic()
+
+            def advance() -> None:
+                alive()
+                progress.update(task, completed=time.monotonic() - start)
+
+            spin(executor, run.duration, advance)
+            interruptions = observer.interruptions
+    executor.remove_node(observer)
+    observer.destroy_node()
+    return interruptions
+
+
+def _trajectory(run: Run) -> JointTrajectory:
+    times, positions = run.waypoints
+    return JointTrajectory(
+        joint_names=list(run.robot.joint_names),
+        points=[
+            JointTrajectoryPoint(positions=list(position), time_from_start=Duration(
+                sec=int(t), nanosec=int(t % 1 * 1e9)))
+            for t, position in zip(times, positions, strict=True)])
