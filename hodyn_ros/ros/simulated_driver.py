@@ -65,18 +65,22 @@ class SimulatedDriver(Node):
         self._publisher.publish(self._state.at(stamp.nanoseconds))
 
     def figures(self) -> dict[str, object]:
-        """Return what was measured from the first answer until the node was deactivated."""
-        if not self._round_trips:
-            return {'states': 0, 'answered_share': 0.0}
-        first = next(iter(self._round_trips))
+        """Return what was measured from the first answer until the node was deactivated.
+
+        Raises ValueError when that was too short to say anything.
+        """
+        first = next(iter(self._round_trips), self._sent[-1])
         last = self._left_at or self._sent[-1]
         sent = [stamp for stamp in self._sent if first <= stamp <= last][:-UNANSWERED_AT_END]
         trips = np.array([self._round_trips[s] for s in sent if s in self._round_trips])
+        if len(trips) < 2:
+            raise ValueError(
+                f'{len(trips)} of {len(self._sent)} states were answered before the node left')
         return {
             'states': len(sent),
             'rate': (len(sent) - 1) / ((sent[-1] - sent[0]) * 1e-9),
             'answered_share': len(trips) / len(sent),
-            'same_cycle_share': float(np.mean(trips < self.period * 1e9)) * len(trips) / len(sent),
+            'same_cycle_share': np.count_nonzero(trips < self.period * 1e9) / len(sent),
             'round_trip_us': {
                 name: float(np.percentile(trips, q)) / 1e3
                 for name, q in (('p50', 50), ('p99', 99))},
@@ -117,7 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         while (left := due - time.perf_counter()) > 0:
             executor.spin_once(timeout_sec=left)
     if report:
-        Path(report).write_text(json.dumps(node.figures()), encoding='utf-8')
+        try:
+            Path(report).write_text(json.dumps(node.figures()), encoding='utf-8')
+        except ValueError as error:
+            node.get_logger().error(f'no figures: {error}')
     executor.remove_node(node)
     node.destroy_node()
     rclpy.try_shutdown()
