@@ -12,7 +12,7 @@ import numba
 start = time.perf_counter()
 import numpy as np
 from hodyn_ros import load_robot
-from hodyn_ros.cycle import Cycle, CycleOptions
+from hodyn_ros.cycle import CycleOptions, rehearse
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
@@ -21,12 +21,9 @@ robot = load_robot('panda')
 at = robot.limits.position_min + robot.limits.position_max
 state = np.zeros((5, robot.n))
 state[0] = at / 2
-cycle = Cycle(FeedForward(robot), state[0], 0, CycleOptions())
-cycle.evaluate(0)
+rehearse(FeedForward(robot), CycleOptions())
 goal = Trajectory(robot.joint_names, [2.0], [list(state[0] + 0.05)])
-prepared = prepare_plan(PlanRequest(goal, robot, start=state, annotate_period=PERIOD))
-cycle.schedule.follow(prepared.plan, 0)
-cycle.evaluate(1)
+prepare_plan(PlanRequest(goal, robot, start=state, annotate_period=PERIOD))
 print(time.perf_counter() - start)
 """
 

@@ -1,5 +1,6 @@
 """One robot's feed-forward in real time, free of ROS: what is done at each instant."""
 from dataclasses import dataclass
+import itertools
 from typing import TypedDict
 
 import numba as nb
@@ -267,6 +268,41 @@ class Cycle:
         np.clip(wanted, self._published - reach, self._published + reach, out=self.output[0])
         np.clip(self.output[0], -limits.effort, limits.effort, out=self.output[0])
         self.clipped = bool(np.any(self.output[0] != wanted))
+
+
+def rehearse(feedforward: FeedForward, options: CycleOptions) -> None:
+    """Do once what a cycle may ever have to do, so that nothing is compiled when it counts.
+
+    Raises ValueError when what comes out is not finite.
+    """
+    position = np.zeros(feedforward.robot.n)
+    cycle = Cycle(feedforward, position, 0, options)
+    measured = np.zeros((2, feedforward.robot.n))
+    moments = itertools.count(0, 1_000_000)
+
+    def evaluate() -> None:
+        cycle.evaluate(next(moments), measured)
+        if not cycle.is_finite:
+            raise ValueError(
+                f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
+
+    evaluate()
+    cycle.schedule.follow(fit_plan([0.1], [position + 1e-3], start=cycle.q), 0)
+    cycle.feel(0, np.zeros(6))
+    if cycle.motors is not None:
+        cycle.stiffen(cycle.motors.actuators.constant_stiffness()[0])
+    evaluate()
+    cycle.replace(feedforward, next(moments))
+    evaluate()
+    cycle.stop(next(moments))
+    evaluate()
+    cycle.schedule.aim(next(moments), position)
+    evaluate()
+    cycle.schedule.aim(next(moments), position, position)
+    evaluate()
+    cycle.jump(next(moments))
+    cycle.leave(next(moments))
+    evaluate()
 
 
 @nb.njit(cache=True)

@@ -26,6 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.cycle import rehearse
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.planner import Planner
@@ -37,7 +38,7 @@ from hodyn_ros.robot_files import load_robot
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
-from hodyn_ros.ros.session import WATCH_PERIOD, Session, new_cycle
+from hodyn_ros.ros.session import WATCH_PERIOD, Session, cycle_options
 from hodyn_ros.ros.spinning import run
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -179,12 +180,7 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().warning(str(warning.message))
         self._feedforward = FeedForward(self._with_payload(settings))
         robot = self._feedforward.robot
-        cycle = new_cycle(self._feedforward, np.zeros(robot.n), 0, settings)
-        cycle.stop(0)
-        cycle.feel(0, np.zeros(6))
-        cycle.evaluate(0)
-        if not cycle.is_finite:
-            raise ValueError(f'robot {robot.name!r}: the torques at rest are not finite')
+        rehearse(self._feedforward, cycle_options(settings))
         if self._planner is not None:
             self._planner.close()
         worker = PlanWorker(robot)

@@ -33,18 +33,16 @@ LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
 
 
-def new_cycle(
-    feedforward: FeedForward, position: Array, now: int, settings: Parameters,
-) -> Cycle:
-    """Return a cycle that holds a position from an instant (ns) on, set up by the parameters."""
-    return Cycle(feedforward, position, now, CycleOptions(
+def cycle_options(settings: Parameters) -> CycleOptions:
+    """Return how the parameters want cycles to work."""
+    return CycleOptions(
         gravity_in_output=settings.gravity_in_output,
         friction_in_output=settings.friction_in_output,
         limit_output=settings.limit_output,
         at_measurement=settings.evaluate_at == 'measurement',
         bandwidth=settings.stream_bandwidth,
         wrench_bandwidth=settings.wrench_bandwidth,
-        fade=settings.fade))
+        fade=settings.fade)
 
 
 class Session:
@@ -217,7 +215,8 @@ class Session:
             elif actuators is not None:
                 motor_commands = CommandWriter(np.arange(len(motors)))
         self._outputs.begin(joints, motors, commands, motor_commands)
-        return new_cycle(self._feedforward, position, self._instant(stamp), self._settings)
+        return Cycle(
+            self._feedforward, position, self._instant(stamp), cycle_options(self._settings))
 
     def _accept_stamp(self, cycle: Cycle, stamp: int, interval: float) -> bool:
         """Tell whether a state is newer than the last; carry on when the clock was set."""

@@ -1,0 +1,68 @@
+"""What is compiled is compiled before the node is active, never in a cycle."""
+import sys
+
+from geometry_msgs.msg import WrenchStamped
+import pytest
+from sensor_msgs.msg import JointState
+
+pytestmark = pytest.mark.ros
+
+NOTED = """
+import sys
+from numba.core.dispatcher import Dispatcher
+compile_for = Dispatcher.compile
+def noted(self, signature):
+    print('COMPILES', self.py_func.__qualname__, signature, flush=True)
+    return compile_for(self, signature)
+Dispatcher.compile = noted
+from hodyn_ros.ros.feedforward_node import main
+sys.exit(main(sys.argv))
+"""
+NOW = 1000.0
+
+
+@pytest.mark.parametrize('parameters', [
+    (), ('gravity_in_output:=false', 'friction_in_output:=false', 'limit_output:=true'),
+    (f'spring_stiffness:={[5000.0] * 7}', f'motor_inertia:={[0.5] * 7}',
+     'evaluate_at:=measurement')])
+def test_an_active_node_compiles_nothing(live, home, parameters):
+    arguments = [word for one in parameters for word in ('-p', one)]
+    node = live(command=[
+        sys.executable, '-c', NOTED, '--ros-args', '-p', 'state_timeout:=0.5',
+        '-p', 'clock_jump:=0.5', '-p', 'stream_timeout:=0.2', *arguments])
+    assert 'COMPILES' in node.log
+    node.first_answer(NOW, home)
+    node.send_trajectory((4.0, [x + 0.2 for x in home]))
+    t = node.send_states_until_log('trajectory accepted', NOW + 0.001, home) + 0.1
+    wrench = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+    message = WrenchStamped()
+    message.header.frame_id = 'link7'
+    message.wrench.force.z = 5.0
+    wrench.publish(message)
+    assert node.set(payload_link='link7', payload_mass=1.0) == ''
+    for _ in range(50):
+        t += 0.01
+        assert node.answer(t, home, velocity=[0.0] * 7) is not None
+    # A plan in mid-motion, then silence in it: the stop; then a stream, which falls silent too.
+    node.send_trajectory((2.0, home))
+    accepted = node.log.count('trajectory accepted')
+    for _ in range(200):
+        t += 0.002
+        assert node.answer(t, home) is not None
+        if node.log.count('trajectory accepted') > accepted:
+            break
+    for _ in range(50):
+        t += 0.01
+        assert node.answer(t, home) is not None
+    assert node.spin_until(lambda: node.states[-1] == 'fault', 20.0), node.log
+    stream = node.publisher(JointState, '/feedforward/reference')
+    node.drive(30.0, home, until=lambda: node.states[-1] == 'holding')
+    for velocity in ([], [0.0] * 7):
+        for _ in range(20):
+            stream.publish(JointState(name=node.joints, position=home, velocity=velocity))
+            node.drive(0.01, home)
+        node.drive(30.0, home, until=lambda: node.states[-1] == 'holding')
+    assert 'streaming' in node.states
+    assert node.end() == 0
+    active = node.log[node.log.index('waiting: for a joint state'):]
+    assert 'COMPILES' not in active, active[active.index('COMPILES'):][:500]
