@@ -63,9 +63,13 @@ class Planner:
     def adopt(self, schedule: Schedule, now: int) -> Adoption | None:
         """Hand a finished plan to the schedule; return what became of it, None if none is.
 
-        Raises ChildProcessError when the worker has died.
+        Raises ChildProcessError when the worker's process has died, and what it worked on is lost.
         """
-        outcome = self._worker.poll()
+        try:
+            outcome = self._worker.poll()
+        except ChildProcessError:
+            self._finished = self._submitted
+            raise
         if outcome is None or outcome.job.number < self._submitted:
             return None
         self._finished = outcome.job.number
@@ -96,12 +100,6 @@ class Planner:
         self._submitted += 1
         self._finished = self._submitted
         return was_busy
-
-    def restart(self, worker: PlanWorker) -> None:
-        """Go on with another worker, after the death of the one before; its plan is lost."""
-        self._worker.close()
-        self._worker = worker
-        self._finished = self._submitted
 
     def close(self) -> None:
         """End the worker."""

@@ -69,17 +69,14 @@ class PlanWorker:
     """
 
     def __init__(self, robot: Robot) -> None:
-        context = multiprocessing.get_context('spawn')
-        ours, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, robot), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._connection = ours
+        self._robot = robot
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
         self._ready = threading.Event()
+        self._closing = False
+        self._start()
         # Bytes go both ways in a thread: a pipe blocks while the other end is busy.
-        self._thread = threading.Thread(target=self._exchange, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def wait(self, timeout: float) -> bool:
@@ -93,7 +90,8 @@ class PlanWorker:
     def poll(self) -> Outcome | None:
         """Return a finished plan, or None.
 
-        Raises ChildProcessError when the child process has died.
+        Raises ChildProcessError, once, when the child process has died: what it worked on is lost,
+        and another one takes its place.
         """
         try:
             outcome = self._outcomes.get_nowait()
@@ -105,22 +103,52 @@ class PlanWorker:
 
     def close(self) -> None:
         """End the child process."""
+        self._closing = True
         self._jobs.put(None)
         self._process.terminate()
-        self._process.join()
         self._thread.join()
+        # The thread may have started another meanwhile.
+        self._process.terminate()
+        self._process.join()
         self._connection.close()
 
-    def _exchange(self) -> None:
+    def _start(self) -> None:
+        context = multiprocessing.get_context('spawn')
+        ours, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self._robot), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._connection = ours
+
+    def _run(self) -> None:
+        while not self._closing:
+            was_ready = self._exchange()
+            if self._closing:
+                return
+            self._outcomes.put(None)
+            if not was_ready:
+                # It may never start: that is tried again when there is something to do.
+                while not self._jobs.empty():
+                    self._jobs.get()
+                if self._closing:
+                    return
+                self._jobs.put(self._jobs.get())
+            self._connection.close()
+            self._start()
+
+    def _exchange(self) -> bool:
+        """Hand jobs to the child until it dies, or there are no more; return whether it began."""
+        was_ready = False
         try:
             self._connection.recv()
+            was_ready = True
             self._ready.set()
             while (job := self._newest()) is not None:
                 self._connection.send(job)
                 self._outcomes.put(Outcome(job, *self._connection.recv()))
         except (EOFError, OSError):
             self._ready.set()
-            self._outcomes.put(None)
+        return was_ready
 
     def _newest(self) -> Job | None:
         job = self._jobs.get()

@@ -12,7 +12,6 @@ from hodyn_ros.cycle import Cycle, CycleOptions
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.ros.diagnostics import Monitor
 from hodyn_ros.ros.messages import (
     CommandWriter,
@@ -349,7 +348,6 @@ class Session:
             adoption = self._planner.adopt(cycle.schedule, now)
         except ChildProcessError as error:
             self._complain('joint_trajectory', error)
-            self._planner.restart(PlanWorker(self._feedforward.robot))
             return
         if adoption is None:
             return

@@ -1,0 +1,94 @@
+"""The process that prepares plans: what it makes, and what becomes of it."""
+from multiprocessing import active_children
+import os
+import time
+
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.plans.annotate import Annotated
+from hodyn_ros.plans.prepare import PlanRequest
+from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.wire import encode
+from hodyn_ros.plans.worker import Job, PlanWorker
+
+HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+TIMEOUT = 120.0
+
+
+class Unstartable:
+    """What no process survives to be handed."""
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+def job(robot, number, goal=HOME + 0.1):
+    start = np.zeros((5, 7))
+    start[0] = HOME
+    data = encode(Annotated(
+        tuple(robot.joint_names), np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
+        np.zeros((1, 3, 7))))
+    request = PlanRequest(Trajectory((), (), ()), robot, start=start)
+    return Job(data, request, 0, 0.0, 0, number)
+
+
+def outcome(worker):
+    """Wait for the next outcome."""
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        found = worker.poll()
+        if found is not None:
+            return found
+        time.sleep(0.01)
+    raise AssertionError('no outcome')
+
+
+@pytest.fixture
+def worker():
+    worker = PlanWorker(hd.load_robot('panda'))
+    assert worker.wait(TIMEOUT)
+    yield worker
+    worker.close()
+
+
+def test_it_makes_one_plan_after_the_other(worker):
+    robot = hd.load_robot('panda')
+    for number, goal in enumerate((HOME + 0.1, HOME - 0.1)):
+        worker.submit(job(robot, number, goal))
+        found = outcome(worker)
+        assert found.job.number == number
+        assert found.prepared.refusal == ''
+        np.testing.assert_allclose(found.prepared.plan.evaluate(5.0)[0], goal, atol=1e-12)
+
+
+def test_another_takes_the_place_of_one_that_died(worker):
+    robot = hd.load_robot('panda')
+    [first] = active_children()
+    first.kill()
+    worker.submit(job(robot, 0))
+    with pytest.raises(ChildProcessError, match='has died'):
+        outcome(worker)
+    worker.submit(job(robot, 1))
+    assert outcome(worker).job.number == 1
+    [second] = active_children()
+    assert second.pid != first.pid
+    worker.close()
+    assert not active_children()
+
+
+def test_one_that_cannot_start_is_tried_once_for_each_plan_and_ends_when_asked():
+    worker = PlanWorker(Unstartable())
+    assert not worker.wait(TIMEOUT)
+    robot = hd.load_robot('panda')
+    for number in range(2):
+        with pytest.raises(ChildProcessError):
+            outcome(worker)
+        time.sleep(0.5)
+        assert worker.poll() is None
+        worker.submit(job(robot, number))
+    with pytest.raises(ChildProcessError):
+        outcome(worker)
+    worker.close()
+    assert not active_children()
