@@ -103,10 +103,7 @@ class Live:
         self.states: list[str] = []
         self.diagnostics: list[dict[str, str]] = []
         for topic in ('torque', 'torque_rate', 'torque_accel'):
-            self.answers[topic] = {}
-            self.messages[topic] = []
-            self.node.create_subscription(
-                JointState, f'/feedforward/{topic}', self._keep(topic), QoSProfile(depth=100))
+            self.expect(topic)
         self.node.create_subscription(
             DiagnosticStatus, '/feedforward/state',
             self._keep_state,
@@ -115,6 +112,13 @@ class Live:
             JointState, '/joint_states', QoSProfile(depth=1))
         self.trajectory_publisher = self.node.create_publisher(
             JointTrajectory, '/feedforward/joint_trajectory', QoSProfile(depth=10))
+
+    def expect(self, topic: str) -> None:
+        """Take a topic for a part of each answer."""
+        self.answers[topic] = {}
+        self.messages[topic] = []
+        self.node.create_subscription(
+            JointState, f'/feedforward/{topic}', self._keep(topic), QoSProfile(depth=100))
 
     def _keep_state(self, message: DiagnosticStatus) -> None:
         self.descriptions.append(message)
@@ -157,7 +161,7 @@ class Live:
     def answer(
         self, time_s: float, positions: list[float], **fields: Any,
     ) -> list[JointState] | None:
-        """Send a state and return the three answers with its stamp, or None if there are none."""
+        """Send a state and return the answers with its stamp, or None if one is missing."""
         stamp = to_stamp(time_s)
         key = stamp.sec * 10**9 + stamp.nanosec
         self.send_state(time_s, positions, **fields)

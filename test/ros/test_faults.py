@@ -4,6 +4,7 @@ import signal
 import time
 
 from geometry_msgs.msg import WrenchStamped
+from live_motions import NOW, assert_no_step, in_motion, move, table, weight
 import numpy as np
 from processes import children, is_alive, remove_unused, shared_memory
 import pytest
@@ -15,64 +16,6 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 
 pytestmark = pytest.mark.ros
-
-NOW = 1000.0
-ROUND_OFF = 1e-6
-
-
-def weight(q, robot: str = 'panda') -> np.ndarray:
-    still = np.zeros((5, 7))
-    still[0] = q
-    return FeedForward(hd.load_robot(robot)).torque(still)[0]
-
-
-def table(node, topic: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return stamps (T,) and position, velocity, effort (T, 3, n) of what was published."""
-    messages = node.messages[topic]
-    stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages])
-    return stamps, np.array([(m.position, m.velocity, m.effort) for m in messages])
-
-
-def assert_no_step(node, *, jump: float = np.inf) -> None:
-    """Between two messages nothing may change by more than its own rate allows.
-
-    Steps of the stamps by more than `jump` s are those of a clock that was set.
-    """
-    # A busy machine may lose a message; cycles that came as a whole are looked at.
-    torque, rate, accel = (node.answers[f'torque{end}'] for end in ('', '_rate', '_accel'))
-    keys = [key for key in torque if key in rate and key in accel]
-    assert len(keys) > 10
-    stamps = np.array(keys) * 1e-9
-    values = np.array([
-        (torque[key].position, torque[key].velocity, torque[key].effort) for key in keys])
-    rates, accels = (np.array([found[key].effort for key in keys]) for found in (rate, accel))
-    dt = np.diff(stamps)
-    # Where their clock was set the stamps do not tell how much time has passed.
-    dt[(dt <= 0.0) | (dt > jump)] = 0.01
-    dt = dt[:, None]
-    for what, values_of, its_rate in (
-            ('q', values[:, 0], values[:, 1]), ('Q', values[:, 2], rates),
-            ('Q rate', rates, accels)):
-        change = np.abs(np.diff(values_of, axis=0))
-        most = 1.5 * np.abs(its_rate).max(axis=0) * dt + ROUND_OFF * (1 + np.abs(values_of).max())
-        assert (change <= most).all(), (
-            what, (change - most).max(), stamps[int((change - most).max(axis=1).argmax())])
-
-
-def move(node, home, by: float = 0.2, seconds: float = 1.0, start: float = 0.0) -> list[float]:
-    goal = [x + by for x in home]
-    node.send_trajectory((seconds, goal), start=start)
-    return goal
-
-
-def in_motion(node, home, t: float = NOW, seconds: float = 1.0, by: float = 0.2) -> float:
-    """Have a motion begun, state by state, and return a time in its middle."""
-    node.first_answer(t, home)
-    move(node, home, by, seconds)
-    begin = node.send_states_until_log('trajectory accepted', t + 0.001, home)
-    for k in range(1, 40):
-        assert node.answer(begin + 0.01 * k, home) is not None
-    return begin + 0.4
 
 
 def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew(live, home):
