@@ -67,8 +67,9 @@ def move(node, home, by: float = 0.2, seconds: float = 1.0, start: float = 0.0) 
 def in_motion(node, home, t: float = NOW, seconds: float = 1.0, by: float = 0.2) -> float:
     """Have a motion begun, state by state, and return a time in its middle."""
     node.first_answer(t, home)
+    accepted = node.log.count('trajectory accepted')
     move(node, home, by, seconds)
-    begin = node.send_states_until_log('trajectory accepted', t + 0.001, home)
+    begin = node.send_states_until_log('trajectory accepted', t + 0.001, home, accepted + 1)
     for k in range(1, 40):
         assert node.answer(begin + 0.01 * k, home) is not None
     return begin + 0.4

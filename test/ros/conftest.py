@@ -189,12 +189,14 @@ class Live:
         message.header.stamp = to_stamp(start)
         self.trajectory_publisher.publish(message)
 
-    def send_states_until_log(self, text: str, time_s: float, positions: list[float]) -> float:
+    def send_states_until_log(
+        self, text: str, time_s: float, positions: list[float], times: int = 1,
+    ) -> float:
         """Send states a millisecond apart until a text is in the log; return the last's time."""
         end = time.monotonic() + MATCH_TIMEOUT
         k = 0
         while time.monotonic() < end:
-            if text in self.log:
+            if self.log.count(text) >= times:
                 return time_s + 1e-3 * (k - 1)
             assert self.answer(time_s + 1e-3 * k, positions) is not None
             time.sleep(2e-3)
