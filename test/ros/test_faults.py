@@ -143,19 +143,20 @@ def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
     node = live()
     t = in_motion(node, home, seconds=2.0)
     rng = np.random.default_rng(6)
-    accepted = 1
-    for _ in range(25):
+    replacements = 200
+    answered = 'trajectory accepted', 'joint_trajectory rejected'
+    for k in range(replacements):
         move(node, home, float(rng.uniform(-0.3, 0.3)), float(rng.uniform(1.5, 3.0)))
-        for _ in range(400):
+        end = time.monotonic() + 30.0
+        while sum(map(node.log.count, answered)) < k + 2:
+            assert time.monotonic() < end, node.log
             t += 0.004
             assert node.answer(t, home) is not None
-            if (found := node.log.count('trajectory accepted')) > accepted:
-                accepted = found
-                break
-        for _ in range(int(rng.integers(5, 60))):
+        for _ in range(int(rng.integers(3, 30))):
             t += 0.004
             assert node.answer(t, home) is not None
-    assert accepted >= 23, node.log
+    accepted = node.log.count('trajectory accepted')
+    assert accepted >= 0.9 * replacements, node.log
     assert_no_step(node)
 
 
