@@ -1,5 +1,6 @@
 """A live node in a process of its own, and a driver's side that talks to it state by state."""
 from collections.abc import Callable, Iterator
+from importlib import resources
 import os
 from pathlib import Path
 import signal
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from processes import remove_unused, shared_memory
 import pytest
+import yaml
 
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
@@ -331,3 +333,17 @@ def live(
 @pytest.fixture
 def home() -> list[float]:
     return list(np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]))
+
+
+@pytest.fixture
+def gentle_panda(tmp_path: Path) -> Path:
+    """Return the file of a Panda that may jerk little: its stops last long enough to be seen.
+
+    Those of the real one take some 50 ms, of which a busy machine sees next to nothing.
+    """
+    built_in = resources.files('hodyn_ros.robots').joinpath('panda.yaml')
+    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping['limits']['jerk'] = [0.01 * jerk for jerk in mapping['limits']['jerk']]
+    path = tmp_path / 'gentle_panda.yaml'
+    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
+    return path

@@ -93,8 +93,8 @@ def test_a_simulated_clock_that_stands_still_and_goes_on(live, home, stamped):
     assert_no_step(node)
 
 
-def test_a_pause_that_is_too_long_is_a_silent_driver(live, home):
-    node = live('use_sim_time:=true', 'state_timeout:=1.0')
+def test_a_pause_that_is_too_long_is_a_silent_driver(live, home, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'use_sim_time:=true', 'state_timeout:=1.0')
     simulator = Simulator(node, home)
     assert simulator.state(), node.log
     # It is at its fastest when the node notices.
@@ -115,7 +115,7 @@ def test_a_pause_that_is_too_long_is_a_silent_driver(live, home):
     assert node.states[-1] == 'holding'
     after = cycles(node)
     np.testing.assert_array_equal(after[1][-1][0], held[0])
-    goal = simulator.have_motion(1.0, 0.3)
+    goal = simulator.have_motion(2.0, 0.3)
     simulator.step_until(lambda: node.states[-1] == 'holding')
     np.testing.assert_allclose(table(node, 'torque')[1][-1][0], goal, atol=1e-12)
     after = cycles(node)

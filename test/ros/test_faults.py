@@ -18,8 +18,9 @@ from hodyn_ros.feedforward import FeedForward
 pytestmark = pytest.mark.ros
 
 
-def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew(live, home):
-    node = live('state_timeout:=0.3')
+def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew(
+        live, home, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'state_timeout:=0.3')
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
     move(node, home, 0.4, 4.0)
     node.drive(30.0, home, until=lambda: 'following' in node.states)
@@ -46,8 +47,8 @@ def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew
     assert_no_step(node)
 
 
-def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home):
-    node = live('state_timeout:=0.3')
+def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'state_timeout:=0.3')
     t = in_motion(node, home, seconds=2.0)
     assert node.spin_until(lambda: 'stopping' in node.states, 10.0)
     # The stamps stood still while the node waited.

@@ -92,8 +92,9 @@ def assert_goes_on_through_silence(node, home, goal, seconds: float, silence: fl
     np.testing.assert_allclose(values[gap + 1, 1], plan.evaluate(after)[1], rtol=1e-2)
 
 
-def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(live, home, talker):
-    node = live('state_timeout:=1.0')
+def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
+        live, home, talker, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'state_timeout:=1.0')
     driver = talker('/joint_states', node.joints, home)
     assert node.spin_until(lambda: 'holding' in node.states, PATIENCE), node.log
     goal = move(node, home, 0.8, 6.0)
@@ -127,8 +128,8 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(live, home, t
 
 
 def test_a_streaming_process_killed_in_mid_stream_has_it_stopped_and_comes_back(
-        live, home, talker):
-    node = live('stream_timeout:=0.5', 'stream_bandwidth:=10.0')
+        live, home, talker, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'stream_timeout:=0.5', 'stream_bandwidth:=10.0')
     node.drive(PATIENCE, home, until=lambda: 'holding' in node.states)
     stream = talker('/feedforward/reference', node.joints, home, swing=0.3)
     node.drive(PATIENCE, home, until=lambda: moved_by(node, home) > 0.05)
