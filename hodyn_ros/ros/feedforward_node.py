@@ -98,19 +98,16 @@ class FeedforwardNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop within limits, fade out, and say so."""
-        self._end_session()
-        return super().on_deactivate(state)
+        result = self._guarded('deactivated', self._end_session, foreseen=())
+        return super().on_deactivate(state) if result == SUCCESS else result
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Release the robot and the topics."""
-        self._release()
-        return SUCCESS
+        return self._guarded('cleaned up', self._release, foreseen=())
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop if need be, and release everything."""
-        self._end_session()
-        self._release()
-        return SUCCESS
+        return self._guarded('shut down', self._shut_down, foreseen=())
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Release everything, so that the node can be configured again."""
@@ -130,10 +127,14 @@ class FeedforwardNode(LifecycleNode):
     def _start_up(self) -> bool:
         return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
 
-    def _guarded(self, what: str, transition: Callable[[], None]) -> TransitionCallbackReturn:
+    def _guarded(
+        self, what: str, transition: Callable[[], None],
+        foreseen: tuple[type[Exception], ...] = (ValueError, OSError),
+    ) -> TransitionCallbackReturn:
+        """Return what became of a transition; the client library would swallow its errors."""
         try:
             transition()
-        except (ValueError, OSError) as error:
+        except foreseen as error:
             self.get_logger().error(f'not {what}: {error}')
             return TransitionCallbackReturn.FAILURE
         except Exception:
@@ -219,14 +220,17 @@ class FeedforwardNode(LifecycleNode):
             session.wind_down()
             self._outputs.report(self._feedforward.robot.name, 'inactive')
 
+    def _shut_down(self) -> None:
+        self._end_session()
+        self._release()
+
     def _release(self) -> None:
         self._session = None
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
-        for destroy in self._entities:
-            destroy()
-        self._entities = []
+        while self._entities:
+            self._entities.pop()()
         if self._outputs is not None:
             self._outputs.destroy()
         if self._planner is not None:

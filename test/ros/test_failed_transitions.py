@@ -1,0 +1,85 @@
+"""Errors that nobody foresaw in the changes of a node's life cycle."""
+import sys
+
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
+from live_motions import NOW, assert_no_step, in_motion
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.ros
+
+# With each configuration something else fails, once.
+NODE = """
+import sys
+
+from hodyn_ros.plans.planner import Planner
+from hodyn_ros.ros import feedforward_node, session
+
+places = [
+    (feedforward_node, 'Outputs'), (feedforward_node.realtime, 'settle_garbage'),
+    (session.Session, 'wind_down'), (Planner, 'close')]
+
+
+def arm(owner, name):
+    real = getattr(owner, name)
+
+    def fail(*_, **__):
+        setattr(owner, name, real)
+        raise ValueError('in ' + name) if name == 'wind_down' else RuntimeError('in ' + name)
+
+    setattr(owner, name, fail)
+
+
+class FailingNode(feedforward_node.FeedforwardNode):
+    def on_configure(self, state):
+        if places:
+            arm(*places.pop(0))
+        return super().on_configure(state)
+
+
+feedforward_node.FeedforwardNode = FailingNode
+sys.exit(feedforward_node.main(['node', *sys.argv[1:]]))
+"""
+
+
+def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live, home):
+    node = live(
+        ready=False, command=[
+            sys.executable, '-c', NODE, '--ros-args', '-p', 'auto_activate:=false',
+            '-p', 'fade:=0.2', '-p', 'state_timeout:=60.0', '-p', 'clock_jump:=0.5'])
+
+    def state() -> int:
+        return node.call(GetState, 'get_state', GetState.Request()).current_state.id
+
+    t = NOW
+    changes = ['configure', 'activate', 'deactivate', 'cleanup']
+    for k, error in enumerate((
+            'RuntimeError: in Outputs', 'RuntimeError: in settle_garbage',
+            'ValueError: in wind_down', 'RuntimeError: in close')):
+        node.states.clear()
+        for change in changes[:k]:
+            assert node.change(change), node.log
+            if change == 'activate':
+                node.wait_ready()
+                t = in_motion(node, home, t + 2.0, seconds=2.0)
+        assert not node.change(changes[k])
+        assert state() == State.PRIMARY_STATE_UNCONFIGURED
+        assert error in node.log
+        assert node.log.count('Traceback') == k + 1
+    # It is as good as new.
+    node.states.clear()
+    assert node.change('configure'), node.log
+    assert node.change('activate'), node.log
+    node.wait_ready()
+    there = [x - 0.1 for x in home]
+    answers = node.first_answer(t + 1.0, there)
+    np.testing.assert_array_equal(answers[0].position, there)
+    for found in node.answers.values():
+        found.clear()
+    in_motion(node, there, t + 2.0)
+    assert node.change('deactivate')
+    assert node.states[-1] == 'inactive'
+    assert_no_step(node)
+    assert node.end() == 0
+    assert node.log.count('Traceback') == 4

@@ -1,0 +1,153 @@
+"""Processes around a live node that die by SIGKILL in mid-motion, and come back."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+from live_motions import assert_no_step, move, table, weight
+import numpy as np
+from processes import remove_unused, shared_memory
+import pytest
+from scipy.optimize import brentq
+
+from hodyn_ros.reference import fit_plan
+
+pytestmark = pytest.mark.ros
+
+LEASE = 10.0  # of the profile in conftest.py
+PATIENCE = 60.0
+TALKER = """
+import json
+import math
+import os
+import sys
+import time
+
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+topic, joints, position, swing, parent = json.loads(sys.argv[1])
+rclpy.init()
+node = Node('talker')
+publisher = node.create_publisher(JointState, topic, QoSProfile(depth=1))
+begin = due = time.monotonic()
+while os.getppid() == parent:
+    moved = swing * math.sin(due - begin)
+    message = JointState(name=joints, position=[x + moved for x in position])
+    message.header.stamp = node.get_clock().now().to_msg()
+    publisher.publish(message)
+    due = max(due + 0.005, time.monotonic())
+    time.sleep(max(due - time.monotonic(), 0.0))
+"""
+
+
+class Talker:
+    """A process that publishes joint states at 200 Hz, at a position or swinging about it."""
+
+    def __init__(self, topic: str, joints, position, swing: float = 0.0) -> None:
+        what = topic, joints, [float(x) for x in position], swing, os.getpid()
+        self._process = subprocess.Popen([sys.executable, '-c', TALKER, json.dumps(what)])
+
+    def kill(self) -> None:
+        """End it by SIGKILL."""
+        files = shared_memory(self._process.pid)
+        self._process.kill()
+        self._process.wait()
+        remove_unused(files)
+
+
+@pytest.fixture
+def talker():
+    """Return a function that starts such a process; all end with the test."""
+    started = []
+
+    def start(*arguments, **options) -> Talker:
+        started.append(Talker(*arguments, **options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+def moved_by(node, home) -> float:
+    return float(np.abs(np.subtract(node.messages['torque'][-1].position, home)).max())
+
+
+def assert_goes_on_through_silence(node, home, goal, seconds: float, silence: float) -> None:
+    """After a silence the reference is as far on its plan as time has gone on."""
+    start = np.zeros((5, 7))
+    start[0] = home
+    plan = fit_plan([seconds], [goal], start=start)
+    stamps, values = table(node, 'torque')
+    gap = int(np.diff(stamps).argmax())
+    assert stamps[gap + 1] - stamps[gap] > 0.9 * silence
+    before, after = (
+        brentq(lambda t, k=k: plan.evaluate(t)[0, 0] - values[k, 0, 0], 0.0, seconds, xtol=1e-12)
+        for k in (gap, gap + 1))
+    assert after - before == pytest.approx(stamps[gap + 1] - stamps[gap], abs=1e-4)
+    np.testing.assert_allclose(values[gap + 1, 1], plan.evaluate(after)[1], rtol=1e-2)
+
+
+def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
+        live, home, talker, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'state_timeout:=1.0')
+    driver = talker('/joint_states', node.joints, home)
+    assert node.spin_until(lambda: 'holding' in node.states, PATIENCE), node.log
+    goal = move(node, home, 0.8, 6.0)
+    assert node.spin_until(
+        lambda: bool(node.messages['torque']) and moved_by(node, home) > 0.1, PATIENCE), node.log
+    driver.kill()
+    assert node.spin_until(lambda: node.states[-1] == 'fault', PATIENCE), node.log
+    assert node.states[-3:] == ['following', 'stopping', 'fault']
+    assert [value.value for value in node.descriptions[-1].values] == ['joint states are lost']
+    held = table(node, 'torque')[1][-1]
+    assert (held[0] > np.array(home) + 0.05).all()
+    assert (held[0] < np.array(goal) - 0.05).all()
+    assert not held[1].any()
+    np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)
+    assert_goes_on_through_silence(node, home, goal, 6.0, 1.0)
+    count = len(node.messages['torque'])
+    talker('/joint_states', node.joints, home)
+    # Nothing of the old plan is resumed; the arm is held where it was stopped.
+    assert node.spin_until(
+        lambda: node.states[-1] == 'holding' and len(node.messages['torque']) > count + 100,
+        PATIENCE), node.log
+    assert 'joint states are back' in node.log
+    for message in node.messages['torque'][count:]:
+        np.testing.assert_array_equal(message.position, held[0])
+    move(node, home, 0.4, 2.0)
+    assert node.spin_until(lambda: 'following' in node.states[-2:], PATIENCE), node.log
+    assert node.spin_until(lambda: node.states[-1] == 'holding', PATIENCE), node.log
+    np.testing.assert_allclose(
+        node.messages['torque'][-1].position, [x + 0.4 for x in home], atol=1e-12)
+    assert_no_step(node)
+
+
+def test_a_streaming_process_killed_in_mid_stream_has_it_stopped_and_comes_back(
+        live, home, talker, gentle_panda):
+    node = live(f'robot:={gentle_panda}', 'stream_timeout:=0.5', 'stream_bandwidth:=10.0')
+    node.drive(PATIENCE, home, until=lambda: 'holding' in node.states)
+    stream = talker('/feedforward/reference', node.joints, home, swing=0.3)
+    node.drive(PATIENCE, home, until=lambda: moved_by(node, home) > 0.05)
+    assert node.states[-1] == 'streaming'
+    stream.kill()
+    killed = time.monotonic()
+    node.drive(PATIENCE, home, until=lambda: node.states[-1] == 'holding')
+    assert node.states[-3:] == ['streaming', 'stopping', 'holding']
+    assert 'the streamed reference fell silent: stopping' in node.log
+    held = table(node, 'torque')[1][-1]
+    assert not held[1].any()
+    np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)
+    # The dead one counts as a publisher for as long as its lease runs.
+    talker('/feedforward/reference', node.joints, home, swing=0.3)
+    node.drive(LEASE + PATIENCE, home, until=lambda: node.states[-1] == 'streaming')
+    waited = time.monotonic() - killed
+    assert '2 nodes publish it' in node.log or waited > LEASE
+    there = table(node, 'torque')[1][-1][0]
+    node.drive(PATIENCE, home, until=lambda: moved_by(node, there) > 0.05)
+    assert node.states[-1] == 'streaming'
+    assert_no_step(node)

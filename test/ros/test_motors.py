@@ -1,0 +1,262 @@
+"""Motors of elastic joints and of joints with variable stiffness, commanded by a live node."""
+from copy import copy, deepcopy
+from dataclasses import replace
+from importlib import resources
+
+from live_motions import NOW, assert_no_step, in_motion
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.laws import LinearSpring
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.reference import fit_plan
+from hodyn_ros.reference.stream import StreamFilter
+
+pytestmark = pytest.mark.ros
+
+INERTIA = [0.6, 0.6, 0.45, 0.45, 0.2, 0.2, 0.2]
+SPRINGS = [5000.0] * 4 + [2000.0] * 3
+PERIOD = 0.004
+SCALE, RATE, COEFFICIENT = 2.0, 10.0, 4000.0
+LAWS = [
+    {'law': 'variable', 'stiffness': 900.0},
+    {'law': 'exponential', 'scale': SCALE, 'rate': RATE, 'stiffness': 2000.0},
+    {'law': 'quadratic', 'coefficient': COEFFICIENT, 'stiffness': 1500.0},
+    {'law': 'exponential', 'scale': SCALE, 'rate': RATE, 'stiffness': 1800.0, 'pushes': True},
+    {'law': 'spring', 'stiffness': 1000.0, 'damping': 5.0},
+    {'law': 'rigid'},
+    {'law': 'variable', 'stiffness': 500.0}]
+MOTORS = [
+    'fer_joint1', 'fer_joint2_motor1', 'fer_joint2_motor2', 'fer_joint3_motor1',
+    'fer_joint3_motor2', 'fer_joint4_motor1', 'fer_joint4_motor2', 'fer_joint5', 'fer_joint6',
+    'fer_joint7']
+
+
+def assert_close(found, want) -> None:
+    """What two processes come to differs by round-off at the most."""
+    assert is_close(found, want), np.abs(np.subtract(found, want)).max()
+
+
+def is_close(found, want) -> bool:
+    return bool((np.abs(np.subtract(found, want)) <= 1e-11 * max(1.0, np.abs(want).max())).all())
+
+
+def assert_no_lone_step(values: np.ndarray) -> None:
+    """Of samples at equal intervals, (T, m), none changes much where its neighbours do not."""
+    change = np.abs(np.diff(values, axis=0))
+    neighbours = np.maximum(change[:-2], change[2:])
+    assert (change[1:-1] <= 3.0 * neighbours + 0.01 * change.max(axis=0) + 1e-9).all()
+
+
+def start_elastic(live, *parameters: str):
+    """Start a node, with its motors a part of each answer."""
+    node = live(*parameters)
+    node.expect('motor_reference')
+    assert node.spin_until(
+        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
+    return node
+
+
+class Library:
+    """The motors' references that the library comes to, cycle by cycle."""
+
+    def __init__(self, robot, home, by: float, seconds: float, begin: float) -> None:
+        start = np.zeros((5, robot.n))
+        start[0] = home
+        self._plan = fit_plan([seconds], [[x + by for x in home]], start=start)
+        self._begin = round(begin * 1e9)
+        self._feedforward = FeedForward(robot)
+        self._motors = self._feedforward.motor_side
+        self._stiffness = StreamFilter(robot.actuators.constant_stiffness()[0], 50.0)
+        self._last = 0
+
+    def at(self, stamp: int) -> np.ndarray:
+        """Return position, velocity and torque, (3, m), at the next stamp."""
+        dt = (stamp - self._last) * 1e-9 if self._last else 0.0
+        self._last = stamp
+        q = self._plan.evaluate((stamp - self._begin) * 1e-9)
+        sigma = self._stiffness.advance(dt)[:3]
+        return self._motors.evaluate(q, self._feedforward.torque(q), sigma, dt)[[0, 1, 3]]
+
+    def assert_gives(self, cycles, requests) -> None:
+        """All cycles are what the library comes to, with each request taken at one of them."""
+        waiting = list(requests)
+        for stamp, found in cycles:
+            if waiting and not is_close(found, self._copy().at(stamp)):
+                self._stiffness.aim(waiting.pop(0))
+            assert_close(found, self.at(stamp))
+        assert not waiting
+
+    def _copy(self) -> 'Library':
+        other = copy(self)
+        actuators = self._motors.actuators
+        other._motors = deepcopy(self._motors, {id(actuators): actuators})
+        other._stiffness = deepcopy(self._stiffness)
+        return other
+
+
+def motor_cycles(node) -> list[tuple[int, np.ndarray]]:
+    return [
+        (stamp, np.array([message.position, message.velocity, message.effort]))
+        for stamp, message in node.answers['motor_reference'].items()]
+
+
+def test_series_elastic_motors_get_what_the_library_says_at_each_stamp(live, home):
+    order = [f'fer_joint{i}' for i in (7, 6, 5, 4, 3, 2, 1)]
+    node = start_elastic(
+        live, f'spring_stiffness:={SPRINGS}', f'motor_inertia:={INERTIA}',
+        'publish_commands:=true', f'command_joints:=[{", ".join(order)}]',
+        'gravity_in_output:=false')
+    commands = node.subscribe(Float64MultiArray, '/feedforward/commands')
+    motor_commands = node.subscribe(Float64MultiArray, '/feedforward/motor_commands')
+    t = in_motion(node, home)
+    robot = hd.load_robot('panda')
+    robot = replace(robot, actuators=Actuators(robot.joint_names, tuple(
+        JointActuator(LinearSpring(k), Motor(b)) for k, b in zip(SPRINGS, INERTIA, strict=True))))
+    library = Library(robot, home, 0.2, 1.0, t - 0.4)
+    for k in range(200):
+        torque, *_, motors = node.answer(t + PERIOD * k, home)
+        assert list(motors.name) == node.joints
+        # What the robot's controller adds by itself, the motors' springs carry all the same.
+        for found, answer in ((commands, torque), (motor_commands, motors)):
+            assert node.spin_until(
+                lambda f=found, a=answer: bool(f) and f[-1].data == a.effort[::-1], 5.0)
+    assert node.states[-1] == 'holding'
+    cycles = motor_cycles(node)
+    assert len(cycles) > 240
+    library.assert_gives(cycles, [])
+    moved = np.array([found for _, found in cycles])
+    assert np.abs(moved[:, 1]).max() > 0.3
+    assert np.abs(moved[-1, 0] - moved[-1, 2] / SPRINGS - [x + 0.2 for x in home]).max() < 1e-12
+    node.publisher(JointState, '/feedforward/stiffness').publish(
+        JointState(name=node.joints, effort=[1000.0] * 7))
+    node.wait_log('stiffness rejected: no joint of this robot has a variable stiffness')
+    assert_no_step(node)
+
+
+@pytest.fixture
+def variable_robot(tmp_path):
+    """Return the file of a Panda with a joint of each kind."""
+    built_in = resources.files('hodyn_ros.robots').joinpath('panda.yaml')
+    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping['actuators'] = {
+        f'joint{i}': {**law, 'motor': {'inertia': inertia, 'viscous': 0.5}}
+        for i, (law, inertia) in enumerate(zip(LAWS, INERTIA, strict=True), 1)}
+    path = tmp_path / 'variable.yaml'
+    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
+    return path
+
+
+class Asker:
+    """Asks for stiffness, state by state."""
+
+    def __init__(self, node, home, t: float) -> None:
+        self.node = node
+        self.t = t
+        self.home = home
+        self._publisher = node.publisher(JointState, '/feedforward/stiffness')
+
+    def ask(self, stiffness=None, *, states: int = 1, **fields) -> None:
+        """Send some states, and with each a request, which the network might lose."""
+        for _ in range(states):
+            if stiffness is not None:
+                self._publisher.publish(JointState(
+                    name=fields.get('name', self.node.joints), effort=stiffness))
+            self.t += PERIOD
+            assert self.node.answer(self.t, self.home) is not None
+
+    def ask_until(self, done, stiffness, **fields) -> None:
+        for _ in range(2000):
+            if done():
+                return
+            self.ask(stiffness, **fields)
+            self.node.spin(0.005)
+        raise AssertionError(self.node.log)
+
+
+def antagonistic_stiffness(positions, motors) -> list[float]:
+    """Return the stiffness of joints 2 to 4 that positions of their two motors each give."""
+    found = []
+    for joint in (1, 2, 3):
+        x = motors[2 * joint - 1] - positions[joint], positions[joint] - motors[2 * joint]
+        found.append(COEFFICIENT * sum(x) if joint == 2 else
+                     SCALE * RATE * float(np.exp(RATE * np.array(x)).sum()))
+    return found
+
+
+def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, variable_robot):
+    node = start_elastic(live, f'robot:={variable_robot}', 'publish_commands:=true')
+    commands = node.subscribe(Float64MultiArray, '/feedforward/motor_commands')
+    t = in_motion(node, home, seconds=2.0)
+    # Joints that cannot vary theirs may be asked for anything.
+    requests = [
+        [2000.0, 3500.0, 2500.0, 1200.0, 0.0, 0.0, 900.0],
+        [600.0, 1500.0, 1200.0, 2500.0, -1.0, 0.0, 300.0]]
+    asker = Asker(node, home, t)
+    asker.ask(states=20)
+    for request in requests:
+        # The second comes while the first is not yet reached.
+        asker.ask(request, states=25)
+    asker.ask(requests[-1], states=400)
+    assert node.states[-1] == 'holding'
+    cycles = motor_cycles(node)
+    assert list(node.messages['motor_reference'][-1].name) == MOTORS
+    assert node.spin_until(
+        lambda: np.array_equal(commands[-1].data, cycles[-1][1][2]), 5.0)
+    Library(hd.load_robot(str(variable_robot)), home, 0.2, 2.0, t - 0.4).assert_gives(
+        cycles, requests)
+    for values in np.moveaxis([found for stamp, found in cycles if stamp > t * 1e9], 1, 0):
+        assert_no_lone_step(values)
+    np.testing.assert_allclose(
+        antagonistic_stiffness(node.messages['torque'][-1].position, cycles[-1][1][0]),
+        requests[-1][1:4], rtol=1e-9)
+    assert_no_step(node)
+
+
+def test_a_stiffness_that_cannot_be_is_flagged_and_held_or_rejected(live, home, variable_robot):
+    node = start_elastic(live, f'robot:={variable_robot}')
+    node.first_answer(NOW, home)
+    asker = Asker(node, home, NOW)
+    given = [float(law.get('stiffness', 0.0)) for law in LAWS]
+    asker.ask(given, states=20)
+    before = motor_cycles(node)[-1][1]
+    # Tendons that only pull need more than this to carry anything.
+    too_little = [*given]
+    too_little[1] = RATE * SCALE
+    asker.ask_until(
+        lambda: any('joint2 cannot do it: their reference is held' in value.value
+                    for value in node.descriptions[-1].values), too_little)
+    assert node.states[-1] == 'holding'
+    count = len(node.answers['motor_reference'])
+    too_little[2] = 2000.0
+    asker.ask(too_little, states=300)
+    held = np.array([found for _, found in motor_cycles(node)][count:])
+    assert (held[:, :, 1:3] == held[0, :, 1:3]).all()
+    assert not held[:, 1, 1:3].any()
+    # The other joints go on.
+    np.testing.assert_allclose(
+        antagonistic_stiffness(home, held[-1, 0])[1], 2000.0, rtol=1e-9)
+    asker.ask_until(lambda: not node.descriptions[-1].values, given)
+    asker.ask(given, states=300)
+    assert_close(motor_cycles(node)[-1][1], before)
+    assert_no_lone_step(np.array([found[0] for _, found in motor_cycles(node)][1:]))
+    for stiffness, fields, reason in (
+            ([0.0, *given[1:]], {}, "stiffness of joint 'fer_joint1' must be above 0"),
+            ([*given[:3], -1.0, *given[4:]], {}, "stiffness of joint 'fer_joint4' must be above"),
+            ([*given[:2], float('nan'), *given[3:]], {}, "effort of joint 'fer_joint3' is not fi"),
+            ([*given[:6], float('inf')], {}, "effort of joint 'fer_joint7' is not finite"),
+            ([*given[:6], 1e9], {}, "effort of joint 'fer_joint7' is 1e+09"),
+            (given[:6], {}, '7 names but 6 entries of effort'),
+            (given[:6], {'name': node.joints[:6]}, "'fer_joint7' of robot 'panda' missing"),
+            ([1000.0], {'name': ['rail']}, "among the names 'rail'")):
+        asker.ask_until(lambda text=reason: text in node.log, stiffness, **fields)
+        asker.ask(given, states=5)
+        assert_close(motor_cycles(node)[-1][1], before)
+    assert 'Traceback' not in node.log
+    assert_no_step(node)
