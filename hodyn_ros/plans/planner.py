@@ -61,15 +61,10 @@ class Planner:
         self._send(data, replace(self.template, annotate_period=period), schedule, now)
 
     def adopt(self, schedule: Schedule, now: int) -> Adoption | None:
-        """Hand a finished plan to the schedule; return what became of it, None if none is.
-
-        Raises ChildProcessError when the worker's process has died, and what it worked on is lost.
-        """
-        try:
-            outcome = self._worker.poll()
-        except ChildProcessError:
-            self._finished = self._submitted
-            raise
+        """Hand a finished plan to the schedule; return what became of it, None if none is."""
+        if not self.busy:
+            return None
+        outcome = self._worker.poll()
         if outcome is None or outcome.job.number < self._submitted:
             return None
         self._finished = outcome.job.number

@@ -20,6 +20,7 @@ from hodyn_ros.plans.wire import decode, encode
 from hodyn_ros.robot import Robot
 
 NICENESS = 5
+DIED = 'the process that prepares plans has died'
 # Of a trajectory, s: judging it takes time and memory in proportion.
 LONGEST = 3600.0
 
@@ -71,7 +72,7 @@ class PlanWorker:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._ready = threading.Event()
         self._closing = False
         self._start()
@@ -88,18 +89,11 @@ class PlanWorker:
         self._jobs.put(job)
 
     def poll(self) -> Outcome | None:
-        """Return a finished plan, or None.
+        """Return what became of a job, or None when there is nothing new.
 
-        Raises ChildProcessError, once, when the child process has died: what it worked on is lost,
-        and another one takes its place.
+        A job that the child process died of is refused; another process takes its place.
         """
-        try:
-            outcome = self._outcomes.get_nowait()
-        except queue.Empty:
-            return None
-        if outcome is None:
-            raise ChildProcessError('the process that prepares plans has died')
-        return outcome
+        return None if self._outcomes.empty() else self._outcomes.get()
 
     def close(self) -> None:
         """End the child process."""
@@ -121,33 +115,31 @@ class PlanWorker:
         self._connection = ours
 
     def _run(self) -> None:
-        while not self._closing:
-            was_ready = self._exchange()
+        job: Job | None = None
+        while True:
+            was_ready = self._exchange(job)
+            # One that cannot even start is tried again when there is something to do.
+            job = None if was_ready or self._closing else self._newest()
             if self._closing:
                 return
-            self._outcomes.put(None)
-            if not was_ready:
-                # It may never start: that is tried again when there is something to do.
-                while not self._jobs.empty():
-                    self._jobs.get()
-                if self._closing:
-                    return
-                self._jobs.put(self._jobs.get())
             self._connection.close()
             self._start()
 
-    def _exchange(self) -> bool:
-        """Hand jobs to the child until it dies, or there are no more; return whether it began."""
+    def _exchange(self, job: Job | None) -> bool:
+        """Hand jobs, this one first, to the child until it dies; return whether it ever began."""
         was_ready = False
         try:
             self._connection.recv()
             was_ready = True
             self._ready.set()
-            while (job := self._newest()) is not None:
+            while (job := job or self._newest()) is not None:
                 self._connection.send(job)
                 self._outcomes.put(Outcome(job, *self._connection.recv()))
+                job = None
         except (EOFError, OSError):
             self._ready.set()
+            if job is not None:
+                self._outcomes.put(Outcome(job, PreparedPlan(DIED), 0.0, b''))
         return was_ready
 
     def _newest(self) -> Job | None:

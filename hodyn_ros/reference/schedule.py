@@ -28,6 +28,8 @@ class Schedule:
 
     Attributes
     ----------
+    streaming : bool
+        Whether a stream is followed.
     revision : int
         Counts what was asked for; a plan made for an earlier one does not fit any more.
 
@@ -37,7 +39,7 @@ class Schedule:
         self._plan, self._start = hold_plan(position), 0
         self._waiting: list[tuple[Plan, int]] = []
         self._filter = StreamFilter(position, bandwidth)
-        self._streaming = False
+        self.streaming = False
         self._last = 0
         self.revision = 0
 
@@ -51,11 +53,11 @@ class Schedule:
         self, now: int, position: Array, velocity: Array | None = None,
     ) -> None:
         """Follow a streamed sample from an instant (ns) on, smoothed; plans are dropped."""
-        if not self._streaming:
+        if not self.streaming:
             self._filter.reset(self.state_at(now))
             self._last = now
             self._waiting = []
-            self._streaming = True
+            self.streaming = True
             self.revision += 1
         self._filter.aim(position, velocity)
 
@@ -70,7 +72,7 @@ class Schedule:
 
     def evaluate(self, now: int, out: Array) -> None:
         """Write q … q⁗ at an instant (ns) to out, (5, n); waiting plans take over when due."""
-        if self._streaming:
+        if self.streaming:
             self._filter.advance(max(now - self._last, 0) * 1e-9, out)
         else:
             while self._waiting and now >= self._waiting[0][1]:
@@ -80,7 +82,7 @@ class Schedule:
 
     def state_at(self, instant: int) -> Array:
         """Return q … q⁗, (5, n), at an instant (ns) now or later; of a stream, the latest."""
-        if self._streaming:
+        if self.streaming:
             state: Array = self._filter.state.copy()
             return state
         plan, start = self._plan, self._start
@@ -91,7 +93,7 @@ class Schedule:
 
     def mode(self, now: int) -> Mode:
         """Return what the reference does at an instant (ns)."""
-        if self._streaming:
+        if self.streaming:
             return 'streaming'
         if not 0 <= now - self._start < round(self._plan.duration * 1e9):
             return 'holding'
@@ -106,5 +108,5 @@ class Schedule:
     ) -> None:
         self._plan, self._start = stop_plan(state, **limits), now
         self._waiting = []
-        self._streaming = False
+        self.streaming = False
         self.revision += 1

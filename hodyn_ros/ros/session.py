@@ -58,6 +58,7 @@ class Session:
         self.monitor = Monitor()
         self._node = node
         self._clock = node.get_clock()
+        self._lookahead = round(settings.lookahead * 1e9)
         self._settings = settings
         self._feedforward = feedforward
         self._planner = planner
@@ -95,6 +96,9 @@ class Session:
             self._complain('joint_states', error)
             return
         stamp = cdr.stamp(data) or self._clock.now().nanoseconds
+        if not stamp:
+            self._complain('joint_states', 'it has no stamp, and no /clock has told the time yet')
+            return
         interval = begin - self._arrived_at if self._cycle is not None else 0.0
         if self._cycle is None:
             try:
@@ -112,11 +116,12 @@ class Session:
             # Their clock need not have gone on as ours did.
             self._cycle.jump(self._instant(stamp))
         self._lost = self._late = False
-        arrived_at = self._clock.now().nanoseconds
         if self._settings.trigger == 'joint_state':
             self._step(self._cycle, stamp)
             self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
-        self.monitor.arrived(interval, (arrived_at - stamp) * 1e-9)
+        # What can wait for the answer waits.
+        age = (self._clock.now().nanoseconds - stamp) * 1e-9 - (time.monotonic() - begin)
+        self.monitor.arrived(interval, age)
 
     def on_timer(self) -> None:
         """Do a cycle now, with the latest joint state."""
@@ -235,7 +240,7 @@ class Session:
         return True
 
     def _instant(self, stamp: int) -> int:
-        return stamp + round(self._settings.lookahead * 1e9)
+        return stamp + self._lookahead
 
     def _virtual_stamp(self) -> int:
         """Return what the stamp of a joint state would be now."""
@@ -252,8 +257,8 @@ class Session:
         now = max(self._instant(stamp), cycle.now)
         if not self._lost:
             self._adopt(cycle, now)
-        silence = time.monotonic() - self._streamed_at
-        if cycle.schedule.mode(now) == 'streaming' and silence > self._settings.stream_timeout:
+        if cycle.schedule.streaming and (
+                time.monotonic() - self._streamed_at > self._settings.stream_timeout):
             cycle.stop(now)
             self._node.get_logger().warning('the streamed reference fell silent: stopping')
         cycle.evaluate(now, self._measured)
@@ -344,11 +349,7 @@ class Session:
         cycle.stiffen(stiffness)
 
     def _adopt(self, cycle: Cycle, now: int) -> None:
-        try:
-            adoption = self._planner.adopt(cycle.schedule, now)
-        except ChildProcessError as error:
-            self._complain('joint_trajectory', error)
-            return
+        adoption = self._planner.adopt(cycle.schedule, now)
         if adoption is None:
             return
         if not adoption.taken:
