@@ -1,5 +1,4 @@
 """From serialized trajectories to plans in the schedule, without a cycle waiting for them."""
-from dataclasses import replace
 from typing import NamedTuple
 
 from hodyn_ros import cdr
@@ -31,13 +30,13 @@ class Planner:
     ----------
     worker : PlanWorker
         Does the work.
-    template : PlanRequest
-        The settings of all requests.
+    settings : PlanRequest
+        What all requests have in common; another object when something of it changes.
 
     """
 
-    def __init__(self, worker: PlanWorker, template: PlanRequest) -> None:
-        self.template = template
+    def __init__(self, worker: PlanWorker, settings: PlanRequest) -> None:
+        self.settings = settings
         self._worker = worker
         self._headroom = LEAST_HEADROOM
         self._tries = 0
@@ -56,9 +55,8 @@ class Planner:
         """
         if len(data) > MOST_BYTES:
             raise ValueError(f'{len(data)} bytes; at most {MOST_BYTES} are read')
-        period = self.template.annotate_period if annotate else None
         self._tries = 0
-        self._send(data, replace(self.template, annotate_period=period), schedule, now)
+        self._send(data, schedule, now, annotate=annotate)
 
     def adopt(self, schedule: Schedule, now: int) -> Adoption | None:
         """Hand a finished plan to the schedule; return what became of it, None if none is."""
@@ -109,15 +107,15 @@ class Planner:
                 False, 'the reference moved on each time before the plan was ready, '
                 f'in {seconds:.2f} s')
         self._headroom = min(2.0 * max(seconds, self._headroom), MOST_HEADROOM)
-        self._send(job.data, job.request, schedule, now)
+        self._send(job.data, schedule, now, annotate=job.annotate)
         return None
 
-    def _send(self, data: bytes, request: PlanRequest, schedule: Schedule, now: int) -> None:
+    def _send(self, data: bytes, schedule: Schedule, now: int, *, annotate: bool) -> None:
         stamp = cdr.stamp(data)
         at_once = schedule.is_idle(now) and not stamp
         start = max(stamp, now if at_once else now + round(self._headroom * 1e9))
         skipped = (start - stamp) * 1e-9 if stamp else 0.0
-        request = replace(request, start=schedule.state_at(start))
         self._submitted += 1
-        self._worker.submit(
-            Job(data, request, start, skipped, schedule.revision, self._submitted))
+        self._worker.submit(Job(
+            data, self.settings, annotate, schedule.state_at(start), start, skipped,
+            schedule.revision, self._submitted))

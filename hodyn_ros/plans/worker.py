@@ -12,6 +12,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
@@ -33,21 +34,27 @@ class Job:
     ----------
     data : bytes
         The serialized message.
-    request : PlanRequest
-        Everything but the trajectory.
+    settings : PlanRequest
+        What all jobs have in common: the same object in all, until something changes.
+    annotate : bool
+        Whether the annotated plan is wanted.
+    state : (5, n) array
+        q … q⁗ of the reference when the plan takes over.
     start : int
-        When the plan takes over, ns; `request.start` is the reference then.
+        When that is, ns.
     skipped : float
         Seconds of the trajectory that lie before the start: their points are left out.
     revision : int
-        Of the reference that `request.start` was taken from.
+        Of the reference that `state` was taken from.
     number : int
         Tells jobs apart.
 
     """
 
     data: bytes
-    request: PlanRequest
+    settings: PlanRequest
+    annotate: bool
+    state: NDArray[np.float64]
     start: int
     skipped: float
     revision: int
@@ -128,12 +135,17 @@ class PlanWorker:
     def _exchange(self, job: Job | None) -> bool:
         """Hand jobs, this one first, to the child until it dies; return whether it ever began."""
         was_ready = False
+        settings: PlanRequest | None = None
         try:
             self._connection.recv()
             was_ready = True
             self._ready.set()
             while (job := job or self._newest()) is not None:
-                self._connection.send(job)
+                # What is large goes once: while it is pickled no cycle can run.
+                if job.settings is not settings:
+                    settings = job.settings
+                    self._connection.send(settings)
+                self._connection.send((job.data, job.annotate, job.state, job.start, job.skipped))
                 self._outcomes.put(Outcome(job, *self._connection.recv()))
                 job = None
         except (EOFError, OSError):
@@ -156,10 +168,14 @@ def _serve(connection: Connection, robot: Robot) -> None:
     os.nice(NICENESS)
     _warm_up(robot)
     connection.send(None)
+    settings: PlanRequest | None = None
     while True:
         try:
-            job = connection.recv()
-            connection.send(_prepare(job))
+            received = connection.recv()
+            if isinstance(received, PlanRequest):
+                settings = received
+            elif settings is not None:
+                connection.send(_prepare(settings, *received))
         except (EOFError, OSError):  # the parent is gone
             return
 
@@ -174,23 +190,29 @@ def _warm_up(robot: Robot) -> None:
         trajectory, robot, start=start, stretch='auto', annotate_period=PERIOD))
 
 
-def _prepare(job: Job) -> tuple[PreparedPlan, float, bytes]:
+def _prepare(
+    settings: PlanRequest, data: bytes, annotate: bool, state: NDArray[np.float64], start: int,
+    skipped: float,
+) -> tuple[PreparedPlan, float, bytes]:
     begin = time.perf_counter()
     annotated = b''
     try:
-        trajectory = _from_now(decode(job.data), job.skipped)
+        trajectory = _from_now(decode(data), skipped)
         if trajectory.times and trajectory.times[-1] > LONGEST:
             raise ValueError(
                 f'it takes {trajectory.times[-1]:.6g} s; the longest is {LONGEST:g} s')
-        prepared = prepare_plan(replace(job.request, trajectory=trajectory))
+        prepared = prepare_plan(replace(
+            settings, trajectory=trajectory, start=state,
+            annotate_period=PERIOD if annotate else None))
         if prepared.annotated is not None:
-            annotated = encode(prepared.annotated, job.start)
+            annotated = encode(prepared.annotated, start)
     except ValueError as error:
         prepared = PreparedPlan(str(error))
     except Exception as error:  # one bad trajectory must not end the process
         prepared = PreparedPlan(f'{type(error).__name__}: {error}')
-    # The samples travel as the message; the rest of the node has no use for them.
-    return replace(prepared, annotated=None), time.perf_counter() - begin, annotated
+    # The samples travel as the message; for these the rest of the node has no use.
+    prepared = replace(prepared, annotated=None, judgement=None)
+    return prepared, time.perf_counter() - begin, annotated
 
 
 def _from_now(trajectory: Trajectory, skipped: float) -> Trajectory:

@@ -28,7 +28,6 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.cycle import rehearse
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.trajectory import Trajectory
@@ -194,7 +193,6 @@ class FeedforwardNode(LifecycleNode):
             interpolation=settings.interpolation,
             overshoot_tolerance=settings.overshoot_tolerance,
             start_tolerance=settings.start_tolerance, stretch=settings.stretch,
-            annotate_period=PERIOD,
             gravity=settings.gravity_in_output, friction=settings.friction_in_output))
 
     def _activate(self) -> None:
@@ -209,7 +207,7 @@ class FeedforwardNode(LifecycleNode):
         realtime.apply(
             self.get_logger().warning, priority=self._settings.realtime_priority,
             lock_memory=self._settings.lock_memory, cpus=self._settings.cpu_affinity)
-        realtime.settle_garbage()
+        realtime.settle()
 
     def _end_session(self) -> None:
         if self._timer is not None:

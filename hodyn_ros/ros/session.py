@@ -192,7 +192,7 @@ class Session:
         if self._cycle is not None:
             self._cycle.replace(feedforward, self._instant(self._virtual_stamp()))
         self._feedforward = feedforward
-        self._planner.template = replace(self._planner.template, robot=feedforward.robot)
+        self._planner.settings = replace(self._planner.settings, robot=feedforward.robot)
 
     def failed(self, what: str, error: Exception) -> bool:
         """Count an error that nobody foresaw; return whether it should be logged."""

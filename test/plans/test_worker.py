@@ -30,8 +30,8 @@ def job(robot, number, goal=HOME + 0.1):
     data = encode(Annotated(
         tuple(robot.joint_names), np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
         np.zeros((1, 3, 7))))
-    request = PlanRequest(Trajectory((), (), ()), robot, start=start)
-    return Job(data, request, 0, 0.0, 0, number)
+    return Job(
+        data, PlanRequest(Trajectory((), (), ()), robot), False, start, 0, 0.0, 0, number)
 
 
 def outcome(worker):
