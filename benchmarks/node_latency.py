@@ -9,6 +9,7 @@ before the next state is sent: a period later, or more where the driver itself w
 it does not hurry to catch up. `wakeup_us` is how late this machine wakes a sleeper up: no round
 trip of two processes can be shorter than that. With `--compare` every other segment is driven
 through the same node on a SingleThreadedExecutor, with messages made afresh, in the same run.
+Idle processors are kept from sleeping, by the node's parameter, unless `--let-sleep`.
 """
 import argparse
 from functools import partial
@@ -270,7 +271,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 arguments = [
                     '--ros-args', '-r', f'__ns:=/node{i}',
                     '-p', f'spring_stiffness:={STIFFNESS}', '-p', f'motor_inertia:={INERTIA}',
-                    '-p', f'realtime_priority:={options.priority}', '--log-level', 'warn']
+                    '-p', f'realtime_priority:={options.priority}',
+                    '-p', f'keep_awake:={str(not options.let_sleep).lower()}',
+                    '--log-level', 'warn']
                 processes.append(start([*role, *arguments], environment))
             pids = [str(process.pid) for process in processes]
             common = ['-m', 'benchmarks.node_latency', '--duration', str(options.duration),
@@ -292,7 +295,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             for process in processes:
                 process.wait()
     return {
-        'rate': options.rate, 'duration': options.duration, **json.loads(driven),
+        'rate': options.rate, 'duration': options.duration,
+        'keep_awake': not options.let_sleep, 'realtime_priority': options.priority,
+        **json.loads(driven),
         'wakeup_us': json.loads(slept)}
 
 
@@ -307,6 +312,8 @@ def main() -> int:
     parser.add_argument('--json', type=Path, help='file for the figures')
     parser.add_argument('--compare', action='store_true', help='with a plain node, in turns')
     parser.add_argument('--priority', type=int, default=0, help='of SCHED_FIFO for the node')
+    parser.add_argument(
+        '--let-sleep', action='store_true', help='let idle processors sleep: keep_awake:=false')
     parser.add_argument('--role', choices=('drive', 'sleep'), help=argparse.SUPPRESS)
     parser.add_argument('--pids', type=int, nargs='*', help=argparse.SUPPRESS)
     options = parser.parse_args()

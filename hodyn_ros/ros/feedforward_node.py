@@ -63,6 +63,7 @@ class FeedforwardNode(LifecycleNode):
         self._outputs: Outputs | None = None
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
+        self._let_sleep: Callable[[], object] = lambda: None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._description = ''
         self._listens_for_description = False
@@ -207,6 +208,8 @@ class FeedforwardNode(LifecycleNode):
         realtime.apply(
             self.get_logger().warning, priority=self._settings.realtime_priority,
             lock_memory=self._settings.lock_memory, cpus=self._settings.cpu_affinity)
+        if self._settings.keep_awake:
+            self._let_sleep = realtime.keep_awake(self.get_logger().warning)
         realtime.settle()
 
     def _end_session(self) -> None:
@@ -217,6 +220,7 @@ class FeedforwardNode(LifecycleNode):
         if session is not None and self._outputs is not None:
             session.wind_down()
             self._outputs.report(self._feedforward.robot.name, 'inactive')
+        self._let_sleep()
 
     def _shut_down(self) -> None:
         self._end_session()
@@ -229,6 +233,7 @@ class FeedforwardNode(LifecycleNode):
             self._timer = None
         while self._entities:
             self._entities.pop()()
+        self._let_sleep()
         if self._outputs is not None:
             self._outputs.destroy()
         if self._planner is not None:

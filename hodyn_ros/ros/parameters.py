@@ -120,6 +120,7 @@ class Parameters:
     realtime_priority: int = _row(0, 'Of SCHED_FIFO; 0 for none.', bounds=(0, 99))
     lock_memory: bool = _row(False, 'Keep the memory of the node in RAM.')
     cpu_affinity: Sequence[int] = _row((-1,), 'Processors to stay on; -1 for any.')
+    keep_awake: bool = _row(False, 'Keep idle processors of the machine from sleeping.')
 
 
 def declare(node: Node) -> None:

@@ -1,0 +1,61 @@
+"""What is asked of the system, and what is said when it refuses."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+
+# In a process of its own, as root where the tests are, or as nobody.
+ASK = """
+import json, os, sys, threading, time
+from hodyn_ros.ros import realtime
+if sys.argv[1] == 'nobody':
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+beside = threading.Thread(target=time.sleep, args=(30.0,), daemon=True)
+beside.start()
+lines = []
+before = sorted(os.sched_getaffinity(0))
+cpu = before[0]
+realtime.apply(lines.append, priority=20, lock_memory=True, cpus=[-1, cpu])
+realtime.apply(lines.append, priority=0, lock_memory=False, cpus=[4096])
+end = realtime.keep_awake(lines.append)
+end()
+end()
+print(json.dumps({
+    'lines': lines, 'cpus': sorted(os.sched_getaffinity(0)), 'cpu': cpu,
+    'policy': os.sched_getscheduler(0), 'beside': os.sched_getscheduler(beside.native_id),
+    'cpus_beside': sorted(os.sched_getaffinity(beside.native_id)), 'before': before}))
+"""
+
+
+def ask(who: str) -> dict:
+    run = subprocess.run(
+        [sys.executable, '-c', ASK, who], capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(run.stdout)
+
+
+def test_each_wish_is_met_or_refused_in_one_line():
+    found = ask('myself')
+    assert found['cpus'] == [found['cpu']]
+    refused = [line.split(':')[0] for line in found['lines']]
+    assert 'cpu_affinity [4096]' in refused
+    fifo = found['policy'] & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
+    assert fifo != ('realtime_priority 20' in refused)
+    # Other threads of Python, and the processes that they start, stay as they were.
+    assert found['beside'] == os.SCHED_OTHER
+    assert found['cpus_beside'] == found['before']
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason='only root can become somebody else')
+def test_who_may_not_is_told_what_to_do():
+    lines = ask('nobody')['lines']
+    assert [line.split(':')[0] for line in lines] == [
+        'realtime_priority 20', 'lock_memory', 'cpu_affinity [4096]', 'keep_awake']
+    assert 'rtprio limit' in lines[0]
+    assert 'memlock' in lines[1]
+    assert 'this machine has processors' in lines[2]
+    assert '/dev/cpu_dma_latency' in lines[3]
