@@ -9,7 +9,8 @@ before the next state is sent: a period later, or more where the driver itself w
 it does not hurry to catch up. `wakeup_us` is how late this machine wakes a sleeper up: no round
 trip of two processes can be shorter than that. With `--compare` every other segment is driven
 through the same node on a SingleThreadedExecutor, with messages made afresh, in the same run.
-Idle processors are kept from sleeping, by the node's parameter, unless `--let-sleep`.
+The node runs under SCHED_FIFO and keeps idle processors from sleeping, by its parameters, unless
+`--priority 0` and `--let-sleep`, or where the system does not permit it.
 """
 import argparse
 from functools import partial
@@ -25,6 +26,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hodyn_ros import cdr
 
 ROOT = Path(__file__).resolve().parent.parent
 PERCENTILES = (50, 99, 99.9)
@@ -75,13 +78,12 @@ class Side:
         self.plans = node.create_publisher(
             JointTrajectory, f'/{namespace}/feedforward/joint_trajectory', ros.qos(10))
         node.create_subscription(
-            JointState, f'/{namespace}/feedforward/torque', self.on_torque, ros.qos(1))
+            JointState, f'/{namespace}/feedforward/torque', self.on_torque, ros.qos(1), raw=True)
 
-    def on_torque(self, message: Any) -> None:
+    def on_torque(self, data: bytes) -> None:
         """Take an answer."""
         now = time.perf_counter()
-        stamp = message.header.stamp
-        if stamp.sec * 10**9 + stamp.nanosec == self.pending:
+        if cdr.stamp(data) == self.pending:
             self.pending = 0
             if self.counting:
                 self.answered += 1
@@ -311,7 +313,8 @@ def main() -> int:
     parser.add_argument('--rate', type=float, default=1000.0, help='of joint states, Hz')
     parser.add_argument('--json', type=Path, help='file for the figures')
     parser.add_argument('--compare', action='store_true', help='with a plain node, in turns')
-    parser.add_argument('--priority', type=int, default=0, help='of SCHED_FIFO for the node')
+    parser.add_argument(
+        '--priority', type=int, default=60, help='of SCHED_FIFO for the node; 0 for none')
     parser.add_argument(
         '--let-sleep', action='store_true', help='let idle processors sleep: keep_awake:=false')
     parser.add_argument('--role', choices=('drive', 'sleep'), help=argparse.SUPPRESS)
