@@ -7,10 +7,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.fading import Ramp, SteadyMotors
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.limits import stop_limits
-from hodyn_ros.reference import Plan, fit_plan
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.reference.schedule import Schedule
 from hodyn_ros.reference.stream import StreamFilter
 
@@ -56,33 +56,6 @@ class Terms(TypedDict, total=False):
     friction: bool
 
 
-class Ramp:
-    """A weight that goes from 0 to 1, continuous to its fourth derivative."""
-
-    def __init__(self, start: int, duration: float) -> None:
-        self._start = start
-        self._end = start + round(duration * 1e9)
-        self._plan: Plan = fit_plan([0.0, duration], [[0.0], [1.0]])
-
-    def shift(self, by: int) -> None:
-        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
-        self._start += by
-        self._end += by
-
-    def done(self, now: int) -> bool:
-        """Return whether the weight is 1 at an instant (ns)."""
-        return now >= self._end
-
-    def blend(self, now: int, before: Array, after: Array, out: Array) -> None:
-        """Write before + s (after − before) and its derivatives, (3, n), at an instant (ns)."""
-        s, rate, accel = self._plan.evaluate((now - self._start) * 1e-9)[:3, 0]
-        change = after - before
-        out[:] = before
-        out[0] += s * change[0]
-        out[1] += s * change[1] + rate * change[0]
-        out[2] += s * change[2] + 2.0 * rate * change[1] + accel * change[0]
-
-
 class Cycle:
     """The reference and its torques at each instant.
 
@@ -101,7 +74,7 @@ class Cycle:
         The reference.
     now : int
         The last instant, ns. Earlier ones count as this one: only `jump` turns time back.
-    motors : MotorSide or None
+    motors : SteadyMotors or None
         θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
 
     """
@@ -115,9 +88,9 @@ class Cycle:
         self.torque = np.zeros((ORDER + 1, robot.n))
         self.output = np.zeros_like(self.torque)
         self.clipped = False
-        self.motors = feedforward.motor_side
-        if self.motors is not None:
-            self.motors.reset()
+        self.motors = (
+            None if feedforward.motor_side is None
+            else SteadyMotors(feedforward.motor_side, options.fade))
         self._stiffness: StreamFilter | None = None
         self._feedforward = feedforward
         self._options = options
@@ -156,7 +129,7 @@ class Cycle:
             point[:2], point[2:] = measured, self.q[2:]
         self._evaluate(now, point, self.torque, {})
         if self.motors is not None:
-            self._evaluate_motors(self.motors, (now - self.now) * 1e-9)
+            self._evaluate_motors(self.motors, now)
         if self._options.gravity_in_output and self._options.friction_in_output:
             self.output[:] = self.torque
         else:
@@ -190,6 +163,8 @@ class Cycle:
         for ramp in (self._fade, *(ramp for ramp, _ in self._changes)):
             if ramp is not None:
                 ramp.shift(now - self.now)
+        if self.motors is not None:
+            self.motors.shift(now - self.now)
         self.now = now
 
     def replace(self, feedforward: FeedForward, now: int) -> None:
@@ -247,11 +222,12 @@ class Cycle:
         for body, smoothed in self._wrench_filters.items():
             wrenches[:, body] = smoothed.advance(dt)[:ORDER + 1]
 
-    def _evaluate_motors(self, motors: MotorSide, dt: float) -> None:
+    def _evaluate_motors(self, motors: SteadyMotors, now: int) -> None:
+        dt = (now - self.now) * 1e-9
         stiffness = None
         if self._stiffness is not None:
-            stiffness = self._stiffness.advance(max(dt, 0.0))[:ORDER + 1]
-        motors.evaluate(self.q, self.torque, stiffness, max(dt, 0.0))
+            stiffness = self._stiffness.advance(dt)[:ORDER + 1]
+        motors.evaluate(now, self.q, self.torque, stiffness, dt)
 
     def _rest(self, position: Array) -> None:
         """Keep the torque that holds a position as what the output fades from and to."""

@@ -1,7 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
+from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.laws import ExponentialAntagonism, Rigid
+from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.cycle import MOST_CHANGES, Cycle, CycleOptions
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
@@ -240,3 +245,58 @@ def test_a_clipped_output_keeps_to_the_limits_and_says_so(panda):
         previous = cycle.output[0].copy()
     assert any(clipped)
     assert not clipped[0]
+
+
+@pytest.fixture(scope='module')
+def tendons(panda):
+    laws = [JointActuator(Rigid(), Motor(0.5)) for _ in range(7)]
+    laws[1] = JointActuator(ExponentialAntagonism(2.0, 20.0, 2000.0), Motor(0.5))
+    return FeedForward(replace(panda, actuators=Actuators(panda.joint_names, tuple(laws))))
+
+
+def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):
+    cycle = cycle_at_home(tendons, fade=0.3)
+    cycle.schedule.follow(plan_to(cycle, HOME + 0.3, 2.0, 0), 0)
+    enough = np.full(7, 2000.0)
+    too_little = enough.copy()
+    too_little[1] = 20.0
+    references, held = [], []
+    for k in range(3000):
+        if k % 100 == 0:
+            # Twice too little, the second time while it is still being led back.
+            cycle.stiffen(too_little if 500 <= k < 900 or 1000 <= k < 1300 else enough)
+        cycle.evaluate(k * MS)
+        references.append(cycle.motors.reference.copy())
+        held.append(bool(cycle.motors.held[1]))
+        assert not cycle.motors.held[[0, *range(2, 7)]].any()
+    theta, tau = np.array(references)[:, 0, 1:3], np.array(references)[:, 3, 1:3]
+    assert 500 < held.index(True) < 700
+    assert not held[-1]
+    # It follows, stands still, and comes back: never faster than the motion, whose own torque is
+    # steep where the tendons can hardly do it. To go back at once would take 0.24 rad, 1100 N m.
+    assert np.abs(np.diff(theta, axis=0)).max() < 5e-3
+    assert np.abs(np.diff(tau, axis=0)).max() < 20.0
+    still = [k for k in range(1, 3000) if np.array_equal(theta[k], theta[k - 1]) and held[k]]
+    assert len(still) > 300
+    # θ̇ and θ̈ are those of θ, but where it is first held.
+    rate = np.array(references)[:, 1, 1:3]
+    change = np.diff(theta, axis=0) - 0.5 * MS * 1e-9 * (rate[1:] + rate[:-1])
+    begins = [k for k in range(1, 3000) if held[k] and not rate[k].any() and rate[k - 1].any()]
+    assert len(begins) == 2
+    assert np.abs(np.delete(change, np.array(begins) - 1, axis=0)).max() < 1e-5
+    # In the end it is as if nothing had been.
+    calm = cycle_at_home(tendons)
+    calm.schedule.follow(plan_to(calm, HOME + 0.3, 2.0, 0), 0)
+    calm.evaluate(3000 * MS)
+    np.testing.assert_allclose(cycle.motors.reference, calm.motors.reference, atol=1e-6)
+
+
+def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):
+    laws = [*tendons.robot.actuators.joints]
+    laws[1] = JointActuator(ExponentialAntagonism(2.0, 20.0, 90.0), Motor(0.5))
+    cycle = cycle_at_home(FeedForward(
+        replace(panda, actuators=Actuators(panda.joint_names, tuple(laws)))))
+    cycle.evaluate(0)
+    cycle.evaluate(MS)
+    assert cycle.motors.held.tolist() == [False, True, *[False] * 5]
+    np.testing.assert_array_equal(cycle.motors.reference[0, 1:3], HOME[1])

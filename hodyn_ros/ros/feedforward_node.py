@@ -83,7 +83,7 @@ class FeedforwardNode(LifecycleNode):
         """Load and check the robot, compile the kernels, make the topics."""
         result = self._guarded('configured', self._configure)
         if result != SUCCESS:
-            self._release()
+            self._guarded('released', self._release, foreseen=())
         return result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -9,6 +9,7 @@ from rclpy.node import Node
 
 from hodyn_ros import cdr, lie
 from hodyn_ros.cycle import Cycle, CycleOptions
+from hodyn_ros.fading import SteadyMotors
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.plans.planner import Planner
@@ -264,13 +265,19 @@ class Session:
         cycle.evaluate(now, self._measured)
         if self._publish(cycle, stamp):
             mode = cycle.schedule.mode(now)
-            if cycle.motors is not None and not cycle.motors.feasible.all():
-                joint = self._feedforward.robot.joint_names[int(np.argmin(cycle.motors.feasible))]
-                self._report(mode, f'the motors of {joint} cannot do it: their reference is held')
+            if cycle.motors is not None and cycle.motors.any_held:
+                self._report(mode, self._why_held(cycle.motors))
             elif self._lost:
                 self._report('fault' if mode == 'holding' else mode, 'joint states are lost')
             else:
                 self._report(mode)
+
+    def _why_held(self, motors: SteadyMotors) -> str:
+        joints = self._feedforward.robot.joint_names
+        if not motors.feasible.all():
+            joint = joints[int(np.argmin(motors.feasible))]
+            return f'the motors of {joint} cannot do it: their reference is held'
+        return f'the motors of {joints[int(np.argmax(motors.held))]} are led back'
 
     def _publish(self, cycle: Cycle, stamp: int) -> bool:
         if self._outputs.publish(cycle, stamp):

@@ -1,11 +1,15 @@
 """A live node in a process of its own, and a driver's side that talks to it state by state."""
 from collections.abc import Callable, Iterator
+import contextlib
+import fcntl
 from importlib import resources
+from io import FileIO
 import os
 from pathlib import Path
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -47,16 +51,27 @@ FAST_DISCOVERY = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
+def own_domain() -> tuple[int, FileIO]:
+    """Return a domain that no other test run on this machine uses, and what keeps it so."""
+    for k in range(90):
+        domain = 10 + (os.getpid() + k) % 90
+        with contextlib.suppress(OSError):
+            lock = FileIO(Path(tempfile.gettempdir(), f'hodyn_ros_domain_{domain}'), 'w')
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return domain, lock
+    raise AssertionError('all domains are in use')
+
+
 @pytest.fixture(scope='session')
 def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Set up a domain of this worker's own that never leaves the machine."""
     folder = tmp_path_factory.mktemp('ros')
     profile = folder / 'discovery.xml'
     profile.write_text(FAST_DISCOVERY)
-    worker = int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:])
+    domain, lock = own_domain()
     variables = {
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-        'ROS_DOMAIN_ID': str(10 + (os.getpid() + worker) % 90),
+        'ROS_DOMAIN_ID': str(domain),
         'FASTDDS_DEFAULT_PROFILES_FILE': str(profile),
         'ROS_LOG_DIR': str(folder / 'log'),
         'ROS_PYTHON_CHECK_FIELDS': '1',
@@ -69,6 +84,7 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
             del os.environ[name]
         else:
             os.environ[name] = value
+    lock.close()
 
 
 def to_stamp(seconds: float) -> Time:

@@ -1,0 +1,123 @@
+"""What appears, disappears or comes back: continuously, over a time."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.reference import Plan, fit_plan
+
+Array = NDArray[np.float64]
+
+
+class Ramp:
+    """A weight that goes from 0 to 1, continuous to its fourth derivative."""
+
+    def __init__(self, start: int, duration: float) -> None:
+        self._start = start
+        self._end = start + round(duration * 1e9)
+        self._plan: Plan = fit_plan([0.0, duration], [[0.0], [1.0]])
+
+    def shift(self, by: int) -> None:
+        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        self._start += by
+        self._end += by
+
+    def done(self, now: int) -> bool:
+        """Return whether the weight is 1 at an instant (ns)."""
+        return now >= self._end
+
+    def weight(self, now: int) -> Array:
+        """Return the weight and its first two derivatives, (3,), at an instant (ns)."""
+        weight: Array = self._plan.evaluate((now - self._start) * 1e-9)[:3, 0]
+        return weight
+
+    def blend(self, now: int, before: Array, after: Array, out: Array) -> None:
+        """Write before + s (after − before) and its derivatives, (3, n), at an instant (ns)."""
+        s, rate, accel = self.weight(now)
+        change = after - before
+        out[:] = before
+        out[0] += s * change[0]
+        out[1] += s * change[1] + rate * change[0]
+        out[2] += s * change[2] + 2.0 * rate * change[1] + accel * change[0]
+
+
+class SteadyMotors:
+    """The motors' reference without steps in θ and τ_m, also where it cannot be had for a while.
+
+    Where a joint's motors cannot do it they are told to hold the θ and τ_m of the cycle before,
+    with θ̇ = θ̈ = 0; when they can again, they are led back to the motion's reference, which has
+    gone on meanwhile.
+
+    Attributes
+    ----------
+    reference : (4, m) array
+        θ, θ̇, θ̈, τ_m of the motors at the last cycle.
+    held : (n,) array
+        Whether a joint's reference is held, or led back: it is not that of the motion.
+    any_held : bool
+        Whether that is so of any joint.
+    feasible : (n,) array
+        Whether the joint could do the motion.
+    actuators : Actuators
+        Whose motors they are.
+
+    """
+
+    def __init__(self, side: MotorSide, duration: float) -> None:
+        """Take the motors, and over how long they are led back, s."""
+        side.reset()
+        self.actuators = side.actuators
+        self.reference = np.zeros_like(side.reference)
+        self.held = np.zeros(side.actuators.n, dtype=np.bool_)
+        self.any_held = False
+        self.feasible = side.feasible
+        self._side = side
+        self._duration = duration
+        self._kept = np.zeros_like(side.reference)
+        self._returns: dict[int, Ramp] = {}
+        self._started = False
+
+    def evaluate(
+        self, now: int, q: Array, torque: Array, stiffness: Array | None, dt: float,
+    ) -> None:
+        """Evaluate the reference at an instant (ns), as `MotorSide.evaluate` does."""
+        wanted = self._side.evaluate(q, torque, stiffness, dt)
+        if not self._started:
+            self.reference[:] = wanted
+            self._started = True
+        if not self.any_held and self.feasible.all():
+            self.reference[:] = wanted
+            return
+        bounds = self.actuators.motor_of
+        for joint in range(self.actuators.n):
+            motors = slice(bounds[joint], bounds[joint + 1])
+            if not self.feasible[joint]:
+                self._hold(joint, motors)
+            elif self.held[joint]:
+                self._lead_back(now, joint, motors, wanted)
+            else:
+                self.reference[:, motors] = wanted[:, motors]
+        self.any_held = bool(self.held.any())
+
+    def shift(self, by: int) -> None:
+        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        for ramp in self._returns.values():
+            ramp.shift(by)
+
+    def _hold(self, joint: int, motors: slice) -> None:
+        if not self.held[joint] or self._returns.pop(joint, None) is not None:
+            self._kept[::3, motors] = self.reference[::3, motors]
+            self.held[joint] = True
+        self.reference[:, motors] = self._kept[:, motors]
+
+    def _lead_back(self, now: int, joint: int, motors: slice, wanted: Array) -> None:
+        ramp = self._returns.get(joint)
+        if ramp is None:
+            ramp = self._returns[joint] = Ramp(now, self._duration)
+        kept, reference = self._kept[:, motors], self.reference[:, motors]
+        if ramp.done(now):
+            del self._returns[joint]
+            self.held[joint] = False
+            reference[:] = wanted[:, motors]
+            return
+        ramp.blend(now, kept[:3], wanted[:3, motors], reference[:3])
+        reference[3] = kept[3] + ramp.weight(now)[0] * (wanted[3, motors] - kept[3])
