@@ -1,23 +1,41 @@
 """What processes use and leave behind."""
 from pathlib import Path
+import subprocess
+
+SHARED = Path('/dev/shm')
+# The shared memory of processes that ended in order, and of those that were killed.
+USED: set[str] = set()
+KILLED: set[str] = set()
 
 
 def shared_memory(pid: int) -> set[str]:
-    """Return the files in shared memory that a process uses."""
+    """Return the files of the middleware in shared memory that a process uses."""
     try:
         lines = Path(f'/proc/{pid}/maps').read_text().splitlines()
     except OSError:
         return set()
-    return {line.split(maxsplit=5)[5] for line in lines if '/dev/shm/' in line}
+    return {line.split(maxsplit=5)[5] for line in lines if f'{SHARED}/fastdds' in line}
+
+
+def unused(files: set[str]) -> set[str]:
+    """Return those files in shared memory that are there though no process uses them."""
+    used = set().union(*(
+        shared_memory(int(path.name)) for path in Path('/proc').iterdir() if path.name.isdigit()))
+    return {file for file in files - used if Path(file).exists()}
+
+
+def kill(process: subprocess.Popen) -> None:
+    """End a process as a crash would; what it leaves in shared memory is removed in the end."""
+    KILLED.update(shared_memory(process.pid))
+    process.kill()
+    process.wait()
 
 
 def remove_unused(files: set[str]) -> None:
-    """Remove what a killed process left in shared memory."""
-    used = set().union(*(
-        shared_memory(int(path.name)) for path in Path('/proc').iterdir() if path.name.isdigit()))
-    for file in files - used:
-        Path(file).unlink(missing_ok=True)
-        Path(f'{file}_el').unlink(missing_ok=True)
+    """Remove what killed processes left in shared memory, with its locks."""
+    for file in unused(files):
+        for path in (Path(file), Path(f'{file}_el'), SHARED / f'sem.{Path(file).name}_mutex'):
+            path.unlink(missing_ok=True)
 
 
 def children(pid: int) -> list[int]:

@@ -221,6 +221,7 @@ class FeedforwardNode(LifecycleNode):
             session.wind_down()
             self._outputs.report(self._feedforward.robot.name, 'inactive')
         self._let_sleep()
+        realtime.unsettle()
 
     def _shut_down(self) -> None:
         self._end_session()

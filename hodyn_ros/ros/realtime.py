@@ -25,6 +25,11 @@ def settle() -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
 
 
+def unsettle() -> None:
+    """Let what was taken out of garbage collection be collected again."""
+    gc.unfreeze()
+
+
 def apply(
     warn: Callable[[str], object], *, priority: int, lock_memory: bool, cpus: Sequence[int],
 ) -> None:

@@ -69,7 +69,6 @@ def run(
         node.destroy_node()
         # Shared memory is given back only when nothing refers to the context any more.
         del node, executor
-        gc.unfreeze()
         gc.collect()
     finally:
         context = rclpy.get_default_context()

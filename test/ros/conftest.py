@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 import numpy as np
-from processes import remove_unused, shared_memory
+from processes import KILLED, USED, kill, remove_unused, shared_memory, unused
 import pytest
 import yaml
 
@@ -76,6 +76,8 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
         'ROS_LOG_DIR': str(folder / 'log'),
         'ROS_PYTHON_CHECK_FIELDS': '1',
     }
+    USED.clear()
+    KILLED.clear()
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     yield variables
@@ -85,6 +87,8 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
         else:
             os.environ[name] = value
     lock.close()
+    remove_unused(KILLED)
+    assert not unused(USED), 'left in shared memory by nodes that ended in order'
 
 
 def to_stamp(seconds: float) -> Time:
@@ -290,23 +294,19 @@ class Live:
 
     def kill(self) -> None:
         """End the node as a crash would."""
-        files = shared_memory(self.process.pid)
-        self.process.kill()
-        self.process.wait()
-        remove_unused(files)
+        kill(self.process)
 
     def end(self, number: int = signal.SIGINT) -> int:
         """End the node by a signal, listening on, and return its exit code."""
-        files = shared_memory(self.process.pid) if self.process.poll() is None else set()
+        files = shared_memory(self.process.pid)
         if self.process.poll() is None:
             self.process.send_signal(number)
         end = time.monotonic() + 20.0
         while self.process.poll() is None and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.02)
         if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-            remove_unused(files)
+            kill(self.process)
+        USED.update(files - KILLED)
         for _ in range(100):
             self._executor.spin_once(timeout_sec=0.001)
         return self.process.returncode

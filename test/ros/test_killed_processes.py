@@ -7,7 +7,7 @@ import time
 
 from live_motions import assert_no_step, move, table, weight
 import numpy as np
-from processes import remove_unused, shared_memory
+from processes import kill
 import pytest
 from scipy.optimize import brentq
 
@@ -53,10 +53,7 @@ class Talker:
 
     def kill(self) -> None:
         """End it by SIGKILL."""
-        files = shared_memory(self._process.pid)
-        self._process.kill()
-        self._process.wait()
-        remove_unused(files)
+        kill(self._process)
 
 
 @pytest.fixture
