@@ -125,10 +125,24 @@ class ElasticLoop:
 
 
 def make_loop(robot: Robot, position: Array, method: str, period: float) -> Loop:
-    """Return the loop for a robot: elastic where it has actuators."""
-    if robot.actuators is None:
-        return RigidLoop(robot, position)
-    return ElasticLoop(robot, position, method, period)
+    """Return the loop for a robot, elastic where it has actuators, with its kernels compiled."""
+    def make() -> Loop:
+        if robot.actuators is None:
+            return RigidLoop(robot, position)
+        return ElasticLoop(robot, position, method, period)
+
+    rehearsal = make()
+    still = {topic: _still(position) for topic in rehearsal.topics}
+    if robot.actuators is not None:
+        still['motor_reference'] = _still(np.repeat(position, np.diff(robot.actuators.motor_of)))
+    rehearsal.command(still)
+    rehearsal.step(period)
+    return make()
+
+
+def _still(position: Array) -> JointState:
+    zeros = [0.0] * len(position)
+    return JointState(position=position.tolist(), velocity=zeros, effort=zeros)
 
 
 def _gains(robot: Robot, position: Array) -> tuple[Array, Array]:
