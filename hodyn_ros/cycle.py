@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from hodyn_ros.fading import Ramp, SteadyMotors
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.limits import stop_limits
-from hodyn_ros.reference import fit_plan
 from hodyn_ros.reference.schedule import Schedule
+from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.reference.stream import StreamFilter
 
 Array = NDArray[np.float64]
@@ -263,7 +263,7 @@ def rehearse(feedforward: FeedForward, options: CycleOptions) -> None:
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
-    cycle.schedule.follow(fit_plan([0.1], [position + 1e-3], start=cycle.q), 0)
+    cycle.schedule.follow(move_plan(position, position + 1e-3, 0.1), 0)
     cycle.feel(0, np.zeros(6))
     if cycle.motors is not None:
         cycle.stiffen(cycle.motors.actuators.constant_stiffness()[0])

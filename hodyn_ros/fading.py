@@ -3,7 +3,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.reference import Plan, fit_plan
+from hodyn_ros.reference import Plan
+from hodyn_ros.reference.stop import move_plan
 
 Array = NDArray[np.float64]
 
@@ -14,7 +15,7 @@ class Ramp:
     def __init__(self, start: int, duration: float) -> None:
         self._start = start
         self._end = start + round(duration * 1e9)
-        self._plan: Plan = fit_plan([0.0, duration], [[0.0], [1.0]])
+        self._plan: Plan = move_plan([0.0], [1.0], duration)
 
     def shift(self, by: int) -> None:
         """Carry on at another time of the clock, which was set ahead by so much (ns)."""

@@ -166,7 +166,7 @@ def _serve(connection: Connection, robot: Robot) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Cycles come first, wherever the two share a processor.
     os.nice(NICENESS)
-    _warm_up(robot)
+    warm_up(robot)
     connection.send(None)
     settings: PlanRequest | None = None
     while True:
@@ -180,7 +180,7 @@ def _serve(connection: Connection, robot: Robot) -> None:
             return
 
 
-def _warm_up(robot: Robot) -> None:
+def warm_up(robot: Robot) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))
     # On spacings so uneven that all interpolations are tried, and too fast to need no stretch.

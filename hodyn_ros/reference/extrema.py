@@ -85,7 +85,7 @@ def _maximum(hull: Array, best: float, slack: float) -> tuple[float, float]:
     stack = np.empty((DEPTH + 2, size))
     starts = np.empty(DEPTH + 2)
     widths = np.empty(DEPTH + 2)
-    stack[0] = hull
+    _copy(hull, stack[0])
     starts[0], widths[0] = 0.0, 1.0
     count = 1
     where = 0.0
@@ -107,14 +107,21 @@ def _maximum(hull: Array, best: float, slack: float) -> tuple[float, float]:
             continue
         # The half with the higher hull is searched first: it raises the bound for the other.
         if left.max() > right.max():
-            stack[count + 1] = left
+            _copy(left, stack[count + 1])
             starts[count] = start + width
             starts[count + 1] = start
         else:
-            stack[count + 1] = right
-            stack[count] = left
+            _copy(right, stack[count + 1])
+            _copy(left, stack[count])
             starts[count] = start
             starts[count + 1] = start + width
         widths[count] = widths[count + 1] = width
         count += 2
     return best, where
+
+
+@numba.njit(cache=True)
+def _copy(source: Array, target: Array) -> None:
+    """Do what assigning a whole array does, which takes numba a second to compile."""
+    for j in range(source.size):
+        target[j] = source[j]

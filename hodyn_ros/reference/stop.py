@@ -1,4 +1,4 @@
-"""Plans that hold, and plans that stop a motion."""
+"""Plans of one piece: those that hold, go from rest to rest, and stop a motion."""
 from __future__ import annotations
 
 import numba
@@ -21,6 +21,17 @@ def hold_plan(position: ArrayLike) -> Plan:
         raise ValueError(f'hold: position {held.tolist()} is not finite')
     empty = np.empty((0, DEGREE + 1, held.size))
     return Plan(np.zeros(1), empty, np.array([held, held]), 'hold')
+
+
+def move_plan(start: ArrayLike, goal: ArrayLike, duration: float) -> Plan:
+    """Return the smoothest motion from rest at `start` to rest at `goal`, (n,), in a time, s."""
+    ends = np.array([start, goal], dtype=float)
+    knots = np.zeros((2, 5, ends.shape[1]))
+    knots[:, 0] = ends
+    times = np.array([0.0, duration])
+    coefficients = np.empty((1, DEGREE + 1, ends.shape[1]))
+    hermite_coefficients(times, knots, coefficients)
+    return Plan(times, coefficients, ends, 'move')
 
 
 def stop_plan(
@@ -64,11 +75,13 @@ def stop_plan(
 @numba.njit(cache=True)
 def _stop_distance(start: Array, duration: float) -> Array:
     """Return how far the smoothest stop goes, (n,): its highest Legendre coefficient vanishes."""
+    # Joint by joint: what assigns whole arrays takes numba seconds to compile.
     distance = np.zeros(start.shape[1])
     power = 1.0
     for k in range(1, 5):
         power *= duration
-        distance -= ENDS[4, k] * power * start[k] / ENDS[4, 5]
+        for joint in range(distance.size):
+            distance[joint] -= ENDS[4, k] * power * start[k, joint] / ENDS[4, 5]
     return distance
 
 
@@ -77,10 +90,15 @@ def _excess(start: Array, limits: Array, duration: float) -> float:
     """Return the largest ratio of a stop's peaks to its limits."""
     n = start.shape[1]
     knots = np.zeros((2, 5, n))
-    knots[0] = start
-    knots[1, 0] = start[0] + _stop_distance(start, duration)
+    distance = _stop_distance(start, duration)
+    for joint in range(n):
+        for k in range(5):
+            knots[0, k, joint] = start[k, joint]
+        knots[1, 0, joint] = start[0, joint] + distance[joint]
     coefficients = np.empty((1, DEGREE + 1, n))
-    hermite_coefficients(np.array([0.0, duration]), knots, coefficients)
+    times = np.zeros(2)
+    times[1] = duration
+    hermite_coefficients(times, knots, coefficients)
     worst = 0.0
     for joint in range(n):
         for i in range(1, SAMPLES + 1):

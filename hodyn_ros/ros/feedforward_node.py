@@ -181,13 +181,18 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().warning(str(warning.message))
         self._feedforward = FeedForward(self._with_payload(settings))
         robot = self._feedforward.robot
-        rehearse(self._feedforward, cycle_options(settings))
         if self._planner is not None:
             self._planner.close()
+            self._planner = None
         worker = PlanWorker(robot)
-        if not worker.wait(WORKER_TIMEOUT):
+        try:
+            # Both processes compile, at the same time.
+            rehearse(self._feedforward, cycle_options(settings))
+            if not worker.wait(WORKER_TIMEOUT):
+                raise ValueError('the process that prepares plans did not start')
+        except ValueError:
             worker.close()
-            raise ValueError('the process that prepares plans did not start')
+            raise
         self._planner = Planner(worker, PlanRequest(
             Trajectory((), (), ()), robot,
             joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,

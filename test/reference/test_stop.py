@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros.reference import extrema, fit_plan, stop_plan
-from hodyn_ros.reference.stop import _excess
+from hodyn_ros.reference.stop import _excess, move_plan
 
 LIMITS = {'velocity': 2.0, 'acceleration': 10.0, 'jerk': 500.0}
 
@@ -65,3 +65,13 @@ def test_needs_a_limit_and_a_finite_state():
         stop_plan(np.full((5, 1), np.nan), jerk=1.0)
     with pytest.raises(ValueError, match='must be positive'):
         stop_plan(np.ones((5, 1)), jerk=-1.0)
+
+
+def test_a_move_is_the_smoothest_from_rest_to_rest():
+    start, goal = np.array([0.3, -1.0]), np.array([1.0, -1.0])
+    times = np.linspace(-0.1, 2.1, 50)
+    start_state = np.zeros((5, 2))
+    start_state[0] = start
+    fitted = fit_plan([2.0], [goal], start=start_state)
+    np.testing.assert_allclose(
+        move_plan(start, goal, 2.0).evaluate(times), fitted.evaluate(times), atol=1e-10)
