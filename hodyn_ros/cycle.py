@@ -7,7 +7,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.fading import Ramp, SteadyMotors
+from hodyn_ros.fading import Ramp, SteadyMotors, Trust
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.limits import stop_limits
 from hodyn_ros.reference.schedule import Schedule
@@ -101,6 +101,8 @@ class Cycle:
         self._changes: list[tuple[Ramp, FeedForward]] = []
         self._scratch = np.zeros_like(self.torque)
         self._point = np.zeros_like(self.q)
+        self._deviation = np.zeros((2, robot.n))
+        self._trust = Trust(options.fade)
         self._fade: Ramp | None = Ramp(now, options.fade)
         self._leaving = False
         self._base = np.zeros_like(self.torque)
@@ -116,7 +118,8 @@ class Cycle:
         now : int
             The instant, ns.
         measured : (2, n) array, optional
-            Position and velocity as measured, for `at_measurement`.
+            Position and velocity as measured, for `at_measurement`. Without them the last
+            deviation from the reference is forgotten over the time `fade`.
 
         """
         now = max(now, self.now)
@@ -124,9 +127,16 @@ class Cycle:
         if self._wrenches is not None:
             self._advance_wrenches(self._wrenches, (now - self.now) * 1e-9)
         point = self.q
-        if self._options.at_measurement and measured is not None:
+        if self._options.at_measurement:
             point = self._point
-            point[:2], point[2:] = measured, self.q[2:]
+            if measured is not None:
+                self._deviation[:] = measured - self.q[:2]
+            weight = self._trust.weight(now, is_there=measured is not None)
+            point[:] = self.q
+            if measured is not None and weight == 1.0:
+                point[:2] = measured
+            else:
+                point[:2] += weight * self._deviation
         self._evaluate(now, point, self.torque, {})
         if self.motors is not None:
             self._evaluate_motors(self.motors, now)
@@ -163,6 +173,7 @@ class Cycle:
         for ramp in (self._fade, *(ramp for ramp, _ in self._changes)):
             if ramp is not None:
                 ramp.shift(now - self.now)
+        self._trust.shift(now - self.now)
         if self.motors is not None:
             self.motors.shift(now - self.now)
         self.now = now

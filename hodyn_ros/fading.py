@@ -41,6 +41,34 @@ class Ramp:
         out[2] += s * change[2] + 2.0 * rate * change[1] + accel * change[0]
 
 
+class Trust:
+    """How much of a measurement counts: all of it, or less and less while there is none."""
+
+    def __init__(self, duration: float) -> None:
+        """Take over how long the measurement is forgotten, and taken up again, s."""
+        self._duration = duration
+        self._is_there = True
+        self._from = self._weight = 1.0
+        self._ramp: Ramp | None = None
+
+    def weight(self, now: int, *, is_there: bool) -> float:
+        """Return the weight, 0 to 1, at an instant (ns) with or without a measurement."""
+        if is_there != self._is_there:
+            self._is_there = is_there
+            self._from = self._weight
+            self._ramp = Ramp(now, self._duration)
+        if self._ramp is not None:
+            self._weight = self._from + self._ramp.weight(now)[0] * (is_there - self._from)
+            if self._ramp.done(now):
+                self._ramp = None
+        return self._weight
+
+    def shift(self, by: int) -> None:
+        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        if self._ramp is not None:
+            self._ramp.shift(by)
+
+
 class SteadyMotors:
     """The motors' reference without steps in θ and τ_m, also where it cannot be had for a while.
 

@@ -300,3 +300,27 @@ def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):
     cycle.evaluate(MS)
     assert cycle.motors.held.tolist() == [False, True, *[False] * 5]
     np.testing.assert_array_equal(cycle.motors.reference[0, 1:3], HOME[1])
+
+
+def test_a_measurement_that_is_lost_is_forgotten_without_a_step(feedforward):
+    cycle = cycle_at_home(feedforward, at_measurement=True, fade=0.2)
+    measured = np.array([HOME + 0.05, np.full(7, 0.1)])
+    elsewhere = np.array([HOME - 0.05, np.zeros(7)])
+    torques = []
+    for k in range(1000):
+        # Lost, back elsewhere while it is still being forgotten, lost again.
+        seen = measured if k < 100 else elsewhere if 200 <= k < 500 else None
+        cycle.evaluate(k * MS, seen)
+        torques.append(cycle.torque.copy())
+        if k == 99:
+            there = np.zeros((5, 7))
+            there[:2] = measured
+            np.testing.assert_allclose(cycle.torque, feedforward.torque(there), atol=1e-12)
+        if k == 499:
+            there[:2] = elsewhere
+            np.testing.assert_allclose(cycle.torque, feedforward.torque(there), atol=1e-9)
+    np.testing.assert_allclose(cycle.torque, feedforward.torque(cycle.q), atol=1e-9)
+    changes = np.abs(np.diff(np.array(torques)[:, 0], axis=0)).max(axis=1)
+    # What is measured may leap; what is not measured does not.
+    assert changes[199] > changes[np.arange(999) != 199].max()
+    assert changes[np.arange(999) != 199].max() < 0.3

@@ -182,7 +182,7 @@ class Session:
                 state = 'fading'
                 cycle.leave(now)
             self._report(state, 'the node is deactivated')
-            cycle.evaluate(now, self._measured)
+            cycle.evaluate(now, None if self._lost else self._measured)
             self._publish(cycle, stamp)
             if cycle.has_left(now):
                 return
@@ -262,7 +262,7 @@ class Session:
                 time.monotonic() - self._streamed_at > self._settings.stream_timeout):
             cycle.stop(now)
             self._node.get_logger().warning('the streamed reference fell silent: stopping')
-        cycle.evaluate(now, self._measured)
+        cycle.evaluate(now, None if self._lost else self._measured)
         if self._publish(cycle, stamp):
             mode = cycle.schedule.mode(now)
             if cycle.motors is not None and cycle.motors.any_held:
