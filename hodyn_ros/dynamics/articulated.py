@@ -126,9 +126,10 @@ def hybrid_dynamics(
             for row in range(6):
                 reaction[i, row] = 0.0
                 for c in range(6):
-                    reaction[i, row] += articulated[i, row, c] * screw[i, 0, c]
+                    part = articulated[i, row, c] * screw[i, 0, c]
+                    reaction[i, row] += part
+                    scale += abs(screw[i, 0, row] * part)
                 resistance[i] += screw[i, 0, row] * reaction[i, row]
-                scale += abs(screw[i, 0, row] * reaction[i, row])
             if not resistance[i] > _SINGULAR * scale:
                 return i
         if p >= 0:
