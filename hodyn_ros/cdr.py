@@ -160,6 +160,19 @@ def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
         raise ValueError(f'{len(data)} bytes that are no header and {count} numbers') from None
 
 
+def names_and_points(data: bytes) -> tuple[int, int]:
+    """Return how many joints and points a JointTrajectory says that it has; ValueError if none."""
+    order = byte_order(data)
+    try:
+        _, at = _text(data, _NAMES_AT, order)
+        names, at = _count(data, at, order)
+        for _ in range(min(names, MOST_JOINTS)):
+            _, at = _text(data, at, order)
+        return names, 0 if names > MOST_JOINTS else _count(data, at, order)[0]
+    except (struct.error, UnicodeDecodeError, IndexError):
+        raise ValueError(f'{len(data)} bytes that are no trajectory') from None
+
+
 def template(names: tuple[str, ...], frame: str = '') -> bytes:
     """Return a little-endian joint state with these names, stamp 0 and zeros in all arrays."""
     out = bytearray(b'\x00\x01\x00\x00' + bytes(8))

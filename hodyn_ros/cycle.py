@@ -157,6 +157,11 @@ class Cycle:
         self._published[:] = self.output[0]
 
     @property
+    def is_fading(self) -> bool:
+        """Whether something still appears, disappears or is forgotten."""
+        return self._fade is not None or bool(self._changes) or self._trust.is_changing
+
+    @property
     def is_finite(self) -> bool:
         """Whether reference, output and the motors' reference are."""
         return bool(

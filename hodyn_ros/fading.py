@@ -51,6 +51,11 @@ class Trust:
         self._from = self._weight = 1.0
         self._ramp: Ramp | None = None
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether the weight is on its way."""
+        return self._ramp is not None
+
     def weight(self, now: int, *, is_there: bool) -> float:
         """Return the weight, 0 to 1, at an instant (ns) with or without a measurement."""
         if is_there != self._is_there:

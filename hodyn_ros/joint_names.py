@@ -1,4 +1,5 @@
 """Joint names of drivers, bags and plans, mapped onto those of a robot by name, never by order."""
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,7 +51,7 @@ class JointNames:
         joints = self.robot.joint_names
         present = set(names)
         if len(present) < len(names):
-            twice = sorted(name for name in present if list(names).count(name) > 1)
+            twice = sorted(name for name, times in Counter(names).items() if times > 1)
             raise ValueError(f'joint {twice[0]!r} is named twice')
         complete = [p for p in self._prefixes(names) if all(p + j in present for j in joints)]
         known = [p for p in complete if self._is_known(p)]
@@ -87,9 +88,10 @@ class JointNames:
 
     def _missing(self, names: Sequence[str]) -> ValueError:
         joints = self.robot.joint_names
+        present = set(names)
         best: tuple[str, list[str]] = ('', list(joints))
         for prefix in [self.prefix, *self._own_prefixes(), *self._prefixes(names)]:
-            missing = [joint for joint in joints if prefix + joint not in names]
+            missing = [joint for joint in joints if prefix + joint not in present]
             if self._is_known(prefix) and len(missing) < len(best[1]):
                 best = (prefix, missing)
         prefix, missing = best

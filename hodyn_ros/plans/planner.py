@@ -1,10 +1,12 @@
 """From serialized trajectories to plans in the schedule, without a cycle waiting for them."""
 from typing import NamedTuple
 
+import numpy as np
+
 from hodyn_ros import cdr
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.worker import Job, PlanWorker
-from hodyn_ros.reference.schedule import Schedule
+from hodyn_ros.reference.schedule import MOST_WAITING, Schedule
 
 MOST_BYTES = 64 * 1024 * 1024
 LEAST_HEADROOM, MOST_HEADROOM = 0.05, 20.0
@@ -69,9 +71,15 @@ class Planner:
         job, prepared = outcome.job, outcome.prepared
         if prepared.refusal or prepared.plan is None:
             return Adoption(False, prepared.refusal)
+        if schedule.streaming:
+            return Adoption(False, 'a streamed reference is followed; let it end first')
+        if schedule.is_full:
+            return Adoption(False, f'{MOST_WAITING} plans wait for their start already')
         start = job.start
-        fits = job.revision == schedule.revision
-        if fits and schedule.is_idle(now) and not cdr.stamp(job.data):
+        # What it was judged by must still hold, the payload say.
+        fits = job.revision == schedule.revision and job.settings is self.settings
+        if fits and not cdr.stamp(job.data) and schedule.is_idle(now) and np.array_equal(
+                job.state, schedule.state_at(now)):
             start = now
         elif not fits or now > start:
             return self._again(job, outcome.seconds, schedule, now)

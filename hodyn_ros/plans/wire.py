@@ -9,6 +9,7 @@ from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.trajectory import Trajectory
 
 TYPE = 'trajectory_msgs/msg/JointTrajectory'
+MOST_POINTS = 200_000
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 
 
@@ -25,6 +26,11 @@ def from_message(message: Any) -> Trajectory:
 
 def decode(data: bytes) -> Trajectory:
     """Return the content of a serialized JointTrajectory; raise ValueError if it is none."""
+    joints, points = cdr.names_and_points(data)
+    if joints > cdr.MOST_JOINTS:
+        raise ValueError(f'{joints} joints; at most {cdr.MOST_JOINTS} are read')
+    if points > MOST_POINTS:
+        raise ValueError(f'{points} points; at most {MOST_POINTS} are read')
     definition = TYPES.get_msgdef(TYPE)
     try:
         read = (

@@ -1,6 +1,7 @@
 """Plans made in a process of their own, so that no cycle waits for them."""
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 import multiprocessing
 from multiprocessing.connection import Connection
@@ -92,7 +93,10 @@ class PlanWorker:
         return self._ready.wait(timeout) and self._process.is_alive()
 
     def submit(self, job: Job) -> None:
-        """Have a plan prepared."""
+        """Have a plan prepared; jobs that have not begun are dropped."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._jobs.get_nowait()
         self._jobs.put(job)
 
     def poll(self) -> Outcome | None:
@@ -106,9 +110,10 @@ class PlanWorker:
         """End the child process."""
         self._closing = True
         self._jobs.put(None)
-        self._process.terminate()
-        self._thread.join()
-        # The thread may have started another meanwhile.
+        while self._thread.is_alive():
+            # Again and again: the thread may be about to start another.
+            self._process.terminate()
+            self._thread.join(0.1)
         self._process.terminate()
         self._process.join()
         self._connection.close()
@@ -116,10 +121,10 @@ class PlanWorker:
     def _start(self) -> None:
         context = multiprocessing.get_context('spawn')
         ours, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._robot), daemon=True)
-        self._process.start()
+        process = context.Process(target=_serve, args=(theirs, self._robot), daemon=True)
+        process.start()
         theirs.close()
-        self._connection = ours
+        self._process, self._connection = process, ours
 
     def _run(self) -> None:
         job: Job | None = None
@@ -130,7 +135,9 @@ class PlanWorker:
             if self._closing:
                 return
             self._connection.close()
-            self._start()
+            # Where no process can be had, the closed connection refuses the job.
+            with contextlib.suppress(OSError):
+                self._start()
 
     def _exchange(self, job: Job | None) -> bool:
         """Hand jobs, this one first, to the child until it dies; return whether it ever began."""

@@ -10,6 +10,7 @@ from hodyn_ros.reference.stop import hold_plan, stop_plan
 from hodyn_ros.reference.stream import StreamFilter
 
 Array = NDArray[np.float64]
+MOST_WAITING = 16
 Mode = Literal['holding', 'following', 'streaming', 'stopping']
 
 
@@ -42,6 +43,11 @@ class Schedule:
         self.streaming = False
         self._last = 0
         self.revision = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many plans wait for their start that no more should."""
+        return len(self._waiting) >= MOST_WAITING
 
     def follow(self, plan: Plan, start: int) -> None:
         """Let a plan take over at an instant (ns); those that would start later are dropped."""

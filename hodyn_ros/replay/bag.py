@@ -113,7 +113,7 @@ class JointStateBag:
             When the bag is damaged, and when its joints are another robot's.
 
         """
-        layouts: dict[bytes, tuple[Layout, NDArray[np.intp]] | None] = {}
+        layouts: dict[tuple[int, bytes], tuple[Layout, NDArray[np.intp]] | None] = {}
         current: tuple[Layout, NDArray[np.intp]] | None = None
         received: list[int] = []
         messages: list[bytes] = []
@@ -160,7 +160,7 @@ class JointStateBag:
             yield time, data
 
     def _layout(
-        self, data: bytes, known: dict[bytes, tuple[Layout, NDArray[np.intp]] | None],
+        self, data: bytes, known: dict[tuple[int, bytes], tuple[Layout, NDArray[np.intp]] | None],
     ) -> tuple[Layout, NDArray[np.intp]] | None:
         """Return the layout of a message and where the joints stand in it; None: skip it."""
         try:
@@ -168,7 +168,8 @@ class JointStateBag:
         except ValueError as error:
             self.unusable[str(error)] = self.unusable.get(str(error), 0) + 1
             return None
-        key = layout.encapsulation + layout.text + b''.join(c for _, c in layout.counts)
+        counts = b''.join(count for _, count in layout.counts)
+        key = layout.size, layout.encapsulation + layout.text + counts
         if key not in known:
             try:
                 indices = self._joints.indices(layout.names)

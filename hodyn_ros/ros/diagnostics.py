@@ -36,7 +36,7 @@ class Complaints:
 
     PERIOD = 1.0
     MOST = 64
-    LONGEST = 500
+    LONGEST = 2000
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

@@ -167,7 +167,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _load(self) -> None:
         """Read the parameters, load the robot, run each kernel once, start the worker."""
-        self._settings = settings = parameters.read(self)
+        settings = parameters.read(self)
         source = settings.robot
         if source == DESCRIPTION:
             self._listen_for_description()
@@ -176,18 +176,18 @@ class FeedforwardNode(LifecycleNode):
             source = self._description
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            self._unloaded_robot = _with_springs(load_robot(source), settings)
+            unloaded = _with_springs(load_robot(source), settings)
         for warning in caught:
             self.get_logger().warning(str(warning.message))
-        self._feedforward = FeedForward(self._with_payload(settings))
-        robot = self._feedforward.robot
+        feedforward = FeedForward(_with_payload(unloaded, settings))
+        robot = feedforward.robot
         if self._planner is not None:
             self._planner.close()
             self._planner = None
         worker = PlanWorker(robot)
         try:
             # Both processes compile, at the same time.
-            rehearse(self._feedforward, cycle_options(settings))
+            rehearse(feedforward, cycle_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
                 raise ValueError('the process that prepares plans did not start')
         except ValueError:
@@ -200,9 +200,11 @@ class FeedforwardNode(LifecycleNode):
             overshoot_tolerance=settings.overshoot_tolerance,
             start_tolerance=settings.start_tolerance, stretch=settings.stretch,
             gravity=settings.gravity_in_output, friction=settings.friction_in_output))
+        # Only now: what failed must not pass for what is loaded when it is tried again.
+        self._unloaded_robot, self._feedforward, self._settings = unloaded, feedforward, settings
 
     def _activate(self) -> None:
-        if parameters.read(self) != self._settings:
+        if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:
             raise ValueError('not configured')
@@ -223,10 +225,12 @@ class FeedforwardNode(LifecycleNode):
             self._timer = None
         session, self._session = self._session, None
         if session is not None and self._outputs is not None:
-            session.wind_down()
-            self._outputs.report(self._feedforward.robot.name, 'inactive')
-        self._let_sleep()
-        realtime.unsettle()
+            try:
+                session.wind_down()
+                self._outputs.report(self._feedforward.robot.name, 'inactive')
+            finally:
+                self._let_sleep()
+                realtime.unsettle()
 
     def _shut_down(self) -> None:
         self._end_session()
@@ -294,19 +298,20 @@ class FeedforwardNode(LifecycleNode):
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
             try:
-                feedforward = FeedForward(self._with_payload(settings))
+                feedforward = FeedForward(_with_payload(self._unloaded_robot, settings))
                 self._session.take(feedforward)
             except ValueError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             self._feedforward, self._settings = feedforward, settings
         return result
 
-    def _with_payload(self, settings: parameters.Parameters) -> Robot:
-        if not settings.payload_link:
-            return self._unloaded_robot
-        return self._unloaded_robot.with_payload(
-            settings.payload_link, settings.payload_mass, settings.payload_com,
-            np.reshape(settings.payload_inertia, (3, 3)))
+
+def _with_payload(robot: Robot, settings: parameters.Parameters) -> Robot:
+    if not settings.payload_link:
+        return robot
+    return robot.with_payload(
+        settings.payload_link, settings.payload_mass, settings.payload_com,
+        np.reshape(settings.payload_inertia, (3, 3)))
 
 
 def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:

@@ -74,6 +74,7 @@ class Session:
         self._measured = np.zeros((2, feedforward.robot.n))
         self._lost = False
         self._late = False
+        self._excused = False
         self._last_stamp = 0
         self._published_stamp = 0
         self._arrived_at = self._streamed_at = self._watched_at = 0.0
@@ -138,8 +139,12 @@ class Session:
             return
         now = time.monotonic()
         since, self._watched_at = now - self._watched_at, now
-        if since > LATE_WATCH:
-            return  # this process was held up: what seems to be missing may wait to be read
+        if since > LATE_WATCH and not self._excused:
+            # This process was held up, and what seems to be missing may wait to be read. But once:
+            # it may be held up each time.
+            self._excused = True
+            return
+        self._excused = False
         for body, felt_at in list(self._felt_at.items()):
             if now - felt_at > self._settings.wrench_timeout:
                 cycle.feel(body, np.zeros(6))
@@ -182,7 +187,8 @@ class Session:
                 state = 'fading'
                 cycle.leave(now)
             self._report(state, 'the node is deactivated')
-            cycle.evaluate(now, None if self._lost else self._measured)
+            # No state is read meanwhile.
+            cycle.evaluate(now)
             self._publish(cycle, stamp)
             if cycle.has_left(now):
                 return
@@ -265,10 +271,11 @@ class Session:
         cycle.evaluate(now, None if self._lost else self._measured)
         if self._publish(cycle, stamp):
             mode = cycle.schedule.mode(now)
-            if cycle.motors is not None and cycle.motors.any_held:
+            if self._lost:
+                over = mode == 'holding' and not cycle.is_fading
+                self._report('fault' if over else mode, 'joint states are lost')
+            elif cycle.motors is not None and cycle.motors.any_held:
                 self._report(mode, self._why_held(cycle.motors))
-            elif self._lost:
-                self._report('fault' if mode == 'holding' else mode, 'joint states are lost')
             else:
                 self._report(mode)
 
@@ -390,7 +397,8 @@ class Session:
 
     def _complain(self, topic: str, error: Any) -> None:
         if self.monitor.complaints.add(topic, str(error)):
-            self._node.get_logger().error(f'{topic} rejected: {error}')
+            cause = self.monitor.complaints.last[topic]
+            self._node.get_logger().error(f'{topic} rejected: {cause}')
 
     def _report(self, state: str, reason: str = '') -> None:
         self._outputs.report(self._feedforward.robot.name, state, reason)

@@ -153,6 +153,17 @@ def test_big_endian_messages(tmp_path):
     assert_same(read(path)[0], recording)
 
 
+def test_messages_with_some_bytes_too_many(tmp_path):
+    recording = record(duration=0.2)
+    path = tmp_path / 'bag'
+    with Writer(path, version=8) as writer:
+        connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=TYPES)
+        for k, (received, message) in enumerate(messages(recording)):
+            data = bytes(TYPES.serialize_cdr(message, JOINT_STATE))
+            writer.write(connection, received, data + bytes(k % 3))
+    assert_same(read(path)[0], recording)
+
+
 def test_malformed_messages_are_counted_and_skipped(tmp_path):
     recording = record(duration=0.3)
     pairs = messages(recording)
