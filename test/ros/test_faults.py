@@ -30,6 +30,11 @@ def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew
     assert 'stopping' in node.states
     reasons = [value.value for value in node.descriptions[-1].values]
     assert reasons == ['joint states are lost']
+    # The last torques may still wait to be read.
+    assert node.spin_until(lambda: not np.any(node.messages['torque'][-1].velocity), 10.0)
+    count = len(node.messages['torque'])
+    node.spin(0.2)
+    assert len(node.messages['torque']) == count
     _, values = table(node, 'torque')
     held = values[-1]
     assert not held[1].any()
