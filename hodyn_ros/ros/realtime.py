@@ -4,12 +4,14 @@ import ctypes
 import gc
 import io
 import os
+import resource
 import struct
 import sys
 import threading
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 LATENCY = '/dev/cpu_dma_latency'
+PRIORITY = 60  # above what does its work at leisure, below the kernel's own threads
 
 
 SWITCH_INTERVAL = 1e-4
@@ -68,6 +70,16 @@ def apply(
     except OSError as error:
         warn(f'cpu_affinity {sorted(chosen)}: {error.strerror}; this machine has processors '
              f'{sorted(os.sched_getaffinity(0))}')
+
+
+def permitted() -> list[str]:
+    """Return the parameters of a node that make it real-time as far as this user may."""
+    parameters = []
+    if os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] >= PRIORITY:
+        parameters.append(f'realtime_priority:={PRIORITY}')
+    if os.access(LATENCY, os.W_OK):
+        parameters.append('keep_awake:=true')
+    return parameters
 
 
 def keep_awake(warn: Callable[[str], object]) -> Callable[[], object]:

@@ -203,7 +203,7 @@ class Session:
 
     def failed(self, what: str, error: Exception) -> bool:
         """Count an error that nobody foresaw; return whether it should be logged."""
-        if what in ('on_state', 'on_timer'):
+        if what in ('on_state', 'on_timer', 'watch'):
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
 

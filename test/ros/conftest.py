@@ -292,6 +292,15 @@ class Live:
     def spin(self, seconds: float) -> None:
         self.spin_until(lambda: False, seconds)
 
+    def settle(self) -> int:
+        """Read what still waits to be read; return how many torques there have been."""
+        count = -1
+        while count < len(self.messages['torque']):
+            count = len(self.messages['torque'])
+            for _ in range(30):
+                self._executor.spin_once(timeout_sec=0.01)
+        return count
+
     def kill(self) -> None:
         """End the node as a crash would."""
         kill(self.process)

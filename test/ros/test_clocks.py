@@ -101,6 +101,7 @@ def test_a_pause_that_is_too_long_is_a_silent_driver(live, home, gentle_panda):
     simulator.have_motion(8.0, 0.8, 3 / 8)
     assert node.spin_until(lambda: node.states[-1] == 'fault', 30.0), node.log
     assert 'stopping' in node.states
+    node.settle()
     held = table(node, 'torque')[1][-1]
     assert not held[1].any()
     # Of what the node has published by itself the simulation knows nothing: its time goes on.

@@ -101,6 +101,7 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
     assert node.spin_until(lambda: node.states[-1] == 'fault', PATIENCE), node.log
     assert node.states[-3:] == ['following', 'stopping', 'fault']
     assert [value.value for value in node.descriptions[-1].values] == ['joint states are lost']
+    node.settle()
     held = table(node, 'torque')[1][-1]
     assert (held[0] > np.array(home) + 0.05).all()
     assert (held[0] < np.array(goal) - 0.05).all()
@@ -136,6 +137,7 @@ def test_a_streaming_process_killed_in_mid_stream_has_it_stopped_and_comes_back(
     node.drive(PATIENCE, home, until=lambda: node.states[-1] == 'holding')
     assert node.states[-3:] == ['streaming', 'stopping', 'holding']
     assert 'the streamed reference fell silent: stopping' in node.log
+    node.settle()
     held = table(node, 'torque')[1][-1]
     assert not held[1].any()
     np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)

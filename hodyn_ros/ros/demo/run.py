@@ -26,6 +26,7 @@ from hodyn_ros.ros.demo.recording import TOPICS, Recorder, Recording
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
+from hodyn_ros.ros.realtime import permitted
 from hodyn_ros.ros.spinning import make_executor
 
 Array = NDArray[np.float64]
@@ -119,7 +120,7 @@ def _drive(run: Run, report: Path, recorder: Recorder) -> int:
             ) as driver,
             process(
                 NAMESPACE, 'feedforward_node', f'robot:={run.robot_file}',
-                f'lookahead:={run.lookahead}',
+                f'lookahead:={run.lookahead}', *permitted(),
             ) as node,
         ):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RECORDING_NICENESS)
