@@ -14,7 +14,7 @@ def shared_memory(pid: int) -> set[str]:
         lines = Path(f'/proc/{pid}/maps').read_text().splitlines()
     except OSError:
         return set()
-    return {line.split(maxsplit=5)[5] for line in lines if f'{SHARED}/fastdds' in line}
+    return {line.split(maxsplit=5)[5] for line in lines if f'{SHARED}/fast' in line}
 
 
 def unused(files: set[str]) -> set[str]:
