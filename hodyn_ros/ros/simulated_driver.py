@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         node.tick()
         # After a late wake-up the grid moves: a real driver does not send two states at once.
         now = time.perf_counter()
-        due = node.period + (now if now - due > 0.5 * node.period else due)
+        due = node.period + (now if now - due > node.period else due)
         while (left := due - time.perf_counter()) > 0:
             executor.spin_once(timeout_sec=left)
     if report:
