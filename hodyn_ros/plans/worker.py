@@ -131,7 +131,7 @@ class PlanWorker:
         while True:
             was_ready = self._exchange(job)
             # One that cannot even start is tried again when there is something to do.
-            job = None if was_ready or self._closing else self._newest()
+            job = None if was_ready or self._closing else self._jobs.get()
             if self._closing:
                 return
             self._connection.close()
@@ -147,7 +147,7 @@ class PlanWorker:
             self._connection.recv()
             was_ready = True
             self._ready.set()
-            while (job := job or self._newest()) is not None:
+            while (job := job or self._jobs.get()) is not None:
                 # What is large goes once: while it is pickled no cycle can run.
                 if job.settings is not settings:
                     settings = job.settings
@@ -160,12 +160,6 @@ class PlanWorker:
             if job is not None:
                 self._outcomes.put(Outcome(job, PreparedPlan(DIED), 0.0, b''))
         return was_ready
-
-    def _newest(self) -> Job | None:
-        job = self._jobs.get()
-        while not self._jobs.empty():
-            job = self._jobs.get()
-        return job
 
 
 def _serve(connection: Connection, robot: Robot) -> None:

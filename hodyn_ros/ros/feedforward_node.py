@@ -190,7 +190,7 @@ class FeedforwardNode(LifecycleNode):
             rehearse(feedforward, cycle_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
                 raise ValueError('the process that prepares plans did not start')
-        except ValueError:
+        except Exception:
             worker.close()
             raise
         self._planner = Planner(worker, PlanRequest(
