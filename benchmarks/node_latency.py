@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros import cdr
+from hodyn_ros.messages import cdr
 
 ROOT = Path(__file__).resolve().parent.parent
 PERCENTILES = (50, 99, 99.9)

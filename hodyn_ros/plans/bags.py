@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rosbags.rosbag2 import Writer
 
-from hodyn_ros.bags import first_line, open_bag
+from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.trajectory import Trajectory
 from hodyn_ros.plans.wire import TYPE, TYPES, decode, encode

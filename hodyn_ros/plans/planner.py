@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hodyn_ros import cdr
+from hodyn_ros.messages import cdr
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.worker import Job, PlanWorker
 from hodyn_ros.reference.schedule import MOST_WAITING, Schedule

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
-from hodyn_ros import cdr
+from hodyn_ros.messages import cdr
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.trajectory import Trajectory
 

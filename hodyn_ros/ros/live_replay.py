@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from hodyn_ros import cdr
+from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import MOST_BYTES
 from hodyn_ros.replay.command import run_replay
 from hodyn_ros.replay.computed_bag import ComputedBag

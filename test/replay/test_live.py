@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
-from hodyn_ros import cdr
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.joint_names import JointNames
+from hodyn_ros.messages import cdr
 from hodyn_ros.plans.wire import decode
 from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.command import run_replay

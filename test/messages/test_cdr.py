@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_typestore
 
-from hodyn_ros import cdr
+from hodyn_ros.messages import cdr
 from hodyn_ros.plans.wire import decode
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)

@@ -1,0 +1,1 @@
+"""Bytes ↔ arrays, without rclpy: CDR, joint states, bags."""
