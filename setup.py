@@ -56,7 +56,7 @@ setup(
     maintainer_email=MANIFEST.find('maintainer').attrib['email'],
     license=manifest('license'),
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed', 'robots/*.yaml']},
+    package_data={PACKAGE: ['py.typed', 'robot/builtin/*.yaml']},
     data_files=data_files,
     python_requires='>=3.10',
     install_requires=[

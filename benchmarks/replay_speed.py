@@ -18,10 +18,10 @@ import numpy as np
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.computed_bag import TOPICS, ComputedBag
 from hodyn_ros.replay.replaying import replay
+from hodyn_ros.robot.joint_names import JointNames
 
 
 def write_recording(path: Path, samples: int) -> None:

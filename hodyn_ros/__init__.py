@@ -1,5 +1,6 @@
 """Higher-order rigid-body dynamics of robots."""
 from importlib import metadata
+import sys
 
 from hodyn_ros.dynamics.equations import (
     EquationsOfMotion,
@@ -21,9 +22,13 @@ from hodyn_ros.dynamics.wrenches import (
     gravity_wrenches,
     world_wrench,
 )
-from hodyn_ros.parametrisations import dh, modified_dh, product_of_exponentials
 from hodyn_ros.robot import Body, Limits, Robot
-from hodyn_ros.robot_files import load_robot, robot_names
+from hodyn_ros.robot.files import actuators as _actuator_files
+from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
+from hodyn_ros.robot.files.loader import load_robot, robot_names
+
+# The docs of 0.1 named this module by its old place, which works until the release after next.
+sys.modules['hodyn_ros.actuator_files'] = _actuator_files
 
 try:
     __version__ = metadata.version('hodyn_ros')

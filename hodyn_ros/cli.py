@@ -150,7 +150,7 @@ def _check_simulation(source: str) -> None:
     """Raise now what the processes of the demo would stumble over."""
     from importlib.util import find_spec
 
-    from hodyn_ros.robot_files import load_robot
+    from hodyn_ros.robot.files.loader import load_robot
 
     if find_spec('mujoco') is None:
         raise ModuleNotFoundError("No module named 'mujoco'")
@@ -333,7 +333,7 @@ def _add_robots(commands: 'Commands[argparse.ArgumentParser]') -> None:
 
 
 def _robots(options: argparse.Namespace) -> int:
-    from hodyn_ros.robot_files import load_robot, robot_names
+    from hodyn_ros.robot.files.loader import load_robot, robot_names
 
     for name in robot_names():
         robot = load_robot(name)

@@ -34,7 +34,7 @@ def test_the_manifest_and_the_installed_package_agree_on_the_version():
 def test_robots_and_type_marker_are_package_data():
     folder = resources.files('hodyn_ros')
     assert folder.joinpath('py.typed').is_file()
-    assert folder.joinpath('robots', 'panda.yaml').is_file()
+    assert folder.joinpath('robot', 'builtin', 'panda.yaml').is_file()
 
 
 def test_an_install_brings_what_ros_looks_for():

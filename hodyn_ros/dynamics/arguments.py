@@ -5,8 +5,7 @@ import reprlib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics.arguments import checked_joints, external
-from hodyn_ros.mass_matrix import body_inertias, pose_in_parent
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot.mass_matrix import body_inertias, pose_in_parent
 
 Array = NDArray[np.float64]
 

@@ -5,10 +5,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics import articulated
 from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, external
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]
 

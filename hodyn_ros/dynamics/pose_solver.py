@@ -4,11 +4,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import checked, checked_pose
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]
 

@@ -2,8 +2,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics.arguments import checked, checked_pose
+from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
 

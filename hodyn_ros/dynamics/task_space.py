@@ -4,12 +4,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics.arguments import checked, checked_joints, numbers
 from hodyn_ros.dynamics.equations import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR, jacobian
 from hodyn_ros.dynamics.representation import Representation
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics.arguments import (
     base_state,
@@ -16,7 +15,7 @@ from hodyn_ros.dynamics.arguments import (
 )
 from hodyn_ros.dynamics.bodies import kernel
 from hodyn_ros.dynamics.forward_kinematics import move_bodies, place_bodies
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]
 

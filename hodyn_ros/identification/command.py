@@ -12,7 +12,7 @@ from hodyn_ros.identification.recordings import read_data
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import cross_validate
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot.files.loader import load_robot
 
 TERMS = ('friction', 'payload', 'offsets')
 

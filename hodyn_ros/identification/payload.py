@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.lie import skew
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.lie import skew
 
 Array = NDArray[np.float64]
 

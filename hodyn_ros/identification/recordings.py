@@ -6,10 +6,10 @@ import numpy as np
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.fit import BLOCK, Data
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.pipeline import Pipeline
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.joint_names import JointNames
 
 MAX_SAMPLES = 3000
 """More samples of the same motion tell little more and take time; they are thinned evenly."""

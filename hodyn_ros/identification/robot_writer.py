@@ -8,7 +8,7 @@ import yaml
 
 from hodyn_ros.identification.fit import Estimate
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot, robot_keys
+from hodyn_ros.robot.files.loader import load_robot, robot_keys
 
 PAYLOAD = 'payload'
 

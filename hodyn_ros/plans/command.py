@@ -14,7 +14,7 @@ from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.curves import draw_curves
 from hodyn_ros.plans.files import read_trajectory, write_annotated
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, StretchMode, prepare_plan
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot.files.loader import load_robot
 
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import yaml
 
-from hodyn_ros import strict_yaml
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.bags import is_bag, read_bag, write_bag
 from hodyn_ros.plans.trajectory import QUANTITIES, Trajectory
+from hodyn_ros.robot.files import strict_yaml
 
 MAX_BYTES = 256 * 1024 * 1024
 _ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save

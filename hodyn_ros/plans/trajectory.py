@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.joint_names import JointNames
+from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 Rows = Sequence[Sequence[float]]

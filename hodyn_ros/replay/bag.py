@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.messages.cdr import MESSAGE_TYPE, Layout
+from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]

@@ -14,12 +14,12 @@ from rich.progress import (
 from rich.table import Table
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.live import Agreement, Samples
 from hodyn_ros.replay.replaying import Replay, replay
 from hodyn_ros.replay.report import resolved, statements, write_report
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot.files.loader import load_robot
+from hodyn_ros.robot.joint_names import JointNames
 
 _PIPE_WIDTH = 110  # where there is no terminal to ask
 

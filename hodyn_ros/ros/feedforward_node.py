@@ -33,7 +33,7 @@ from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.trajectory import Trajectory
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs

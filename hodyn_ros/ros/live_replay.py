@@ -25,7 +25,7 @@ from hodyn_ros.plans.planner import MOST_BYTES
 from hodyn_ros.replay.command import run_replay
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.live import APPROACH, INTERPOLATION, Agreement, Playback, Samples, compare
-from hodyn_ros.robot_files import load_robot, without_limits
+from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.messages import nanoseconds
 from hodyn_ros.ros.outputs import LATCHED_QOS, TORQUES

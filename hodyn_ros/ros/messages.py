@@ -10,8 +10,8 @@ from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.messages import cdr
+from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 
-from hodyn_ros import lie
 from hodyn_ros.cycle import Cycle, CycleOptions
 from hodyn_ros.fading import SteadyMotors
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import Planner
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.ros.diagnostics import Monitor
 from hodyn_ros.ros.messages import (
     CommandWriter,

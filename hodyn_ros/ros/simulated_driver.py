@@ -15,7 +15,7 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.messages import JointStateWriter, nanoseconds
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.simulated_loops import make_loop

@@ -11,7 +11,7 @@ from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import ExponentialAntagonism, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot, robot_keys
+from hodyn_ros.robot.files.loader import load_robot, robot_keys
 from hodyn_ros.simulation.motion import REST_TO_REST_PEAK, home
 
 Array = NDArray[np.float64]

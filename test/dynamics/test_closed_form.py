@@ -5,8 +5,8 @@ from random_robots import assert_close, random_base_motion, random_motion, rando
 from scipy.linalg import expm
 
 import hodyn_ros as hd
-from hodyn_ros import lie
 from hodyn_ros.dynamics.closed_form import closed_form
+from hodyn_ros.robot import lie
 
 
 class PrintedForms:

@@ -6,8 +6,8 @@ import pytest
 from random_robots import assert_close
 
 import hodyn_ros as hd
-from hodyn_ros import lie
 from hodyn_ros.dynamics.closed_form import closed_form
+from hodyn_ros.robot import lie
 
 FORMULATIONS = ['spatial', 'body_fixed', 'closed_form']
 TOLERANCE = 1e-12

@@ -15,8 +15,8 @@ from random_robots import (
 )
 
 import hodyn_ros as hd
-from hodyn_ros import lie
 from hodyn_ros.dynamics.closed_form import closed_form
+from hodyn_ros.robot import lie
 
 SEEDS = st.integers(0, 2**32 - 1)
 prove = settings(max_examples=25, deadline=None, derandomize=True)

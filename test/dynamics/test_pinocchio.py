@@ -4,7 +4,7 @@ import pytest
 from random_robots import assert_close, random_motion, random_pose, random_robot, random_wrenches
 
 import hodyn_ros as hd
-from hodyn_ros import lie
+from hodyn_ros.robot import lie
 
 pin = pytest.importorskip('pinocchio')
 SEEDS = range(8)

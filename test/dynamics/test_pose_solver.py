@@ -3,7 +3,7 @@ import pytest
 from random_robots import random_robot
 
 import hodyn_ros as hd
-from hodyn_ros import lie
+from hodyn_ros.robot import lie
 
 
 def pose_at(robot, q, link):

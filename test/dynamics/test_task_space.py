@@ -9,7 +9,7 @@ from random_robots import (
 )
 
 import hodyn_ros as hd
-from hodyn_ros import lie
+from hodyn_ros.robot import lie
 
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
 

@@ -16,8 +16,8 @@ from hodyn_ros.identification.fit import Data, Estimate, identify
 from hodyn_ros.identification.payload import Payload, regressor, rigid_body, with_payload
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import cross_validate
-from hodyn_ros.inertia import physical_fault
-from hodyn_ros.robot_files import robot_keys
+from hodyn_ros.robot.files.loader import robot_keys
+from hodyn_ros.robot.inertia import physical_fault
 
 REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))

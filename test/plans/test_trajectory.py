@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.plans import Trajectory, accept
+from hodyn_ros.robot.joint_names import JointNames
 
 NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
 ROW = [0.0, 0.1, 0.2, -0.3, 0.4, 0.5, 0.6]

@@ -17,8 +17,8 @@ from recordings import (
 )
 from rosbags.rosbag2 import Writer
 
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.replay.bag import JointStateBag, JointStates
+from hodyn_ros.robot.joint_names import JointNames
 
 
 def read(path, topic=None, prefix=''):

@@ -12,9 +12,9 @@ import yaml
 
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.replay import pipeline
 from hodyn_ros.replay.bag import JointStateBag
+from hodyn_ros.robot.joint_names import JointNames
 
 REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 
@@ -118,7 +118,7 @@ def test_recording_without_effort_still_gives_torques(tmp_path):
 
 def test_limits_are_not_said_to_be_kept_where_none_is_known(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    robot = yaml.safe_load(resources.files('hodyn_ros.robots').joinpath('panda.yaml').read_text())
+    robot = yaml.safe_load(resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml').read_text())
     del robot['limits']
     file = tmp_path / 'unlimited.yaml'
     file.write_text(yaml.safe_dump(robot))

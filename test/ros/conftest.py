@@ -366,7 +366,7 @@ def gentle_panda(tmp_path: Path) -> Path:
 
     Those of the real one take some 50 ms, of which a busy machine sees next to nothing.
     """
-    built_in = resources.files('hodyn_ros.robots').joinpath('panda.yaml')
+    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
     mapping = yaml.safe_load(built_in.read_text('utf-8'))
     mapping['limits']['jerk'] = [0.01 * jerk for jerk in mapping['limits']['jerk']]
     path = tmp_path / 'gentle_panda.yaml'

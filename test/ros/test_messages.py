@@ -11,8 +11,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hodyn_ros as hd
-from hodyn_ros.joint_names import JointNames
 from hodyn_ros.plans.wire import decode
+from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.messages import (
     CommandWriter,
     JointStateReader,

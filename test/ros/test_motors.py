@@ -142,7 +142,7 @@ def test_series_elastic_motors_get_what_the_library_says_at_each_stamp(live, hom
 @pytest.fixture
 def variable_robot(tmp_path):
     """Return the file of a Panda with a joint of each kind."""
-    built_in = resources.files('hodyn_ros.robots').joinpath('panda.yaml')
+    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
     mapping = yaml.safe_load(built_in.read_text('utf-8'))
     mapping['actuators'] = {
         f'joint{i}': {**law, 'motor': {'inertia': inertia, 'viscous': 0.5}}

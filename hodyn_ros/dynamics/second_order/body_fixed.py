@@ -10,7 +10,6 @@ translation (x, y, 0) and a rotation about x, which spares a third of the consta
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros import lie
 from hodyn_ros.dynamics.bodies import kernel, step
 from hodyn_ros.dynamics.second_order import joints
 from hodyn_ros.dynamics.second_order.jets import (
@@ -33,7 +32,7 @@ from hodyn_ros.dynamics.second_order.vectors import (
     times,
     write_known_vector,
 )
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from hodyn_ros.elastic.tracking import METHODS
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot_files import load_robot
+from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.demo.picture import draw_recording
 from hodyn_ros.ros.demo.run import Run
 from hodyn_ros.ros.outputs import TORQUES

@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros import lie
+from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.actuator_files import with_actuators
 from hodyn_ros.actuators.laws import (
     CubicSpring,
     ExponentialAntagonism,
@@ -20,6 +19,7 @@ from hodyn_ros.actuators.laws import (
 )
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.robot.files.actuators import with_actuators
 
 EYE = np.eye(4).tolist()
 SPRING = {'law': 'spring', 'stiffness': 800, 'motor': {'inertia': 0.3}}
@@ -146,7 +146,7 @@ def test_locked_joints_need_no_actuator_and_may_have_one():
 
 
 def test_the_example_of_the_docs_is_a_file():
-    page = (Path(__file__).parents[1] / 'docs' / 'actuators.md').read_text('utf-8')
+    page = (Path(__file__).parents[3] / 'docs' / 'actuators.md').read_text('utf-8')
     example = yaml.safe_load(page.split('```yaml')[1].split('```')[0])['actuators']
     joints = {f'j{i}': entry for i, entry in enumerate(example.values())}
     assert load(**joints).actuators.stiffness.tolist() == [1000.0, 1000.0, 2000.0, np.inf]

@@ -3,8 +3,8 @@ import pytest
 from random_robots import random_inertia, random_mapping, random_pose
 
 import hodyn_ros as hd
-from hodyn_ros import lie
-from hodyn_ros.parametrisations import dh, modified_dh, product_of_exponentials
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
 
 def turn(axis, angle):

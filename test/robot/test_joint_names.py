@@ -1,7 +1,7 @@
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.joint_names import JointNames, NoKnownJointError
+from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 
 PANDA = [f'joint{i}' for i in range(1, 8)]
 

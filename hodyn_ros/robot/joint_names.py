@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot.model import Robot
 
 Indices = NDArray[np.intp]
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from random_robots import random_pose
 
-from hodyn_ros import lie
+from hodyn_ros.robot import lie
 
 ANGLES = np.geomspace(1e-12, np.pi, 120)
 EPS = np.finfo(float).eps

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros import inertia as inertias
-from hodyn_ros import lie
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.robot import inertia as inertias
+from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']

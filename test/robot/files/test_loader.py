@@ -10,13 +10,13 @@ import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.robot_files import without_limits
+from hodyn_ros.robot.files.loader import without_limits
 
 NAMES = ('panda', 'iiwa14', 'fr3', 'twolink')
 
 
 def text(name):
-    return resources.files('hodyn_ros.robots').joinpath(f'{name}.yaml').read_text('utf-8')
+    return resources.files('hodyn_ros.robot.builtin').joinpath(f'{name}.yaml').read_text('utf-8')
 
 
 @pytest.fixture

@@ -13,13 +13,14 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros import inertia as inertias
-from hodyn_ros import lie, parametrisations, strict_yaml, urdf
-from hodyn_ros.actuator_files import read_actuators
 from hodyn_ros.actuators.friction import SigmoidFriction
-from hodyn_ros.mass_matrix import body_that_resists_nothing
-from hodyn_ros.robot import Body, Limits, Robot
-from hodyn_ros.sections import Section
+from hodyn_ros.robot import inertia as inertias
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.files import joint_geometry, strict_yaml, urdf
+from hodyn_ros.robot.files.actuators import read_actuators
+from hodyn_ros.robot.files.checked_mapping import Section
+from hodyn_ros.robot.mass_matrix import body_that_resists_nothing
+from hodyn_ros.robot.model import Body, Limits, Robot
 
 Array = NDArray[np.float64]
 InertiaCheck = Literal['error', 'warn']
@@ -44,7 +45,7 @@ _SIGMOID_KEYS = ('amplitude', 'slope', 'velocity_offset')
 
 def robot_names() -> list[str]:
     """Return the names of the built-in robots."""
-    folder = resources.files('hodyn_ros.robots')
+    folder = resources.files('hodyn_ros.robot.builtin')
     return sorted(
         entry.name.removesuffix('.yaml') for entry in folder.iterdir()
         if entry.name.endswith('.yaml'))
@@ -130,7 +131,7 @@ def _mapping(
     if isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<'):
         return urdf.robot_mapping(source, 'URDF', locked), 'URDF'
     if str(source) in robot_names():
-        text = resources.files('hodyn_ros.robots').joinpath(f'{source}.yaml').read_text('utf-8')
+        text = resources.files('hodyn_ros.robot.builtin').joinpath(f'{source}.yaml').read_text('utf-8')
         return _from_yaml(text, str(source)), str(source)
     path = Path(source)
     if not path.is_file():
@@ -243,8 +244,8 @@ def _link(entry: Any, where: str) -> tuple[Body, Any]:
 
 def _with_joint_geometry(section: Section) -> Section:
     """Return a body's keys with DH parameters turned into placement, axis and point."""
-    for key, convention in (('dh', parametrisations.dh),
-                            ('modified_dh', parametrisations.modified_dh)):
+    for key, convention in (('dh', joint_geometry.dh),
+                            ('modified_dh', joint_geometry.modified_dh)):
         if not section.has(key):
             continue
         twice = [k for k in ('placement', 'axis', 'point', 'dh') if section.has(k) and k != key]

@@ -5,9 +5,8 @@ The kernels are faster, but compiling them takes seconds.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros import lie
-from hodyn_ros.inertia import LEAST_GYRATION
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot.inertia import LEAST_GYRATION
+from hodyn_ros.robot.model import Robot, lie
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros import strict_yaml
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
     CubicSpring,
@@ -20,8 +19,9 @@ from hodyn_ros.actuators.laws import (
     VariableStiffness,
 )
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.robot import Robot
-from hodyn_ros.sections import Section
+from hodyn_ros.robot.files import strict_yaml
+from hodyn_ros.robot.files.checked_mapping import Section
+from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ import pytest
 from random_robots import random_inertia, random_mapping, random_motion, random_pose, random_robot
 
 import hodyn_ros as hd
-from hodyn_ros import lie
+from hodyn_ros.robot import lie
 
 
 @pytest.mark.parametrize('seed', range(5))

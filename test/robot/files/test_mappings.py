@@ -9,7 +9,7 @@ from random_robots import (
 )
 
 import hodyn_ros as hd
-from hodyn_ros.mass_matrix import mass_matrix
+from hodyn_ros.robot.mass_matrix import mass_matrix
 
 
 def mapping():

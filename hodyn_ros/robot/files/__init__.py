@@ -1,0 +1,1 @@
+"""Robot files: YAML and mappings, URDF, DH parameters, actuators."""
