@@ -11,7 +11,7 @@ import time
 import numba
 start = time.perf_counter()
 from hodyn_ros import load_robot
-from hodyn_ros.cycle import CycleOptions, rehearse
+from hodyn_ros.feedforward.controller import CycleOptions, rehearse
 from hodyn_ros.feedforward import FeedForward
 rehearse(FeedForward(load_robot('panda')), CycleOptions())
 print(time.perf_counter() - start)

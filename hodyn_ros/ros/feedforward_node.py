@@ -26,8 +26,8 @@ from trajectory_msgs.msg import JointTrajectory
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.cycle import rehearse
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.controller import rehearse
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.trajectory import Trajectory

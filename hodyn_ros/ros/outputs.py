@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from hodyn_ros.cycle import Cycle
+from hodyn_ros.feedforward.controller import Cycle
 from hodyn_ros.ros.diagnostics import level
 from hodyn_ros.ros.messages import CommandWriter, JointStateWriter
 

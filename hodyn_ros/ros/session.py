@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 
-from hodyn_ros.cycle import Cycle, CycleOptions
-from hodyn_ros.fading import SteadyMotors
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.blending import SteadyMotors
+from hodyn_ros.feedforward.controller import Cycle, CycleOptions
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import lie

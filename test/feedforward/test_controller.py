@@ -7,8 +7,8 @@ import hodyn_ros as hd
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import ExponentialAntagonism, Rigid
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.cycle import MOST_CHANGES, Cycle, CycleOptions
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.controller import MOST_CHANGES, Cycle, CycleOptions
 from hodyn_ros.reference import fit_plan
 
 MS = 1_000_000

@@ -7,8 +7,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.fading import Ramp, SteadyMotors, Trust
-from hodyn_ros.feedforward import ORDER, FeedForward
+from hodyn_ros.feedforward.blending import Ramp, SteadyMotors, Trust
+from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.limits import stop_limits
 from hodyn_ros.reference.schedule import Schedule
 from hodyn_ros.reference.stop import move_plan
