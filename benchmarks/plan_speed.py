@@ -17,9 +17,9 @@ import numpy as np
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import judge
 from hodyn_ros.plans import PlanRequest, Trajectory, accept, annotate, prepare_plan
 from hodyn_ros.plans.files import read_trajectory, write_annotated
+from hodyn_ros.plans.limits import judge
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.joint_names import JointNames

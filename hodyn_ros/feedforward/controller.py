@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.blending import Ramp, SteadyMotors, Trust
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
-from hodyn_ros.limits import stop_limits
+from hodyn_ros.plans.limits import stop_limits
 from hodyn_ros.reference.schedule import Schedule
 from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.reference.stream import StreamFilter

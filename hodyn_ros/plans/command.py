@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import Judgement
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.curves import draw_curves
 from hodyn_ros.plans.files import read_trajectory, write_annotated
+from hodyn_ros.plans.limits import Judgement
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, StretchMode, prepare_plan
 from hodyn_ros.robot.files.loader import load_robot
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import Judgement, judge, unit
 from hodyn_ros.plans.annotate import Annotated, annotate
+from hodyn_ros.plans.limits import Judgement, judge, unit
+from hodyn_ros.plans.time_scaling import smallest_stretch
 from hodyn_ros.plans.trajectory import Trajectory, accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.stretching import smallest_stretch
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto']

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import (
+from hodyn_ros.plans.limits import (
     KINEMATIC,
     TOLERANCE,
     TORQUES,
@@ -16,7 +16,7 @@ from hodyn_ros.limits import (
     sample_times,
     torques,
 )
-from hodyn_ros.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_values
+from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_values
 from hodyn_ros.reference import Plan, extrema
 
 Array = NDArray[np.float64]

@@ -6,9 +6,9 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import KINEMATIC, TORQUES, judge, sample_times
+from hodyn_ros.plans.limits import KINEMATIC, TORQUES, judge, sample_times
+from hodyn_ros.plans.time_scaling import smallest_stretch
 from hodyn_ros.reference import fit_plan, hold_plan
-from hodyn_ros.stretching import smallest_stretch
 
 START = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78])
 

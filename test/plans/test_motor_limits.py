@@ -10,10 +10,10 @@ from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import judge
+from hodyn_ros.plans.limits import judge
+from hodyn_ros.plans.time_scaling import smallest_stretch
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Limits
-from hodyn_ros.stretching import smallest_stretch
 
 
 def feedforward(law, motor=None, **joint):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_peaks
+from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_peaks
 from hodyn_ros.reference import Plan, extrema
 from hodyn_ros.robot import Limits, Robot
 
