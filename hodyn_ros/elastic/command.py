@@ -9,11 +9,18 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hodyn_ros.elastic.picture import draw_comparison
-from hodyn_ros.elastic.tracking import METHODS, Conditions, Loop, Method, Tracking, compare
 from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.loader import load_robot
+from hodyn_ros.simulation.elastic_figure import draw_comparison
+from hodyn_ros.simulation.elastic_tracking import (
+    METHODS,
+    Conditions,
+    Loop,
+    Method,
+    Tracking,
+    compare,
+)
 from hodyn_ros.simulation.examples import (
     DURATION,
     SPEED,

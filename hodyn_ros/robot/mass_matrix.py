@@ -5,8 +5,9 @@ The kernels are faster, but compiling them takes seconds.
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.robot import lie
 from hodyn_ros.robot.inertia import LEAST_GYRATION
-from hodyn_ros.robot.model import Robot, lie
+from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from hodyn_ros.dynamics.inverse import inverse_dynamics
-from hodyn_ros.elastic.tracking import METHODS, Method, references_of
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.arm import SimulatedArm
 from hodyn_ros.simulation.elastic_arm import ElasticArm
+from hodyn_ros.simulation.elastic_tracking import METHODS, Method, references_of
 from hodyn_ros.simulation.motor_loop import MotorLoop
 
 Array = NDArray[np.float64]

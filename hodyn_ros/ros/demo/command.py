@@ -7,12 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.elastic.tracking import METHODS
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.demo.picture import draw_recording
 from hodyn_ros.ros.demo.run import Run
 from hodyn_ros.ros.outputs import TORQUES
+from hodyn_ros.simulation.elastic_tracking import METHODS
 from hodyn_ros.simulation.examples import ActuatorKind, fast_motion, write_example_robot
 from hodyn_ros.simulation.motion import example_waypoints
 

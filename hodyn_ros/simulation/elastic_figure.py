@@ -5,8 +5,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
-from hodyn_ros.elastic.tracking import Method, Tracking
 from hodyn_ros.robot import Robot
+from hodyn_ros.simulation.elastic_tracking import Method, Tracking
 
 _LABELS = {
     'rigid': 'rigid: springs ignored', 'torque': 'torque: Q',

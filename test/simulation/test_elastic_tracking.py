@@ -10,9 +10,15 @@ from hodyn_ros import cli
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.elastic import METHODS, Conditions, Loop, compare, motor_references
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
+from hodyn_ros.simulation.elastic_tracking import (
+    METHODS,
+    Conditions,
+    Loop,
+    compare,
+    motor_references,
+)
 from hodyn_ros.simulation.examples import fast_motion, with_example_actuators
 
 pytest.importorskip('mujoco')
