@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hodyn_ros.estimation.pipeline import Pipeline
+from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.fit import BLOCK, Data
-from hodyn_ros.replay.bag import JointStateBag
-from hodyn_ros.replay.pipeline import Pipeline
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.joint_names import JointNames
 

@@ -13,8 +13,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.live import Agreement, Samples
 from hodyn_ros.replay.replaying import Replay, replay
 from hodyn_ros.replay.report import resolved, statements, write_report

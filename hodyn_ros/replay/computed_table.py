@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hodyn_ros.replay.pipeline import Part
+from hodyn_ros.estimation.pipeline import Part
 
 _COLUMNS = (
     'position', 'velocity', 'torque', 'torque_rate', 'torque_accel', 'torque_deviation',

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.replay.pipeline import Part
+from hodyn_ros.estimation.pipeline import Part
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]

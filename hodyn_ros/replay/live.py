@@ -11,12 +11,12 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.pipeline import Part
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
 from hodyn_ros.plans.wire import decode, encode
 from hodyn_ros.reference.fit import SHORTEST_PIECE
-from hodyn_ros.replay.pipeline import Part
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.derivatives import Noise
+from hodyn_ros.estimation.pipeline import Part, Pipeline
+from hodyn_ros.estimation.recording import JointStateBag
+from hodyn_ros.estimation.timing import Findings, Verdict
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.comparison import Comparison, JointComparison, Profile
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_table import ComputedTable
-from hodyn_ros.replay.derivatives import Noise
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
 from hodyn_ros.replay.live import Agreement
-from hodyn_ros.replay.pipeline import Part, Pipeline
-from hodyn_ros.replay.timing import Findings, Verdict
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import Robot
 

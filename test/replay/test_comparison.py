@@ -7,10 +7,10 @@ import pytest
 from recordings import PANDA, messages, record, write
 
 from hodyn_ros.cli import main
+from hodyn_ros.estimation.pipeline import Pipeline
+from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.replay.comparison import Comparison, Profile, common_lag
-from hodyn_ros.replay.pipeline import Pipeline
 from hodyn_ros.replay.traces import MAX_BINS, Trace
 from hodyn_ros.robot.joint_names import JointNames
 

@@ -11,9 +11,9 @@ from rosbags.rosbag2 import Writer
 import yaml
 
 from hodyn_ros.cli import main
+from hodyn_ros.estimation import pipeline
+from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay import pipeline
-from hodyn_ros.replay.bag import JointStateBag
 from hodyn_ros.robot.joint_names import JointNames
 
 REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from hodyn_ros.replay import kalman
+from hodyn_ros.estimation import kalman
 
 Array = NDArray[np.float64]
 

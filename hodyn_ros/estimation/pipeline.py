@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.bag import JointStateBag, JointStates
-from hodyn_ros.replay.derivatives import Motion, Noise, Samples, fit_noise, smooth
-from hodyn_ros.replay.timing import (
+from hodyn_ros.estimation.derivatives import Motion, Noise, Samples, fit_noise, smooth
+from hodyn_ros.estimation.recording import JointStateBag, JointStates
+from hodyn_ros.estimation.timing import (
     MIN_RUN,
     Findings,
     Run,
@@ -20,7 +19,8 @@ from hodyn_ros.replay.timing import (
     choose_clock,
     typical_period,
 )
-from hodyn_ros.replay.uncertainty import torque_deviation
+from hodyn_ros.estimation.uncertainty import torque_deviation
+from hodyn_ros.feedforward import FeedForward
 
 Array = NDArray[np.float64]
 

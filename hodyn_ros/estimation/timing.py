@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.replay.bag import JointStates
+from hodyn_ros.estimation.recording import JointStates
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

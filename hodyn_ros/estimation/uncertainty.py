@@ -2,8 +2,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.derivatives import Motion
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.derivatives import Motion
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hodyn_ros.replay import kalman
+from hodyn_ros.estimation import kalman
 
 
 def posterior(time, position, velocity, noise, start, start_variance):

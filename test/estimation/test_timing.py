@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from recordings import PANDA, motion, record
 
-from hodyn_ros.replay.bag import JointStates
-from hodyn_ros.replay.timing import Findings, Verdict, analyse
+from hodyn_ros.estimation.recording import JointStates
+from hodyn_ros.estimation.timing import Findings, Verdict, analyse
 
 
 def states(recording):

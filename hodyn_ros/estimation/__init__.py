@@ -1,0 +1,1 @@
+"""A recording → the motion with its derivatives, and how sure they are."""
