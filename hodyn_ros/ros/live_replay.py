@@ -20,9 +20,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
+from hodyn_ros.cli.replay import run_replay
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import MOST_BYTES
-from hodyn_ros.replay.command import run_replay
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.live import APPROACH, INTERPOLATION, Agreement, Playback, Samples, compare
 from hodyn_ros.robot.files.loader import load_robot, without_limits

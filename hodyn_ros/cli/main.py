@@ -106,14 +106,14 @@ def _demo(options: argparse.Namespace) -> int:
     _check_output(options)
     _check_simulation(options.robot)
     if options.compare and options.direct:
-        from hodyn_ros.elastic.command import Comparison, run_comparison
+        from hodyn_ros.cli.compare import Comparison, run_comparison
 
         return run_comparison(
             Comparison(robot=options.robot, actuator=options.actuator, **_given(
                 options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
             options.output, options.json)
     if options.compare:
-        from hodyn_ros.ros.demo.command import run_comparison_through_ros
+        from hodyn_ros.cli.demo import run_comparison_through_ros
         from hodyn_ros.simulation.examples import DURATION, SPEED
 
         given = {'duration': DURATION, 'speed': SPEED, **_given(
@@ -121,7 +121,7 @@ def _demo(options: argparse.Namespace) -> int:
         return run_comparison_through_ros(
             options.robot, options.actuator, output=options.output, json_file=options.json,
             **given)
-    from hodyn_ros.ros.demo.command import run_demo
+    from hodyn_ros.cli.demo import run_demo
 
     duration = 10.0 if options.duration is None else options.duration
     return run_demo(options.robot, duration, options.output, options.json)
@@ -213,7 +213,7 @@ def _replay(options: argparse.Namespace) -> int:
         return run_live_replay(
             options.bag, options.robot, options.output, topic=options.topic,
             prefix=options.joint_prefix, csv=options.csv)
-    from hodyn_ros.replay.command import run_replay
+    from hodyn_ros.cli.replay import run_replay
 
     return run_replay(
         options.bag, options.robot, options.output, topic=options.topic,
@@ -242,7 +242,7 @@ def _add_identify(commands: 'Commands[argparse.ArgumentParser]') -> None:
 
 def _identify(options: argparse.Namespace) -> int:
     _check_output(options)
-    from hodyn_ros.identification.command import run_identify
+    from hodyn_ros.cli.identify import run_identify
 
     return run_identify(
         options.bags, options.robot, options.output, terms=options.terms, topic=options.topic,
@@ -268,7 +268,7 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan_source(options: argparse.Namespace) -> Any:
-    from hodyn_ros.plans.command import PlanSource
+    from hodyn_ros.cli.plans import PlanSource
 
     return PlanSource(
         options.plan, options.robot, topic=options.topic, index=options.number,
@@ -290,7 +290,7 @@ def _add_check(commands: 'Commands[argparse.ArgumentParser]') -> None:
 
 def _check(options: argparse.Namespace) -> int:
     _check_output(options, folder=False)
-    from hodyn_ros.plans.command import run_check
+    from hodyn_ros.cli.plans import run_check
 
     return run_check(_plan_source(options), output=options.output, json_file=options.json)
 
@@ -320,7 +320,7 @@ def _add_annotate(commands: 'Commands[argparse.ArgumentParser]') -> None:
 
 def _annotate(options: argparse.Namespace) -> int:
     _check_output(options, folder=False)
-    from hodyn_ros.plans.command import run_annotate
+    from hodyn_ros.cli.plans import run_annotate
 
     return run_annotate(
         _plan_source(options), options.output, period=options.period, stretch=options.stretch,
@@ -342,6 +342,3 @@ def _robots(options: argparse.Namespace) -> int:
               f'{mass:.2f} kg in motion')
     return 0
 
-
-if __name__ == '__main__':
-    sys.exit(main())
