@@ -22,7 +22,7 @@ from hodyn_ros.dynamics.wrenches import (
     gravity_wrenches,
     world_wrench,
 )
-from hodyn_ros.robot import Body, Limits, Robot
+from hodyn_ros.robot import Body, HodynError, Limits, Robot
 from hodyn_ros.robot.files import actuators as _actuator_files
 from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 from hodyn_ros.robot.files.loader import load_robot, robot_names
@@ -36,7 +36,8 @@ except metadata.PackageNotFoundError:  # a checkout on the path
     __version__ = 'unknown'
 
 __all__ = [
-    'Body', 'EquationsOfMotion', 'InverseDynamics', 'Limits', 'Robot', 'TaskSpaceDynamics',
+    'Body', 'EquationsOfMotion', 'HodynError', 'InverseDynamics', 'Limits', 'Robot',
+    'TaskSpaceDynamics',
     'body_wrench', 'christoffel_symbols', 'dh', 'equations_of_motion', 'external_efforts',
     'forward_dynamics', 'forward_kinematics', 'gravity_wrenches', 'hybrid_dynamics',
     'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot',

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, VARIABLE, Law
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.errors import HodynError
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class JointActuator:
 
     def __post_init__(self) -> None:
         if not self.max_deflection > 0.0:
-            raise ValueError(f'max_deflection {self.max_deflection:g}: must be above 0')
+            raise HodynError(f'max_deflection {self.max_deflection:g}: must be above 0')
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Actuators:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.joints):
-            raise ValueError(f'{len(self.names)} joint names for {len(self.joints)} actuators')
+            raise HodynError(f'{len(self.names)} joint names for {len(self.joints)} actuators')
         packed = [joint.law.pack() for joint in self.joints]
         parameters = np.zeros((len(packed), N_PARAMETERS))
         for row, (values, _) in zip(parameters, packed, strict=True):

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from hodyn_ros.errors import HodynError
+
 Array = NDArray[np.float64]
 
 RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
@@ -56,7 +58,7 @@ class LinearSpring:
     def __post_init__(self) -> None:
         _check_positive('stiffness', self.stiffness)
         if not 0.0 <= self.damping < np.inf:
-            raise ValueError(f'damping {self.damping:g}: must not be below 0')
+            raise HodynError(f'damping {self.damping:g}: must not be below 0')
 
     def pack(self) -> tuple[tuple[float, ...], Array]:
         """Return the kernel's parameters and table."""
@@ -89,7 +91,7 @@ class CubicSpring:
     def __post_init__(self) -> None:
         _check_positive('stiffness', self.stiffness)
         if not np.isfinite(self.cubic):
-            raise ValueError(f'cubic {self.cubic:g}: must be finite')
+            raise HodynError(f'cubic {self.cubic:g}: must be finite')
         torque = np.inf
         if self.cubic < 0.0:
             end = np.sqrt((LEAST_SLOPE - 1.0) * self.stiffness / (3.0 * self.cubic))
@@ -125,10 +127,10 @@ class TabulatedSpring:
     def __post_init__(self) -> None:
         x, y = np.array(self.deflection, dtype=float), np.array(self.torque, dtype=float)
         if x.ndim != 1 or x.shape != y.shape or len(x) < 4:
-            raise ValueError('deflection and torque: expected lists of the same length, 4 or more')
+            raise HodynError('deflection and torque: expected lists of the same length, 4 or more')
         for name, values in (('deflection', x), ('torque', y)):
             if not np.all(np.isfinite(values)) or np.any(np.diff(values) <= 0.0):
-                raise ValueError(f'{name}: must increase from entry to entry')
+                raise HodynError(f'{name}: must increase from entry to entry')
         spline = CubicSpline(x, y)
         slope = spline.derivative()
         # The slope is quadratic on a piece: least at an end, or where the second one vanishes.
@@ -137,7 +139,7 @@ class TabulatedSpring:
         slopes = slope(places)
         if slopes.min() <= LEAST_SLOPE * slopes.max():
             place = float(places[np.argmin(slopes)])
-            raise ValueError(
+            raise HodynError(
                 f'torque: the smooth curve through the points falls or is flat near deflection '
                 f'{place:.4g}; give more points there')
         for name, value in (
@@ -264,4 +266,4 @@ Law = (
 
 def _check_positive(name: str, value: float) -> None:
     if not 0.0 < value < np.inf:
-        raise ValueError(f'{name} {value:g}: must be above 0 and finite')
+        raise HodynError(f'{name} {value:g}: must be above 0 and finite')

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
+from hodyn_ros.errors import HodynError
 
 Array = NDArray[np.float64]
 
@@ -91,7 +92,7 @@ class MotorSide:
 
         Raises
         ------
-        ValueError
+        HodynError
             A joint cannot do it: names the joint, the time and what is missing.
 
         """
@@ -102,7 +103,7 @@ class MotorSide:
             worst = int(np.argmin(np.where(np.isnan(margin), -np.inf, margin)))
             k, joint = divmod(worst, self.actuators.n)
             sigma = self._stiffness if stiffness is None else stiffness[k]
-            raise ValueError(self._why_not(
+            raise HodynError(self._why_not(
                 joint, instants[k], torque[k, 0, joint], sigma[0, joint], margin[k, joint]))
         return out
 

@@ -3,6 +3,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodyn_ros.errors import HodynError
+
 
 @dataclass(frozen=True)
 class Motor:
@@ -34,10 +36,10 @@ class Motor:
     def __post_init__(self) -> None:
         for name in ('inertia', 'viscous', 'coulomb'):
             if not 0.0 <= getattr(self, name) < np.inf:
-                raise ValueError(f'{name} {getattr(self, name):g}: must not be below 0')
+                raise HodynError(f'{name} {getattr(self, name):g}: must not be below 0')
         for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
             if not getattr(self, name) > 0.0:
-                raise ValueError(f'{name} {getattr(self, name):g}: must be above 0')
+                raise HodynError(f'{name} {getattr(self, name):g}: must be above 0')
 
     @classmethod
     def from_rotor(
@@ -56,7 +58,7 @@ class Motor:
         A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
         """
         if not gear_ratio > 0.0:
-            raise ValueError(f'gear_ratio {gear_ratio:g}: must be above 0')
+            raise HodynError(f'gear_ratio {gear_ratio:g}: must be above 0')
         n = gear_ratio
         return cls(
             inertia=n * n * inertia, viscous=n * n * viscous, coulomb=n * coulomb,

@@ -10,7 +10,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hodyn_ros.reference import Plan, fit_plan
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.simulation.elastic_figure import draw_comparison
 from hodyn_ros.simulation.elastic_tracking import (
@@ -88,7 +88,7 @@ def run_comparison(request: Comparison, output: Path, json_file: Path | None) ->
     """
     for name in ('bandwidth', 'duration', 'speed'):
         if not 0.0 < getattr(request, name) < np.inf:
-            raise ValueError(f'--{name} {getattr(request, name):g}: must be above 0')
+            raise HodynError(f'--{name} {getattr(request, name):g}: must be above 0')
     robot = _robot(request)
     plan = fit_plan(*fast_motion(robot, request.duration, request.speed))
     stiffness = _stiffness_plan(robot, plan)
@@ -129,11 +129,11 @@ def _robot(request: Comparison) -> Robot:
     if request.actuator is not None:
         return with_example_actuators(robot, request.actuator, request.stiffness)
     if robot.actuators is None:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has no actuators section in its file: give --actuator for an '
             'example')
     if request.stiffness is not None:
-        raise ValueError('--stiffness goes with --actuator sea or vsa')
+        raise HodynError('--stiffness goes with --actuator sea or vsa')
     return robot
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.demo.picture import draw_recording
 from hodyn_ros.ros.demo.run import Run
@@ -38,7 +38,7 @@ def run_demo(robot_source: str, duration: float, output: Path, json_file: Path |
 
     """
     if not duration >= 2.0:
-        raise ValueError(f'--duration {duration:g}: the demo needs at least 2 s')
+        raise HodynError(f'--duration {duration:g}: the demo needs at least 2 s')
     robot = load_robot(robot_source)
     output.mkdir(parents=True, exist_ok=True)
     figures, recording = Run(

@@ -38,7 +38,7 @@ def run_identify(
 
     Raises
     ------
-    ValueError, OSError
+    HodynError, OSError
         One line that says what is wrong.
 
     """

@@ -11,6 +11,7 @@ from typing import Any
 import warnings
 
 from hodyn_ros import __version__
+from hodyn_ros.robot import HodynError
 
 BAD_INPUT = 2
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Whoever read has read enough; nor may the interpreter's last flush complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return PIPE_CLOSED
-        except (ValueError, OSError, ImportError) as error:
+        except (HodynError, OSError, ImportError) as error:
             text = ' '.join(str(error).split())
             if isinstance(error, ModuleNotFoundError):
                 text += f'; {_EXTRAS}'
@@ -133,17 +134,17 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:
-    """Raise ValueError for what the chosen kind of demo would not use."""
+    """Raise HodynError for what the chosen kind of demo would not use."""
     if not options.compare:
         unused = _given(
             options, 'actuator', 'direct', 'stiffness', 'bandwidth', 'speed', 'robustness')
         if unused:
-            raise ValueError(f'--{next(iter(unused))} goes with --compare')
+            raise HodynError(f'--{next(iter(unused))} goes with --compare')
     elif not options.direct:
         if options.actuator is None:
-            raise ValueError('--compare through ROS needs --actuator; or compare with --direct')
+            raise HodynError('--compare through ROS needs --actuator; or compare with --direct')
         if unused := _given(options, 'bandwidth', 'robustness'):
-            raise ValueError(f'--{next(iter(unused))} needs --direct')
+            raise HodynError(f'--{next(iter(unused))} needs --direct')
 
 
 def _check_simulation(source: str) -> None:
@@ -156,7 +157,7 @@ def _check_simulation(source: str) -> None:
         raise ModuleNotFoundError("No module named 'mujoco'")
     robot = load_robot(source)
     if robot.floating:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has a floating base; the demo simulates arms on a fixed one')
 
 
@@ -207,7 +208,7 @@ def _replay(options: argparse.Namespace) -> int:
         try:
             from hodyn_ros.ros.live_replay import run_live_replay
         except ImportError as error:
-            raise ValueError(
+            raise HodynError(
                 f"--live needs ROS 2 ({error}): pip install 'hodyn_ros[ros]', or source a ROS 2 "
                 'installation') from None
         return run_live_replay(

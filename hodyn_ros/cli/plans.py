@@ -14,6 +14,7 @@ from hodyn_ros.plans.curves import draw_curves
 from hodyn_ros.plans.files import read_trajectory, write_annotated
 from hodyn_ros.plans.limits import Judgement
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, StretchMode, prepare_plan
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
@@ -75,7 +76,7 @@ def run_check(
 
     Raises
     ------
-    ValueError, OSError
+    HodynError, OSError
         On bad input.
 
     """
@@ -83,7 +84,7 @@ def run_check(
     prepared = prepare_plan(request)
     plan, judgement = prepared.plan, prepared.judgement
     if plan is None or judgement is None:
-        raise ValueError(f'{source.path}: {prepared.refusal}')
+        raise HodynError(f'{source.path}: {prepared.refusal}')
     console = Console()
     console.print(
         f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
@@ -139,14 +140,14 @@ def run_annotate(
 
     Raises
     ------
-    ValueError, OSError
+    HodynError, OSError
         On bad input.
 
     """
     prepared = prepare_plan(source.request(
         stretch=stretch, annotate_period=period, gravity=gravity, friction=friction))
     if prepared.plan is None:
-        raise ValueError(f'{source.path}: {prepared.refusal}')
+        raise HodynError(f'{source.path}: {prepared.refusal}')
     if prepared.annotated is None:
         print(_verdict(prepared))
         return BEYOND_LIMITS

@@ -18,6 +18,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.live import Agreement, Samples
 from hodyn_ros.replay.replaying import Replay, replay
 from hodyn_ros.replay.report import resolved, statements, write_report
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -50,7 +51,7 @@ def run_replay(
 
     Raises
     ------
-    ValueError, OSError
+    HodynError, OSError
         One line that says what is wrong; what was computed before is kept.
 
     """
@@ -74,13 +75,13 @@ def run_replay(
             result = replay(
                 source, FeedForward(robot), output, advance, csv=csv,
                 listen=None if live is None else samples.add)
-    failure: ValueError | OSError | None = None
+    failure: HodynError | OSError | None = None
     if result.damage:
-        failure = ValueError(f'{result.damage}; the report in {output} covers what came before')
+        failure = HodynError(f'{result.damage}; the report in {output} covers what came before')
     elif live is not None:
         try:
             result.live = live(samples, result.names)
-        except (ValueError, OSError) as error:  # what was computed before is kept
+        except (HodynError, OSError) as error:  # what was computed before is kept
             failure = error
     write_report(result, robot, output)
     _print(console, result, output)

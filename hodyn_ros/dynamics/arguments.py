@@ -5,7 +5,7 @@ import reprlib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
 
@@ -18,17 +18,17 @@ def numbers(values: ArrayLike, name: str) -> Array:
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         pass
-    raise ValueError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
+    raise HodynError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
 
 
 def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     """Return finite C-contiguous float64 of exactly this shape, or say what is wrong."""
     array = numbers(values, name)
     if array.shape != shape:
-        raise ValueError(f'{name} has shape {array.shape}; expected {shape}')
+        raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
     if not np.all(np.isfinite(array)):
         index = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise ValueError(f'{name}{index} is {array[tuple(index)]}: not finite')
+        raise HodynError(f'{name}{index} is {array[tuple(index)]}: not finite')
     return array
 
 
@@ -36,12 +36,12 @@ def checked_joints(values: ArrayLike, name: str, robot: Robot, least: int) -> Ar
     """Return joint derivatives, (≥ least, n), finite and C-contiguous; n is the robot's."""
     array = numbers(values, name)
     if array.ndim != 2 or len(array) < least or array.shape[1] != robot.n:
-        raise ValueError(
+        raise HodynError(
             f'{name} has shape {array.shape}; expected ({least} or more, {robot.n}) for the '
             f'{robot.n} joints of {robot.name!r}')
     if not np.all(np.isfinite(array)):
         row, joint = (int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(
+        raise HodynError(
             f'{name}[{row}] of joint {robot.joint_names[joint]!r} is {array[row, joint]}: '
             'not finite')
     return array
@@ -52,7 +52,7 @@ def checked_pose(pose: ArrayLike, name: str, batch: tuple[int, ...] = ()) -> Arr
     poses = checked(pose, name, (*batch, 4, 4))
     fault = lie.pose_fault(poses)
     if fault:
-        raise ValueError(f'{name}: {fault}')
+        raise HodynError(f'{name}: {fault}')
     return poses
 
 
@@ -66,11 +66,11 @@ def base_state(
     """
     if not robot.floating:
         if pose is not None or twist is not None:
-            raise ValueError(
+            raise HodynError(
                 f'robot {robot.name!r} has a fixed base: leave out base_pose and base_twist')
         return None
     if pose is None or twist is None:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has a floating base: give its base_pose and base_twist')
     poses = checked_pose(pose, 'base_pose', batch)
     return poses, checked(twist, 'base_twist', (*batch, derivatives, 6))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.arguments import checked_joints, external
-from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.mass_matrix import body_inertias, pose_in_parent
 
 Array = NDArray[np.float64]
@@ -65,7 +65,7 @@ def closed_form(
 
     """
     if robot.floating:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has a floating base: use equations_of_motion')
     motion = checked_joints(q, 'q', robot, 2)
     orders = len(motion) - 1

@@ -14,7 +14,7 @@ from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, coefficients
 from hodyn_ros.dynamics.bodies import kernel, six
 from hodyn_ros.dynamics.forward_kinematics import move_bodies, place_bodies
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def equations_of_motion(
 
     Raises
     ------
-    ValueError
+    HodynError
         For wrong shapes and for values that are not finite.
 
     """
@@ -114,7 +114,7 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
 
     """
     if robot.floating:
-        raise ValueError(f'robot {robot.name!r} has a floating base: Christoffel symbols want '
+        raise HodynError(f'robot {robot.name!r} has a floating base: Christoffel symbols want '
                          'coordinates, and its pose has none')
     position = checked(q, 'q', (robot.n,))
     partial = np.empty((robot.n, robot.n, robot.n))

@@ -64,7 +64,7 @@ def forward_dynamics(
 
     Raises
     ------
-    ValueError
+    HodynError
         For wrong shapes, values that are not finite, and a mass matrix that is not positive
         definite, naming the joint.
 

@@ -9,7 +9,7 @@ from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import base_state
 from hodyn_ros.dynamics.bodies import kernel
 from hodyn_ros.dynamics.representation import Representation
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def forward_kinematics(
 
     Raises
     ------
-    ValueError
+    HodynError
         For wrong shapes, values that are not finite, and unknown links.
 
     """
@@ -332,12 +332,12 @@ def _checked(robot: Robot, q: ArrayLike) -> tuple[Array, tuple[int, ...]]:
     """Return q as (T, k + 1, n), and its batch shape."""
     motion = np.ascontiguousarray(q, dtype=np.float64)
     if motion.ndim not in (2, 3) or motion.shape[-2] < 1 or motion.shape[-1] != robot.n:
-        raise ValueError(
+        raise HodynError(
             f'q has shape {motion.shape}; expected (k + 1, {robot.n}) or (T, k + 1, {robot.n}) '
             f'for the {robot.n} joints of {robot.name!r}')
     if not np.all(np.isfinite(motion)):
         place = [int(i) for i in np.argwhere(~np.isfinite(motion))[0]]
-        raise ValueError(
+        raise HodynError(
             f'q{place} (joint {robot.joint_names[place[-1]]!r}) is {motion[tuple(place)]}: '
             'not finite')
     return motion.reshape(-1, *motion.shape[-2:]), motion.shape[:-2]

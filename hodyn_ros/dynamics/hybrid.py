@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import articulated
 from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, external
-from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
 
@@ -71,14 +71,14 @@ def hybrid_dynamics(
 
     Raises
     ------
-    ValueError
+    HodynError
         For wrong shapes, values that are not finite, unknown joint names, and a joint that nothing
         heavy hangs on.
 
     """
     unknown = [name for name in moved_joints if name not in robot.joint_names]
     if unknown:
-        raise ValueError(
+        raise HodynError(
             f'moved_joints: robot {robot.name!r} has no joint {unknown[0]!r}; its joints are '
             f'{", ".join(robot.joint_names)}')
     moved = np.array([name in moved_joints for name in robot.joint_names], dtype=np.bool_)
@@ -105,7 +105,7 @@ def solve(
     if base is not None:
         pose, twist = base
         if (base_wrench is None) == (base_motion is None):
-            raise ValueError(
+            raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or, in hybrid_dynamics, its base_motion')
         # About the base's origin instead of the world's, which may be far: with inertias that
@@ -119,7 +119,7 @@ def solve(
         else:
             base_given = checked(np.asarray(base_wrench), 'base_wrench', (orders, 6)) @ away
     elif base_wrench is not None or base_motion is not None:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
     singular = articulated.hybrid_dynamics(
         robot.tree.parent, robot.tree.constants, robot.tree.body_in_kernel, robot.gravity, state,
@@ -127,7 +127,7 @@ def solve(
         articulated.workspace(robot.tree, orders - 1))
     if singular >= 0:
         body = robot.bodies[singular]
-        raise ValueError(
+        raise HodynError(
             f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists '
             f'joint {body.joint!r}; check the masses and inertias from body {body.name!r} on')
     if base is None:

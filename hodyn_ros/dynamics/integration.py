@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.arguments import checked, numbers
 from hodyn_ros.dynamics.forward import forward_dynamics
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 TorqueLaw = Callable[[float, Array], ArrayLike]
@@ -50,7 +50,7 @@ def simulate(
 
     Raises
     ------
-    ValueError
+    HodynError
         When the integration fails, with the time, and for bad input.
 
     """
@@ -60,7 +60,7 @@ def simulate(
     state, instants = _start(robot, start), np.asarray(times, dtype=float)
     instants = checked(instants, 'times', (max(instants.size, 1),))
     if np.any(np.diff(instants) <= 0.0):
-        raise ValueError('times must increase')
+        raise HodynError('times must increase')
     accelerate = _acceleration(robot, torque, external_wrenches)
 
     def rate(t: float, flat: Array) -> Array:
@@ -72,7 +72,7 @@ def simulate(
         rtol=tolerance, atol=tolerance)
     if not solution.success:
         reached = instants[len(solution.t) - 1] if len(solution.t) else instants[0]
-        raise ValueError(
+        raise HodynError(
             f'the motion of robot {robot.name!r} could not be integrated beyond {reached:g} s: '
             f'{solution.message}')
     states: Array = solution.y.T.reshape(-1, 2, robot.n)
@@ -109,7 +109,7 @@ def simulate_by_euler(
 
     """
     if not (np.isfinite(step) and step > 0.0 and steps >= 0):
-        raise ValueError(f'step must be above 0 and steps not below, got {step!r} and {steps!r}')
+        raise HodynError(f'step must be above 0 and steps not below, got {step!r} and {steps!r}')
     states = np.empty((steps + 1, 2, robot.n))
     states[0] = _start(robot, start)
     accelerate = _acceleration(robot, torque, external_wrenches)
@@ -121,7 +121,7 @@ def simulate_by_euler(
 
 def _start(robot: Robot, start: ArrayLike) -> Array:
     if robot.floating:
-        raise ValueError(f'robot {robot.name!r} has a floating base; simulation needs a fixed one')
+        raise HodynError(f'robot {robot.name!r} has a floating base; simulation needs a fixed one')
     return checked(start, 'start', (2, robot.n))
 
 

@@ -14,7 +14,7 @@ from hodyn_ros.dynamics.arguments import base_state, numbers
 from hodyn_ros.dynamics.second_order import body_fixed as second_order_body_fixed
 from hodyn_ros.dynamics.second_order import spatial as second_order_spatial
 from hodyn_ros.dynamics.second_order.jets import LANES
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 Formulation = Literal['spatial', 'body_fixed', 'closed_form']
@@ -31,7 +31,7 @@ class InverseDynamics(functools.partial[None]):
     out, (order + 1, n); both C-contiguous float64. Not for use by two threads at once: the handle
     owns its scratch memory.
 
-    On a floating base only `floating_batch` serves; the others raise ValueError. The 'closed_form'
+    On a floating base only `floating_batch` serves; the others raise HodynError. The 'closed_form'
     allocates its matrices and is slow.
 
     The handle is the kernel, applied in part to what belongs to the robot, since a method of ours
@@ -48,7 +48,7 @@ class InverseDynamics(functools.partial[None]):
 
     Raises
     ------
-    ValueError
+    HodynError
         For an order or a formulation that there is none of.
 
     """
@@ -62,14 +62,14 @@ class InverseDynamics(functools.partial[None]):
     ) -> 'InverseDynamics':
         """Choose the kernel: for order 2 a fast one where there is one, else that of any order."""
         if formulation not in _FORMULATIONS:
-            raise ValueError(
+            raise HodynError(
                 f'formulation {formulation!r}: expected one of {", ".join(_FORMULATIONS)}')
         if not isinstance(order, (int, np.integer)) or order < 0:
-            raise ValueError(f'order must be an integer of at least 0, got {order!r}')
+            raise HodynError(f'order must be an integer of at least 0, got {order!r}')
         fast = _fast(robot, order, formulation)
         if formulation == 'closed_form':
             if robot.floating:
-                raise ValueError(
+                raise HodynError(
                     "formulation 'closed_form' is for a fixed base; equations_of_motion gives the "
                     f'matrices of {robot.name!r}')
             handle = super().__new__(cls, _closed_form, robot)
@@ -105,7 +105,7 @@ class InverseDynamics(functools.partial[None]):
     ) -> None:
         """The same on a floating base: base_pose (T, 4, 4), base_twist (T, order + 2, 6)."""
         if not self.robot.floating:
-            raise ValueError(f'robot {self.robot.name!r} has a fixed base: use batch')
+            raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
         if wrenches.shape[1] == 0 and self._fast is not None:
             self._fast.many_floating(
                 self._memory_of_fast, self.robot.gravity, base_pose, base_twist, q, out,
@@ -153,7 +153,7 @@ def _closed_form(robot: Robot, q: Array, out: Array) -> None:
 
 
 def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
-    raise ValueError(
+    raise HodynError(
         f'robot {robot.name!r} has a floating base: use floating_batch, which takes its motion')
 
 
@@ -234,13 +234,13 @@ def inverse_dynamics(
 
     Raises
     ------
-    ValueError
+    HodynError
         For wrong shapes and for values that are not finite.
 
     """
     motion, n = numbers(q, 'q'), robot.n
     if motion.ndim not in (2, 3) or motion.shape[-2] < 3 or motion.shape[-1] != n:
-        raise ValueError(
+        raise HodynError(
             f'q has shape {motion.shape}; expected (r + 3, {n}) or (T, r + 3, {n}) '
             f'for the {n} joints of {robot.name!r}, with r at least 0')
     _check_finite(motion, 'q', robot)
@@ -250,7 +250,7 @@ def inverse_dynamics(
         out = np.empty(shape)
     elif not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype == np.float64
               and out.flags.c_contiguous and out.flags.writeable):
-        raise ValueError(f'out must be a writeable C-contiguous float64 array of shape {shape}')
+        raise HodynError(f'out must be a writeable C-contiguous float64 array of shape {shape}')
     base = base_state(robot, base_pose, base_twist, motion.shape[:-2], order + 2)
     if motion.ndim == 2 and external_wrenches is None and base is None:
         _prepared(robot, order, formulation, threading.get_ident())(motion, out)
@@ -260,7 +260,7 @@ def inverse_dynamics(
         wrenches = numbers(external_wrenches, 'external_wrenches')
         expected = (*motion.shape[:-2], order + 1, len(robot.bodies), 6)
         if wrenches.shape != expected:
-            raise ValueError(f'external_wrenches has shape {wrenches.shape}; expected {expected}')
+            raise HodynError(f'external_wrenches has shape {wrenches.shape}; expected {expected}')
         _check_finite(wrenches, 'external_wrenches', robot)
         wrenches = wrenches.reshape(-1, *expected[-3:])
     samples = len(motion) if motion.ndim == 3 else 1
@@ -278,7 +278,7 @@ def inverse_dynamics(
 
 
 def _check_finite(array: Array, name: str, robot: Robot) -> None:
-    """Raise ValueError for the first entry that is not finite, naming its joint or body."""
+    """Raise HodynError for the first entry that is not finite, naming its joint or body."""
     # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
     if math.isfinite(np.vdot(array, array)) or np.all(np.isfinite(array)):
         return
@@ -286,4 +286,4 @@ def _check_finite(array: Array, name: str, robot: Robot) -> None:
     place = (
         f'joint {robot.joint_names[index[-1]]!r}' if name == 'q'
         else f'body {robot.bodies[index[-2]].name!r}')
-    raise ValueError(f'{name}{list(index)} ({place}) is {array[index]}: not finite')
+    raise HodynError(f'{name}{list(index)} ({place}) is {array[index]}: not finite')

@@ -10,7 +10,7 @@ from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import checked
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR
 from hodyn_ros.dynamics.representation import Representation
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -58,14 +58,14 @@ def inverse_kinematics(
 
     Raises
     ------
-    ValueError
+    HodynError
         When the Jacobian is singular, naming the joints and the direction that cannot be moved;
         when fewer than six joints are free; and for wrong shapes.
 
     """
     mode = representations.number(representation)
     if robot.floating:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
     start = checked(q, 'q', (robot.n,))
     orders = np.shape(twist)[0] if np.ndim(twist) == 2 else 1
@@ -76,7 +76,7 @@ def inverse_kinematics(
     free = _free_joints(robot, link, index, prescribed or {}, rate)
     rate /= scale[:-1, 0]
     if not (math.isfinite(damping) and damping >= 0.0):
-        raise ValueError(f'damping must be a finite number of at least 0, got {damping!r}')
+        raise HodynError(f'damping must be a finite number of at least 0, got {damping!r}')
 
     tree, n_bodies = robot.tree, len(robot.bodies)
     pose, (screw, moved) = np.empty((n_bodies, 12)), np.empty((2, n_bodies, orders, 6))
@@ -107,7 +107,7 @@ class _RateLaw:
             if values[-1] <= SINGULAR * values[0]:
                 names = ', '.join(robot.joint_names[i] for i in free)
                 direction = np.array2string(left[:, -1], precision=3, suppress_small=True)
-                raise ValueError(
+                raise HodynError(
                     f'robot {robot.name!r} is singular: joints {names} cannot give the twist '
                     f'{direction} (angular, linear); its singular value is {values[-1]:.1e}. '
                     'A damping above 0 accepts this')
@@ -153,14 +153,14 @@ def _free_joints(
     names = robot.joint_names
     for name, values in prescribed.items():
         if name not in names:
-            raise ValueError(
+            raise HodynError(
                 f'prescribed joint {name!r}: robot {robot.name!r} has none of that name; its '
                 f'joints are {", ".join(names)}')
         rate[names.index(name)] = checked(
             values, f'prescribed[{name!r}]', (rate.shape[1],))
     free = [i for i in kinematics.path_to(robot, index) if names[i] not in prescribed]
     if len(free) < 6:
-        raise ValueError(
+        raise HodynError(
             f'link {link!r} of robot {robot.name!r} is moved by {len(free)} free joints; a twist '
             'needs six')
     return free

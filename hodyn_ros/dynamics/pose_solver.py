@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import checked, checked_pose
-from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
 
@@ -55,13 +55,13 @@ def solve_pose(
 
     Raises
     ------
-    ValueError
+    HodynError
         Naming the error that remains when the pose is not reached, which may be out of reach,
         beyond the limits, or need a better guess; and for wrong shapes.
 
     """
     if robot.floating:
-        raise ValueError(
+        raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
     target = checked_pose(pose, 'pose')
     low, high = robot.limits.position_min, robot.limits.position_max
@@ -69,13 +69,13 @@ def solve_pose(
     q = starts[0]
     if within_limits and np.any((q < low) | (q > high)):
         joint = int(np.argmax((q < low) | (q > high)))
-        raise ValueError(
+        raise HodynError(
             f'guess of joint {robot.joint_names[joint]!r} is {q[joint]:g}, beyond its limits '
             f'{low[joint]:g} … {high[joint]:g}')
     index, in_kernel = kinematics.link_frame(robot, link)
     carriers = kinematics.path_to(robot, index)
     if not carriers:
-        raise ValueError(f'link {link!r} of robot {robot.name!r} is fixed to the world')
+        raise HodynError(f'link {link!r} of robot {robot.name!r} is fixed to the world')
     bounds = (low[carriers], high[carriers]) if within_limits else None
 
     remaining = []
@@ -87,7 +87,7 @@ def solve_pose(
         remaining.append(look)
     best = min(remaining, key=lambda look: look.cost)
     turn, shift = np.linalg.norm(best.error[:3]), np.linalg.norm(best.error[3:])
-    raise ValueError(
+    raise HodynError(
         f'link {link!r} of robot {robot.name!r} does not reach the pose'
         f'{" within the joint limits" if within_limits else ""}: {shift:.3g} m and {turn:.3g} rad '
         'remain; is it out of reach, or is the guess too far away?')

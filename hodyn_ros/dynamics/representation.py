@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics.bodies import cross_add, kernel
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 Representation = Literal['spatial', 'body_fixed', 'hybrid']
@@ -20,9 +21,9 @@ _NUMBERS = {'spatial': 0, 'body_fixed': 1, 'hybrid': 2}
 
 
 def number(representation: str) -> int:
-    """Return what the kernels call a representation; ValueError if there is none of that name."""
+    """Return what the kernels call a representation; HodynError if there is none of that name."""
     if representation not in _NUMBERS:
-        raise ValueError(
+        raise HodynError(
             f'representation {representation!r}: expected one of {", ".join(_NUMBERS)}')
     return _NUMBERS[representation]
 

@@ -8,7 +8,7 @@ from hodyn_ros.dynamics.arguments import checked, checked_joints, numbers
 from hodyn_ros.dynamics.equations import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR, jacobian
 from hodyn_ros.dynamics.representation import Representation
-from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
 
@@ -71,20 +71,20 @@ def task_space_dynamics(
 
     Raises
     ------
-    ValueError
+    HodynError
         When the Jacobian or the mass matrix is singular, for fewer than six joints, and for bad
         input.
 
     """
     if robot.floating:
-        raise ValueError(f'robot {robot.name!r} has a floating base; task space needs a fixed one')
+        raise HodynError(f'robot {robot.name!r} has a floating base; task space needs a fixed one')
     motion = checked_joints(q, 'q', robot, 2)
     if len(motion) != 2:
-        raise ValueError(f'q has shape {motion.shape}; expected (2, {robot.n})')
+        raise HodynError(f'q has shape {motion.shape}; expected (2, {robot.n})')
     here, rate = jacobian(robot, motion, link, representation=representation)
     values = np.linalg.svd(here, compute_uv=False)
     if robot.n < 6 or values[-1] <= SINGULAR * values[0]:
-        raise ValueError(
+        raise HodynError(
             f'link {link!r} of robot {robot.name!r} cannot move in every direction: the least '
             f'singular value of its Jacobian is {values[-1] if robot.n >= 6 else 0.0:.1e}')
     terms = equations_of_motion(robot, motion)
@@ -93,7 +93,7 @@ def task_space_dynamics(
     try:
         factor = np.linalg.cholesky(terms.mass[0])
     except np.linalg.LinAlgError:
-        raise ValueError(
+        raise HodynError(
             f'the mass matrix of robot {robot.name!r} is not positive definite') from None
     scaled = np.linalg.solve(factor, here.T).T
     inertia = np.linalg.inv(scaled @ scaled.T)
@@ -123,7 +123,7 @@ def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:
     """
     values = numbers(wrench, 'wrench')
     if values.ndim not in (2, 3) or values.shape[-1] != 6 or values.shape[-2] == 0:
-        raise ValueError(f'wrench has shape {values.shape}; expected (r + 1, 6) or (T, r + 1, 6)')
+        raise HodynError(f'wrench has shape {values.shape}; expected (r + 1, 6) or (T, r + 1, 6)')
     values = checked(values, 'wrench', values.shape)
     index = robot.body_index(link)
     result = np.zeros((*values.shape[:-1], len(robot.bodies), 6))

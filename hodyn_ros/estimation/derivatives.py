@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from hodyn_ros.estimation import kalman
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -99,7 +100,7 @@ class Motion:
 def fit_noise(runs: Sequence[Samples]) -> Noise:
     """Return the most likely parameters of the smoother for these samples."""
     if not runs:
-        raise ValueError('no run of samples is long enough to estimate derivatives')
+        raise HodynError('no run of samples is long enough to estimate derivatives')
     steps = np.concatenate([np.diff(run.time) for run in runs])
     step = float(np.median(steps))
     n = runs[0].position.shape[1]

@@ -21,6 +21,7 @@ from hodyn_ros.estimation.timing import (
 )
 from hodyn_ros.estimation.uncertainty import torque_deviation
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ class Pipeline:
             samples(window, run) for window in windows
             for run in analyse(window, clock, period).runs]
         if not runs:
-            raise ValueError(
+            raise HodynError(
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
                 'derivatives from')
         self.noise: Noise = fit_noise(runs)
@@ -191,7 +192,7 @@ def _windows(bag: JointStateBag) -> list[JointStates]:
         try:
             for block in bag.blocks(begin, end):
                 blocks.append(block)
-        except ValueError as error:  # said again, and reported, when the parts are read
+        except HodynError as error:  # said again, and reported, when the parts are read
             damage = error
         if blocks:
             found.append(JointStates.joined(blocks))
@@ -199,7 +200,7 @@ def _windows(bag: JointStateBag) -> list[JointStates]:
         raise damage
     if not found:
         reasons = ', '.join(f'{text} ({n} times)' for text, n in bag.unusable.items())
-        raise ValueError(
+        raise HodynError(
             f'{bag.path}: no usable joint states on {bag.topic}: '
             + (reasons or bag.foreign_reason or 'it is empty'))
     return found
@@ -214,14 +215,14 @@ def _with_margins(
     """
     kept: list[JointStates] = []
     length = before = 0
-    damage: ValueError | None = None
+    damage: HodynError | None = None
     reading = iter(blocks)
     while True:
         try:
             block = next(reading)
         except StopIteration:
             break
-        except ValueError as error:  # compute what was read before
+        except HodynError as error:  # compute what was read before
             damage = error
             break
         kept.append(block)

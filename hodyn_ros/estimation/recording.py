@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.messages.cdr import MESSAGE_TYPE, Layout
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 
 Array = NDArray[np.float64]
@@ -109,7 +110,7 @@ class JointStateBag:
 
         Raises
         ------
-        ValueError
+        HodynError
             When the bag is damaged, and when its joints are another robot's.
 
         """
@@ -117,14 +118,14 @@ class JointStateBag:
         current: tuple[Layout, NDArray[np.intp]] | None = None
         received: list[int] = []
         messages: list[bytes] = []
-        damage: ValueError | None = None
+        damage: HodynError | None = None
         reading = self._messages(start, stop)
         while True:
             try:
                 time, data = next(reading)
             except StopIteration:
                 break
-            except ValueError as error:  # hand on what was read before
+            except HodynError as error:  # hand on what was read before
                 damage = error
                 break
             if current is None or not current[0].fits(data):
@@ -156,7 +157,7 @@ class JointStateBag:
             except StopIteration:
                 return
             except Exception as error:  # whatever the storage raises on damaged bytes
-                raise ValueError(f'{self.path}: damaged: {first_line(error)}') from error
+                raise HodynError(f'{self.path}: damaged: {first_line(error)}') from error
             yield time, data
 
     def _layout(
@@ -165,7 +166,7 @@ class JointStateBag:
         """Return the layout of a message and where the joints stand in it; None: skip it."""
         try:
             layout = Layout.of(data)
-        except ValueError as error:
+        except HodynError as error:
             self.unusable[str(error)] = self.unusable.get(str(error), 0) + 1
             return None
         counts = b''.join(count for _, count in layout.counts)
@@ -196,17 +197,17 @@ def _connections(reader: Any, path: Path, topic: str | None) -> list[Any]:
     if topic is not None:
         others = [c for c in reader.connections if c.topic == topic]
         if topic not in found and others:
-            raise ValueError(f'{path}: {topic} is {others[0].msgtype}, not {MESSAGE_TYPE}')
+            raise HodynError(f'{path}: {topic} is {others[0].msgtype}, not {MESSAGE_TYPE}')
         if topic not in found:
-            raise ValueError(f'{path}: no topic {topic}; joint states: {_list(found)}')
+            raise HodynError(f'{path}: no topic {topic}; joint states: {_list(found)}')
         return found[topic]
     filled = {name: some for name, some in found.items() if sum(c.msgcount for c in some)}
     if not filled:
         topics = {c.topic: [c] for c in reader.connections}
-        raise ValueError(
+        raise HodynError(
             f'{path}: no messages of type {MESSAGE_TYPE}; its topics: {_list(topics)}')
     if len(filled) > 1:
-        raise ValueError(f'{path}: joint states on several topics: {_list(filled)}; '
+        raise HodynError(f'{path}: joint states on several topics: {_list(filled)}; '
                          'choose one with --topic')
     return next(iter(filled.values()))
 

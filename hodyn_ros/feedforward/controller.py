@@ -13,6 +13,7 @@ from hodyn_ros.plans.limits import stop_limits
 from hodyn_ros.reference.schedule import Schedule
 from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.reference.stream import StreamFilter
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -186,10 +187,10 @@ class Cycle:
     def replace(self, feedforward: FeedForward, now: int) -> None:
         """Take another model of the same robot, with a payload say, without a step in torque.
 
-        Raises ValueError when too many changes are still being faded in.
+        Raises HodynError when too many changes are still being faded in.
         """
         if len(self._changes) >= MOST_CHANGES:
-            raise ValueError(
+            raise HodynError(
                 f'{MOST_CHANGES} changes of the payload are still being faded in; '
                 f'wait {self._options.fade:g} s')
         # The motors are the same: theirs keeps its memory.
@@ -265,7 +266,7 @@ class Cycle:
 def rehearse(feedforward: FeedForward, options: CycleOptions) -> None:
     """Do once what a cycle may ever have to do, so that nothing is compiled when it counts.
 
-    Raises ValueError when what comes out is not finite.
+    Raises HodynError when what comes out is not finite.
     """
     position = np.zeros(feedforward.robot.n)
     cycle = Cycle(feedforward, position, 0, options)
@@ -275,7 +276,7 @@ def rehearse(feedforward: FeedForward, options: CycleOptions) -> None:
     def evaluate() -> None:
         cycle.evaluate(next(moments), measured)
         if not cycle.is_finite:
-            raise ValueError(
+            raise HodynError(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()

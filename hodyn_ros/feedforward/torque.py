@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.dynamics.inverse import InverseDynamics
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -33,14 +33,14 @@ class FeedForward:
 
     Raises
     ------
-    ValueError
+    HodynError
         For a robot with a floating base.
 
     """
 
     def __init__(self, robot: Robot) -> None:
         if robot.floating:
-            raise ValueError(
+            raise HodynError(
                 f'robot {robot.name!r} has a floating base; a feed-forward needs a fixed one: '
                 'inverse_dynamics takes the motion of a base')
         self.robot = robot

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.payload import Payload, point_mass, regressor, rigid_body
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -105,10 +105,10 @@ def identify(robot: Robot, data: Data, terms: Sequence[str]) -> Estimate:
     The payload is taken to be there only when its mass differs from 0 significantly, and to have
     an inertia only when that explains the efforts better (by Bayes' information criterion).
 
-    Raises ValueError when there are too few samples.
+    Raises HodynError when there are too few samples.
     """
     if len(np.unique(data.block)) < 8:
-        raise ValueError(
+        raise HodynError(
             f'only {len(np.unique(data.block))} s of motion: at least 8 s are needed to tell '
             'parameters from noise')
     problem = _Problem(robot, data, terms)

@@ -8,7 +8,7 @@ from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.fit import BLOCK, Data
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 
 MAX_SAMPLES = 3000
@@ -20,7 +20,7 @@ def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str
 
     Raises
     ------
-    ValueError
+    HodynError
         When a bag records no efforts, or the bags differ in whether these contain gravity.
 
     """
@@ -31,7 +31,7 @@ def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str
         with JointStateBag(path, JointNames(robot, prefix=prefix), topic) as bag:
             pipeline = Pipeline(bag, FeedForward(robot))
             if np.isnan(pipeline.gravity_share):
-                raise ValueError(f'{path}: no efforts recorded on {bag.topic}')
+                raise HodynError(f'{path}: no efforts recorded on {bag.topic}')
             gravity[pipeline.gravity_recorded] = path
             stride = max(1, bag.total * len(bags) // MAX_SAMPLES)
             begin, offset = None, 0
@@ -46,7 +46,7 @@ def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str
                     part.q[index], part.states.effort[index], block, pipeline.gravity_recorded))
             first_block = max((int(part.block.max(initial=0)) for part in parts), default=0) + 1
     if len(gravity) > 1:
-        raise ValueError(
+        raise HodynError(
             f'{gravity[True]} records efforts with gravity, {gravity[False]} without: identify '
             'them apart')
     return Data(

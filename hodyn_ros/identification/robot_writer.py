@@ -19,7 +19,7 @@ def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> No
     The payload is a body fixed to the last one. Offsets are the sensors' and are not written:
     a feed-forward with them would push the arm.
 
-    Raises ValueError when what was written could not be read back.
+    Raises HodynError when what was written could not be read back.
     """
     data = robot_keys(source)
     friction = estimate.friction

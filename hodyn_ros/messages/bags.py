@@ -4,18 +4,20 @@ from typing import Any
 
 from rosbags.rosbag2 import Reader
 
+from hodyn_ros.errors import HodynError
+
 
 def open_bag(path: Path) -> Any:
     """Return an open `rosbags.rosbag2.Reader` of a bag's folder or of its lone storage file.
 
-    Raises FileNotFoundError where nothing is, ValueError where it is no bag, in one line.
+    Raises FileNotFoundError where nothing is, HodynError where it is no bag, in one line.
     """
     if not path.exists():
         raise FileNotFoundError(f'no bag {str(path)!r}')
     if path.is_dir() and not (path / 'metadata.yaml').exists():
         files = [*path.glob('*.db3'), *path.glob('*.mcap')]
         if len(files) != 1:
-            raise ValueError(
+            raise HodynError(
                 f'{path}: a folder without metadata.yaml and with '
                 f'{len(files)} .db3 or .mcap files; name one, or run ros2 bag reindex')
         path = files[0]
@@ -23,7 +25,7 @@ def open_bag(path: Path) -> Any:
         reader = Reader(path)
         reader.open()
     except Exception as error:  # rosbags lets through what its storages raise on damaged bytes
-        raise ValueError(f'{path}: not a readable rosbag2: {first_line(error)}') from error
+        raise HodynError(f'{path}: not a readable rosbag2: {first_line(error)}') from error
     return reader
 
 

@@ -9,6 +9,8 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.errors import HodynError
+
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
@@ -52,11 +54,11 @@ class Layout:
 
     @classmethod
     def of(cls, data: bytes) -> 'Layout':
-        """Return the layout of one message; ValueError when it is not a joint state."""
+        """Return the layout of one message; HodynError when it is not a joint state."""
         try:
             return cls._parse(bytes(data))
         except (struct.error, UnicodeDecodeError, IndexError):
-            raise ValueError(f'{len(data)} bytes that are no joint state') from None
+            raise HodynError(f'{len(data)} bytes that are no joint state') from None
 
     @classmethod
     def _parse(cls, data: bytes) -> 'Layout':
@@ -65,7 +67,7 @@ class Layout:
         _, at = _text(data, at, order)
         count, at = _count(data, at, order)
         if count > MOST_JOINTS:
-            raise ValueError(f'{count} joints; at most {MOST_JOINTS} are read')
+            raise HodynError(f'{count} joints; at most {MOST_JOINTS} are read')
         names = []
         for _ in range(count):
             name, at = _text(data, at, order)
@@ -78,12 +80,12 @@ class Layout:
             at = end
             if length:
                 if length != count:
-                    raise ValueError(f'{count} names but {length} entries of {field}')
+                    raise HodynError(f'{count} names but {length} entries of {field}')
                 at = _aligned(at, 8)
                 offsets[field] = at
                 at += 8 * length
         if at > len(data):
-            raise ValueError('a joint state cut short')
+            raise HodynError('a joint state cut short')
         return cls(
             tuple(names), order, len(data), data[:_ENCAPSULATION], text, offsets, tuple(counts))
 
@@ -127,17 +129,17 @@ def array_template(length: int) -> tuple[bytes, int]:
 
 
 def byte_order(data: bytes) -> str:
-    """Return the byte order of a message, ``<`` or ``>``; ValueError if it is not plain CDR."""
+    """Return the byte order of a message, ``<`` or ``>``; HodynError if it is not plain CDR."""
     if len(data) < _ENCAPSULATION or data[0] != 0 or data[1] > 1:
-        raise ValueError(f'{len(data)} bytes that are not a message in plain CDR')
+        raise HodynError(f'{len(data)} bytes that are not a message in plain CDR')
     return '<' if data[1] else '>'
 
 
 def stamp(data: bytes) -> int:
-    """Return the stamp, ns, of a message that begins with a header; ValueError if it is none."""
+    """Return the stamp, ns, of a message that begins with a header; HodynError if it is none."""
     order = byte_order(data)
     if len(data) < _NAMES_AT:
-        raise ValueError(f'{len(data)} bytes that are no message with a header')
+        raise HodynError(f'{len(data)} bytes that are no message with a header')
     seconds, nanoseconds = _STAMP[order].unpack_from(data, _ENCAPSULATION)
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
@@ -150,18 +152,18 @@ def set_stamp(data: bytearray, stamp: int) -> None:
 def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
     """Return the frame and the numbers of a message that is a header and `count` doubles.
 
-    Raises ValueError when it is not, a stamped vector or wrench say.
+    Raises HodynError when it is not, a stamped vector or wrench say.
     """
     order = byte_order(data)
     try:
         frame, at = _text(data, _NAMES_AT, order)
         return frame, struct.unpack_from(f'{order}{count}d', data, _aligned(at, 8))
     except (struct.error, UnicodeDecodeError, IndexError):
-        raise ValueError(f'{len(data)} bytes that are no header and {count} numbers') from None
+        raise HodynError(f'{len(data)} bytes that are no header and {count} numbers') from None
 
 
 def names_and_points(data: bytes) -> tuple[int, int]:
-    """Return how many joints and points a JointTrajectory says that it has; ValueError if none."""
+    """Return how many joints and points a JointTrajectory says that it has; HodynError if none."""
     order = byte_order(data)
     try:
         _, at = _text(data, _NAMES_AT, order)
@@ -170,7 +172,7 @@ def names_and_points(data: bytes) -> tuple[int, int]:
             _, at = _text(data, at, order)
         return names, 0 if names > MOST_JOINTS else _count(data, at, order)[0]
     except (struct.error, UnicodeDecodeError, IndexError):
-        raise ValueError(f'{len(data)} bytes that are no trajectory') from None
+        raise HodynError(f'{len(data)} bytes that are no trajectory') from None
 
 
 def template(names: tuple[str, ...], frame: str = '') -> bytes:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import Plan
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def annotate(
 
     """
     if not SHORTEST <= period <= 1.0:
-        raise ValueError(f'period {period} s: must be between {SHORTEST:g} and 1 s')
+        raise HodynError(f'period {period} s: must be between {SHORTEST:g} and 1 s')
     count = max(1, int(np.ceil(plan.duration / period - 1e-9)))
     times = np.linspace(0.0, plan.duration, count + 1) if plan.duration > 0.0 else np.zeros(1)
     motion = plan.evaluate(times)

@@ -8,6 +8,7 @@ from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.trajectory import Trajectory
 from hodyn_ros.plans.wire import TYPE, TYPES, decode, encode
+from hodyn_ros.robot import HodynError
 
 ANNOTATED_TOPIC = '/annotated_trajectory'
 
@@ -25,21 +26,21 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
             topic = topics[0]
         if topic is None or topic not in topics:
             known = ', '.join(topics) or 'none'
-            raise ValueError(f'{path}: choose a topic of type {TYPE}; in this bag: {known}')
+            raise HodynError(f'{path}: choose a topic of type {TYPE}; in this bag: {known}')
         chosen = [c for c in reader.connections if c.topic == topic and c.msgtype == TYPE]
         try:
             found = [data for _, _, data in reader.messages(chosen)]
         except Exception as error:  # whatever the storage raises on damaged bytes
-            raise ValueError(f'{path}: damaged: {first_line(error)}') from error
+            raise HodynError(f'{path}: damaged: {first_line(error)}') from error
     if index is None and len(found) == 1:
         index = 1
     if index is None or not 1 <= index <= len(found):
-        raise ValueError(
+        raise HodynError(
             f'{path}: {len(found)} trajectories on {topic}; choose one by its number')
     try:
         return decode(found[index - 1])
-    except ValueError as error:
-        raise ValueError(f'{path}: {error}') from None
+    except HodynError as error:
+        raise HodynError(f'{path}: {error}') from None
 
 
 def write_bag(annotated: Annotated, path: Path) -> None:

@@ -16,6 +16,7 @@ import yaml
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.bags import is_bag, read_bag, write_bag
 from hodyn_ros.plans.trajectory import QUANTITIES, Trajectory
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -41,7 +42,7 @@ def read_trajectory(
 
     Raises
     ------
-    ValueError
+    HodynError
         When it is not one, naming file, point and key.
     FileNotFoundError
         When there is no such file.
@@ -50,19 +51,19 @@ def read_trajectory(
     if is_bag(path):
         return read_bag(path, topic, index)
     if topic is not None or index is not None:
-        raise ValueError(f'{path}: topic and number choose among the trajectories of a bag')
+        raise HodynError(f'{path}: topic and number choose among the trajectories of a bag')
     if not path.is_file():
         raise FileNotFoundError(f'{path}: no such plan file')
     if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')
+        raise HodynError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')
     readers = {'.yaml': _read_yaml, '.yml': _read_yaml, '.json': _read_json, '.csv': _read_csv}
     if path.suffix.lower() not in readers:
-        raise ValueError(
+        raise HodynError(
             f'{path}: not a plan file; known are bags (a folder, .db3, .mcap), .yaml, .json, .csv')
     try:
         return readers[path.suffix.lower()](path)
     except UnicodeDecodeError as error:
-        raise ValueError(f'{path}: not UTF-8 text') from error
+        raise HodynError(f'{path}: not UTF-8 text') from error
 
 
 def write_annotated(annotated: Annotated, path: Path) -> None:
@@ -79,7 +80,7 @@ def write_annotated(annotated: Annotated, path: Path) -> None:
     elif suffix == '.csv':
         _write_csv(annotated, path)
     else:
-        raise ValueError(
+        raise HodynError(
             f'{path}: ending {suffix!r} not known; write .yaml, .json, .csv, or a bag (no ending)')
 
 
@@ -89,7 +90,7 @@ def _read_yaml(path: Path) -> Trajectory:
         if document is not None
     ]
     if len(documents) != 1:
-        raise ValueError(f'{path}: holds {len(documents)} documents; keep one trajectory')
+        raise HodynError(f'{path}: holds {len(documents)} documents; keep one trajectory')
     return _from_mapping(documents[0], path)
 
 
@@ -98,7 +99,7 @@ def _read_json(path: Path) -> Trajectory:
     try:
         data = json.loads(text, object_pairs_hook=_without_doubles)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f'{path}: not valid JSON: {error}') from None
+        raise HodynError(f'{path}: not valid JSON: {error}') from None
     return _from_mapping(data, path)
 
 
@@ -107,7 +108,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f'key {twice!r} stands twice')
+        raise HodynError(f'key {twice!r} stands twice')
     return mapping
 
 
@@ -115,9 +116,9 @@ def _from_mapping(data: Any, path: Path) -> Trajectory:
     _check_keys(data, _KEYS, f'{path}')
     names, points = data.get('joint_names'), data.get('points')
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f'{path}: joint_names must be a list of names')
+        raise HodynError(f'{path}: joint_names must be a list of names')
     if not isinstance(points, list):
-        raise ValueError(f'{path}: points must be a list')
+        raise HodynError(f'{path}: points must be a list')
     times = []
     rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
     for i, point in enumerate(points):
@@ -131,10 +132,10 @@ def _from_mapping(data: Any, path: Path) -> Trajectory:
 
 def _check_keys(data: Any, known: set[str], where: str) -> None:
     if not isinstance(data, Mapping):
-        raise ValueError(f'{where}: expected a mapping with {", ".join(sorted(known))}')
+        raise HodynError(f'{where}: expected a mapping with {", ".join(sorted(known))}')
     unknown = [str(key) for key in data if key not in known]
     if unknown:
-        raise ValueError(
+        raise HodynError(
             f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}')
 
 
@@ -143,7 +144,7 @@ def _seconds(value: Any, where: str) -> float:
         value = _numbers([value.get('sec', 0), value.get('nanosec', 0)], where)
         return float(value[0] + 1e-9 * value[1])
     if value is None:
-        raise ValueError(f'{where}: time_from_start is missing')
+        raise HodynError(f'{where}: time_from_start is missing')
     return _numbers([value], f'{where}, time_from_start')[0]
 
 
@@ -151,14 +152,14 @@ def _numbers(values: Any, where: str) -> list[float]:
     if values is None:
         return []
     if not isinstance(values, list):
-        raise ValueError(f'{where}: expected a list of numbers')
+        raise HodynError(f'{where}: expected a list of numbers')
     try:
         if not any(isinstance(value, bool) for value in values):
             # Text too: YAML reads 1e-3 as such.
             return [float(value) for value in values]
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f'{where}: expected numbers, got {values!r:.80}')
+    raise HodynError(f'{where}: expected numbers, got {values!r:.80}')
 
 
 def _read_csv(path: Path) -> Trajectory:
@@ -171,7 +172,7 @@ def _read_csv(path: Path) -> Trajectory:
     times = []
     for i, line in enumerate(lines):
         if len(line) != len(header):
-            raise ValueError(
+            raise HodynError(
                 f'{path}, point {i}: {len(line)} entries for {len(header)} columns')
         values = _numbers(line, f'{path}, point {i}')
         times.append(values[header.index('time')])
@@ -183,10 +184,10 @@ def _read_csv(path: Path) -> Trajectory:
 def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
     """Return for each quantity the column of each joint, all in the order of the positions."""
     if 'time' not in header:
-        raise ValueError(f'{path}: the first line must name the columns, one of them time')
+        raise HodynError(f'{path}: the first line must name the columns, one of them time')
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise ValueError(f'{path}: column {twice!r} stands there twice')
+        raise HodynError(f'{path}: column {twice!r} stands there twice')
     found: dict[str, dict[str, int]] = {quantity: {} for quantity in QUANTITIES}
     for place, column in enumerate(header):
         if column == 'time' or column.endswith('.effort'):
@@ -200,7 +201,7 @@ def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
     for quantity, places in found.items():
         odd = set(names) ^ set(places)
         if places and odd:
-            raise ValueError(f'{path}: {quantity} and positions name other joints: {sorted(odd)}')
+            raise HodynError(f'{path}: {quantity} and positions name other joints: {sorted(odd)}')
         found[quantity] = {name: places[name] for name in names if name in places}
     return found
 

@@ -17,7 +17,7 @@ from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_peaks
 from hodyn_ros.reference import Plan, extrema
-from hodyn_ros.robot import Limits, Robot
+from hodyn_ros.robot import HodynError, Limits, Robot
 
 Array = NDArray[np.float64]
 
@@ -192,7 +192,7 @@ def torques(
     result: Array = feedforward.torque(motion)[:, :len(TORQUES)]
     if not np.isfinite(result).all():
         sample, _, joint = np.argwhere(~np.isfinite(result))[0]
-        raise ValueError(
+        raise HodynError(
             f'{feedforward.robot.joint_names[joint]}: the torque at {instants[sample]:.4g} s '
             'is not finite; check the plan and the robot file')
     return result

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import Plan
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ def motor_values(
     of their actuators. The robot must have actuators.
     """
     if feedforward.motor_side is None:
-        raise ValueError(f'robot {feedforward.robot.name!r} has no actuators')
+        raise HodynError(f'robot {feedforward.robot.name!r} has no actuators')
     motion: Array = plan.evaluate(instants)
     motion *= (stretch ** -np.arange(5.0))[:, None]
     reference, elongation, margin = feedforward.motor_side.sample(

@@ -7,6 +7,7 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.worker import Job, PlanWorker
 from hodyn_ros.reference.schedule import MOST_WAITING, Schedule
+from hodyn_ros.robot import HodynError
 
 MOST_BYTES = 64 * 1024 * 1024
 LEAST_HEADROOM, MOST_HEADROOM = 0.05, 20.0
@@ -52,11 +53,11 @@ class Planner:
     def submit(self, data: bytes, schedule: Schedule, now: int, *, annotate: bool) -> None:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
-        It takes the place of one that is being prepared. Raises ValueError when the message is
+        It takes the place of one that is being prepared. Raises HodynError when the message is
         too large or too short.
         """
         if len(data) > MOST_BYTES:
-            raise ValueError(f'{len(data)} bytes; at most {MOST_BYTES} are read')
+            raise HodynError(f'{len(data)} bytes; at most {MOST_BYTES} are read')
         self._tries = 0
         self._send(data, schedule, now, annotate=annotate)
 

@@ -16,7 +16,7 @@ from hodyn_ros.plans.time_scaling import smallest_stretch
 from hodyn_ros.plans.trajectory import Trajectory, accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
@@ -119,7 +119,7 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
             sample_tolerance=request.sample_tolerance, names=robot.joint_names)
         feedforward = FeedForward(robot)
         judgement = judge(plan, feedforward)
-    except ValueError as error:
+    except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
     factor: float | None = 1.0

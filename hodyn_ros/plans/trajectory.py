@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
@@ -86,7 +87,7 @@ def accept(
 
     Raises
     ------
-    ValueError
+    HodynError
         No points; unknown, missing or doubled joints, or joints besides the robot's; rows of the
         wrong length, points without positions; values that are not finite; times that do not
         increase; an end that has passed, `elapsed` seconds after the start; a velocity at the end,
@@ -95,12 +96,12 @@ def accept(
     """
     names = trajectory.names
     if not len(trajectory.times):
-        raise ValueError('the trajectory has no points')
+        raise HodynError('the trajectory has no points')
     order = joints.indices(names)
     if len(names) > len(order):
         known = {names[i] for i in order}
         extra = [name for name in names if name not in known]
-        raise ValueError(
+        raise HodynError(
             f'joint {", ".join(map(repr, extra))} is not one of robot {joints.robot.name!r}; '
             'a reference may name no others')
     times = _times(trajectory.times)
@@ -109,14 +110,14 @@ def accept(
         for quantity in QUANTITIES)
     if not isinstance(positions, np.ndarray):
         i = 0 if positions is None else next(i for i, p in enumerate(positions) if p is None)
-        raise ValueError(f'point {i} has no positions')
+        raise HodynError(f'point {i} has no positions')
     if times[-1] < elapsed:
-        raise ValueError(
+        raise HodynError(
             f'the trajectory has ended: its last point was due {elapsed - times[-1]:.3g} s ago')
     last = None if velocities is None else velocities[-1]
     if last is not None and np.abs(last).max() > REST and not allow_nonzero_velocity_at_end:
         joint = int(np.abs(last).argmax())
-        raise ValueError(
+        raise HodynError(
             f'the last point, joint {names[order[joint]]!r}: velocity {last[joint]:.6g} is not '
             'zero; end at rest')
     return Points(tuple(names[i] for i in order), times, positions, velocities, accelerations)
@@ -125,13 +126,13 @@ def accept(
 def _times(values: Sequence[float]) -> Array:
     times = np.array(values, dtype=float)
     if not np.isfinite(times).all():
-        raise ValueError(f'point {int(np.argmin(np.isfinite(times)))}: its time is not finite')
+        raise HodynError(f'point {int(np.argmin(np.isfinite(times)))}: its time is not finite')
     if times[0] < 0.0:
-        raise ValueError(f'point 0: time_from_start {times[0]:g} s is negative')
+        raise HodynError(f'point 0: time_from_start {times[0]:g} s is negative')
     wrong = np.flatnonzero(np.diff(times) <= 0.0)
     if wrong.size:
         i = int(wrong[0])
-        raise ValueError(
+        raise HodynError(
             f'point {i + 1}: time_from_start {times[i + 1]:g} s does not increase, '
             f'point {i} is at {times[i]:g} s')
     return times
@@ -145,16 +146,16 @@ def _rows(
     if not lengths.any():
         return None
     if len(rows) != count:
-        raise ValueError(f'{len(rows)} rows of {quantity} for {count} points')
+        raise HodynError(f'{len(rows)} rows of {quantity} for {count} points')
     wrong = np.flatnonzero((lengths != len(names)) & (lengths != 0))
     if wrong.size:
         i = int(wrong[0])
-        raise ValueError(f'point {i}: {lengths[i]} {quantity} for {len(names)} joints')
+        raise HodynError(f'point {i}: {lengths[i]} {quantity} for {len(names)} joints')
     places: list[int] = np.flatnonzero(lengths).tolist()
     values = np.array([rows[i] for i in places], dtype=np.float64)
     if not np.isfinite(values).all():
         row, joint = np.argwhere(~np.isfinite(values))[0]
-        raise ValueError(
+        raise HodynError(
             f'point {places[row]}, joint {names[joint]!r}: {values[row, joint]} among the '
             f'{quantity}')
     values = values[:, order]

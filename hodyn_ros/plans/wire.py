@@ -7,6 +7,7 @@ from rosbags.typesys import Stores, get_typestore
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.robot import HodynError
 
 TYPE = 'trajectory_msgs/msg/JointTrajectory'
 MOST_POINTS = 200_000
@@ -25,12 +26,12 @@ def from_message(message: Any) -> Trajectory:
 
 
 def decode(data: bytes) -> Trajectory:
-    """Return the content of a serialized JointTrajectory; raise ValueError if it is none."""
+    """Return the content of a serialized JointTrajectory; raise HodynError if it is none."""
     joints, points = cdr.names_and_points(data)
     if joints > cdr.MOST_JOINTS:
-        raise ValueError(f'{joints} joints; at most {cdr.MOST_JOINTS} are read')
+        raise HodynError(f'{joints} joints; at most {cdr.MOST_JOINTS} are read')
     if points > MOST_POINTS:
-        raise ValueError(f'{points} points; at most {MOST_POINTS} are read')
+        raise HodynError(f'{points} points; at most {MOST_POINTS} are read')
     definition = TYPES.get_msgdef(TYPE)
     try:
         read = (
@@ -40,7 +41,7 @@ def decode(data: bytes) -> Trajectory:
         message, _ = read(memoryview(data)[4:], 0, definition.cls, TYPES)
         return from_message(message)
     except Exception as error:  # rosbags raises what its decoder stumbles over
-        raise ValueError(f'not a serialized {TYPE}: {error}') from None
+        raise HodynError(f'not a serialized {TYPE}: {error}') from None
 
 
 def encode(annotated: Annotated, stamp: int = 0) -> bytes:

@@ -19,7 +19,7 @@ from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
 from hodyn_ros.plans.trajectory import Trajectory
 from hodyn_ros.plans.wire import decode, encode
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
 DIED = 'the process that prepares plans has died'
@@ -200,14 +200,14 @@ def _prepare(
     try:
         trajectory = _from_now(decode(data), skipped)
         if trajectory.times and trajectory.times[-1] > LONGEST:
-            raise ValueError(
+            raise HodynError(
                 f'it takes {trajectory.times[-1]:.6g} s; the longest is {LONGEST:g} s')
         prepared = prepare_plan(replace(
             settings, trajectory=trajectory, start=state,
             annotate_period=PERIOD if annotate else None))
         if prepared.annotated is not None:
             annotated = encode(prepared.annotated, start)
-    except ValueError as error:
+    except HodynError as error:
         prepared = PreparedPlan(str(error))
     except Exception as error:  # one bad trajectory must not end the process
         prepared = PreparedPlan(f'{type(error).__name__}: {error}')
@@ -222,7 +222,7 @@ def _from_now(trajectory: Trajectory, skipped: float) -> Trajectory:
         return trajectory
     left = [i for i, time in enumerate(trajectory.times) if time > skipped]
     if len(trajectory.times) and not left:
-        raise ValueError(
+        raise HodynError(
             f'it ends in the past: its last point was due '
             f'{skipped - trajectory.times[-1]:.3f} s ago')
     first = left[0] if left else 0

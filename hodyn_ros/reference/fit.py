@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.reference.bounded import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local import shape_preserving_knots
@@ -71,7 +72,7 @@ def fit_plan(
 
     """
     if interpolation not in INTERPOLATIONS:
-        raise ValueError(
+        raise HodynError(
             f'interpolation {interpolation!r}: must be one of {", ".join(INTERPOLATIONS)}'
         )
     for value, text in (
@@ -79,7 +80,7 @@ def fit_plan(
         (sample_tolerance, 'sample_tolerance'),
     ):
         if not value >= 0.0:
-            raise ValueError(f'{text} {value}: must not be negative')
+            raise HodynError(f'{text} {value}: must not be negative')
     instants, knots, fixed = _points(times, positions, velocities, accelerations, names)
     dense = len(instants) > 2 and np.diff(instants).max() <= DENSE
     if start is not None:
@@ -89,7 +90,7 @@ def fit_plan(
         empty = np.empty((0, DEGREE + 1, knots.shape[2]))
         return Plan(instants, empty, knots[[0, 0], 0], 'hold')
     if interpolation == 'bounded' and overshoot_tolerance == 0.0:
-        raise ValueError("interpolation 'bounded' needs an overshoot_tolerance above 0")
+        raise HodynError("interpolation 'bounded' needs an overshoot_tolerance above 0")
     if interpolation == 'bounded':
         return _bounded(instants, knots, fixed, overshoot_tolerance)
     if interpolation == 'local':
@@ -191,13 +192,13 @@ def _points(
     instants = np.array(times, dtype=float)
     q = np.array(positions, dtype=float)
     if instants.ndim != 1 or q.ndim != 2 or len(q) != len(instants):
-        raise ValueError(
+        raise HodynError(
             f'times {instants.shape} and positions {q.shape}: must be (m,) and (m, n)'
         )
     if q.size == 0:
-        raise ValueError('the plan has no points')
+        raise HodynError('the plan has no points')
     if names is not None and len(names) != q.shape[1]:
-        raise ValueError(f'{len(names)} joint names for {q.shape[1]} joints')
+        raise HodynError(f'{len(names)} joint names for {q.shape[1]} joints')
     _check_times(instants)
     knots = np.zeros((len(q), 5, q.shape[1]))
     fixed = np.zeros((len(q), 5), dtype=bool)
@@ -211,7 +212,7 @@ def _points(
         except TypeError:
             length = 0
         if length != len(q):
-            raise ValueError(f'{length} rows of {quantity} for {len(q)} points')
+            raise HodynError(f'{length} rows of {quantity} for {len(q)} points')
         if isinstance(rows, np.ndarray) and rows.shape == q.shape:
             knots[:, k], fixed[:, k] = rows, True
         else:
@@ -220,7 +221,7 @@ def _points(
                     continue
                 values = np.asarray(row, dtype=float)
                 if values.shape != q.shape[1:]:
-                    raise ValueError(
+                    raise HodynError(
                         f'point {i}: {quantity} has shape {values.shape}, must be {q.shape[1:]}'
                     )
                 knots[i, k], fixed[i, k] = values, True
@@ -232,20 +233,20 @@ def _check_times(times: Array) -> None:
     bad = ~np.isfinite(times)
     if bad.any():
         i = int(np.argmax(bad))
-        raise ValueError(f'point {i}: time {times[i]} is not finite')
+        raise HodynError(f'point {i}: time {times[i]} is not finite')
     if times[0] < 0.0:
-        raise ValueError(f'point 0: time {times[0]} s is negative')
+        raise HodynError(f'point 0: time {times[0]} s is negative')
     steps = np.diff(times)
     if (steps <= 0.0).any():
         i = int(np.argmax(steps <= 0.0)) + 1
-        raise ValueError(
+        raise HodynError(
             f'point {i}: time {times[i]} s is not later than that of point {i - 1}, '
             f'{times[i - 1]} s; times must increase'
         )
     bad = (steps < SHORTEST_PIECE) | (steps > LONGEST_PIECE)
     if bad.any():
         i = int(np.argmax(bad)) + 1
-        raise ValueError(
+        raise HodynError(
             f'point {i}: {steps[i - 1]:.3g} s after point {i - 1}; '
             f'must be between {SHORTEST_PIECE:g} and {LONGEST_PIECE:g} s'
         )
@@ -255,7 +256,7 @@ def _check_finite(values: Array, quantity: str, names: Sequence[str] | None) -> 
     bad = ~np.isfinite(values)
     if bad.any():
         i, joint = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        raise ValueError(
+        raise HodynError(
             f'point {i}, {_joint(int(joint), names)}: {quantity} {values[i, joint]} is not finite'
         )
 
@@ -275,16 +276,16 @@ def _stitch(
     """Put the active motion's state at time 0 before the points, or in place of the first."""
     state = np.asarray(start, dtype=float)
     if state.shape != knots.shape[1:]:
-        raise ValueError(f'start has shape {state.shape}, must be {knots.shape[1:]}')
+        raise HodynError(f'start has shape {state.shape}, must be {knots.shape[1:]}')
     for k, quantity in enumerate(('position', 'velocity', 'acceleration', 'jerk', 'snap')):
         if not np.isfinite(state[k]).all():
             joint = int(np.argmin(np.isfinite(state[k])))
-            raise ValueError(
+            raise HodynError(
                 f'start, {_joint(joint, names)}: {quantity} {state[k, joint]} is not finite'
             )
     if times[0] > 0.0:
         if times[0] < SHORTEST_PIECE:
-            raise ValueError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
+            raise HodynError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
         times = np.concatenate(([0.0], times))
         knots = np.concatenate((state[None], knots))
         fixed = np.concatenate((np.ones((1, 5), dtype=bool), fixed))
@@ -292,12 +293,12 @@ def _stitch(
     distance = np.abs(knots[0, 0] - state[0])
     if (distance > tolerance).any():
         joint = int(np.argmax(distance))
-        raise ValueError(
+        raise HodynError(
             f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at time 0 is '
             f'{distance[joint]:.3g} from where the joint is then, {state[0, joint]:.6g}; within '
             f'{tolerance:g}, or give the first point a later time'
         )
     if len(times) == 1 and state[1:].any():
-        raise ValueError('the only point is at time 0 while the joints move: give it a later time')
+        raise HodynError('the only point is at time 0 while the joints move: give it a later time')
     knots[0], fixed[0] = state, True
     return times, knots, fixed

@@ -9,6 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.reference.pieces import DEGREE, Array
 
 
@@ -48,7 +49,7 @@ class Plan:
             or self.ends.shape != (2, n)
             or self.coefficients.shape != (pieces, DEGREE + 1, n)
         ):
-            raise ValueError(
+            raise HodynError(
                 f'plan: times {self.times.shape}, coefficients {self.coefficients.shape} and ends '
                 f'{self.ends.shape} do not fit together: (m + 1,), (m, 10, n), (2, n)'
             )
@@ -67,23 +68,23 @@ class Plan:
         """
         if isinstance(t, (float, int)):
             if t != t:
-                raise ValueError('plan evaluated at a time that is not a number')
+                raise HodynError('plan evaluated at a time that is not a number')
             if out is None:
                 out = np.empty((5, self.n))
             elif out.shape != (5, self.n):
-                raise ValueError(f'out has shape {out.shape}, must have {(5, self.n)}')
+                raise HodynError(f'out has shape {out.shape}, must have {(5, self.n)}')
             _evaluate(self.times, self.coefficients, self.ends, float(t), out)
             return out
         instants = np.ascontiguousarray(t, dtype=np.float64)
         if instants.ndim == 0:
             return self.evaluate(float(instants), out)
         if np.isnan(instants).any():
-            raise ValueError('plan evaluated at a time that is not a number')
+            raise HodynError('plan evaluated at a time that is not a number')
         shape = (*instants.shape, 5, self.n)
         if out is None:
             out = np.empty(shape)
         elif out.shape != shape:
-            raise ValueError(f'out has shape {out.shape}, must have {shape}')
+            raise HodynError(f'out has shape {out.shape}, must have {shape}')
         _evaluate_many(
             self.times, self.coefficients, self.ends, instants.ravel(),
             out.reshape(-1, 5, self.n),
@@ -94,7 +95,7 @@ class Plan:
         """Return the same path run `factor` times slower; for plans that start and end at rest."""
         scale = float(factor)
         if not 0.0 < scale < np.inf:
-            raise ValueError(f'stretch {scale}: must be positive and finite')
+            raise HodynError(f'stretch {scale}: must be positive and finite')
         return Plan(self.times * scale, self.coefficients, self.ends, self.interpolation)
 
 

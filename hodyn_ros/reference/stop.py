@@ -5,6 +5,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 
@@ -18,7 +19,7 @@ def hold_plan(position: ArrayLike) -> Plan:
     """Return the plan that stays at `position` (n,)."""
     held = np.asarray(position, dtype=float).reshape(-1)
     if not np.isfinite(held).all():
-        raise ValueError(f'hold: position {held.tolist()} is not finite')
+        raise HodynError(f'hold: position {held.tolist()} is not finite')
     empty = np.empty((0, DEGREE + 1, held.size))
     return Plan(np.zeros(1), empty, np.array([held, held]), 'hold')
 
@@ -51,15 +52,15 @@ def stop_plan(
     """
     start = np.ascontiguousarray(state, dtype=float)
     if start.ndim != 2 or start.shape[0] != 5 or not np.isfinite(start).all():
-        raise ValueError('stop: the state must be q ... q^(4), finite, shape (5, n)')
+        raise HodynError('stop: the state must be q ... q^(4), finite, shape (5, n)')
     if acceleration is None and jerk is None:
-        raise ValueError('stop: give a limit of acceleration or jerk, or no stop is too fast')
+        raise HodynError('stop: give a limit of acceleration or jerk, or no stop is too fast')
     n = start.shape[1]
     limits = np.empty((3, n))
     for row, limit in zip(limits, (velocity, acceleration, jerk), strict=True):
         row[:] = np.inf if limit is None else np.asarray(limit, dtype=float)
     if not (limits > 0.0).all():
-        raise ValueError('stop: limits of velocity, acceleration and jerk must be positive')
+        raise HodynError('stop: limits of velocity, acceleration and jerk must be positive')
     if not start[1:].any():
         return hold_plan(start[0])
     duration = _stop_time(start, limits)

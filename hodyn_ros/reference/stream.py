@@ -5,6 +5,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.reference.pieces import Array
 
 # PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
@@ -45,7 +46,7 @@ class StreamFilter:
 
     def __init__(self, start: ArrayLike, omega: float) -> None:
         if not 0.0 < omega < np.inf:
-            raise ValueError(f'omega {omega}: must be positive and finite, in rad/s')
+            raise HodynError(f'omega {omega}: must be positive and finite, in rad/s')
         self.omega = float(omega)
         self.state: Array
         self.reset(start)
@@ -56,7 +57,7 @@ class StreamFilter:
         if given.ndim == 1:
             given = np.vstack((given, np.zeros((4, given.size))))
         if given.ndim != 2 or given.shape[0] != 5 or not np.isfinite(given).all():
-            raise ValueError('start of a stream: (n,) or (5, n), finite')
+            raise HodynError('start of a stream: (n,) or (5, n), finite')
         self.state = given
         self._target = np.zeros((3, given.shape[1]))
         self._target[0] = given[0]
@@ -74,7 +75,7 @@ class StreamFilter:
                 row = np.asarray(values, dtype=float)
                 if row.shape != target[k].shape or not np.isfinite(row).all():
                     quantity = ('position', 'velocity', 'acceleration')[k]
-                    raise ValueError(
+                    raise HodynError(
                         f'sample: {quantity} must be finite, of shape {target[k].shape}'
                     )
                 target[k] = row
@@ -83,7 +84,7 @@ class StreamFilter:
     def advance(self, interval: float, out: Array | None = None) -> Array:
         """Move on by `interval` seconds; return q ... q^(4), (5, n), a copy or in `out`."""
         if not 0.0 <= interval < np.inf:
-            raise ValueError(f'interval {interval} s: must not be negative')
+            raise HodynError(f'interval {interval} s: must not be negative')
         _advance(self.state, self._target, self.omega, interval)
         if out is None:
             out = np.empty_like(self.state)

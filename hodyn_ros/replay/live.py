@@ -17,7 +17,7 @@ from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
 from hodyn_ros.plans.wire import decode, encode
 from hodyn_ros.reference.fit import SHORTEST_PIECE
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -137,7 +137,7 @@ class Samples:
 
         Raises
         ------
-        ValueError
+        HodynError
             When the node would refuse the trajectory.
 
         """
@@ -173,7 +173,7 @@ class Samples:
             decode(trajectory), robot, start=held, stretch='off', interpolation=INTERPOLATION,
             joint_prefix=prefix))
         if prepared.plan is None or prepared.refusal:
-            raise ValueError(f'the recorded motion cannot be played: {prepared.refusal}')
+            raise HodynError(f'the recorded motion cannot be played: {prepared.refusal}')
         offline = feedforward.torque(prepared.plan.evaluate((stamps - start) * 1e-9))
         order, source = _filled(stamps, start)
         return Playback(
@@ -185,7 +185,7 @@ def compare(playback: Playback, answers: Array) -> Agreement:
     """Compare the node's Q, Q̇, Q̈ at the samples, (S, 3, n), NaN where none came."""
     known = np.isfinite(answers).all(axis=(1, 2))
     if not known.any():
-        raise ValueError('the node answered none of the samples')
+        raise HodynError('the node answered none of the samples')
     worst, from_estimate = (
         np.abs(answers[known] - other[known]).max(axis=(0, 2))
         for other in (playback.offline, playback.estimate))

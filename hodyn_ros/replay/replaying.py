@@ -18,7 +18,7 @@ from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
 from hodyn_ros.replay.live import Agreement
 from hodyn_ros.replay.traces import Trace
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -185,7 +185,7 @@ def replay(
 
     Raises
     ------
-    ValueError
+    HodynError
         When the bag holds nothing to compute from. A bag that is damaged on the way gives the
         result of what could be read, which says so.
     OSError
@@ -222,12 +222,12 @@ def replay(
                     table.write(part)
                 if listen is not None:
                     listen(part)
-        except ValueError as error:
+        except HodynError as error:
             if curves is None:
                 raise
             damage = str(error)
     if curves is None:
-        raise ValueError(f'{bag.path}: no usable joint states on {bag.topic}')
+        raise HodynError(f'{bag.path}: no usable joint states on {bag.topic}')
     rms = [np.sqrt(total / max(used, 1)) for total in squares]
     counts = pipeline.findings.counts
     left_out = {_REASONS[verdict]: counts[verdict] for verdict in _REASONS if counts[verdict]}

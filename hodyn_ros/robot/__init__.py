@@ -1,4 +1,5 @@
 """The robot: the model that the kernels read, its joints' names, its files."""
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot.model import Body, Limits, Robot, Tree
 
-__all__ = ['Body', 'Limits', 'Robot', 'Tree']
+__all__ = ['Body', 'HodynError', 'Limits', 'Robot', 'Tree']

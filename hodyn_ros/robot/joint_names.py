@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot.model import Robot
 
 Indices = NDArray[np.intp]
 
 
-class NoKnownJointError(ValueError):
+class NoKnownJointError(HodynError):
     """A message names none of the robot's joints: a gripper's, say."""
 
 
@@ -44,7 +45,7 @@ class JointNames:
         ------
         NoKnownJointError
             When no name is one of the robot's joints.
-        ValueError
+        HodynError
             When some are missing, doubled, ambiguous, or another robot's, saying which.
 
         """
@@ -52,7 +53,7 @@ class JointNames:
         present = set(names)
         if len(present) < len(names):
             twice = sorted(name for name, times in Counter(names).items() if times > 1)
-            raise ValueError(f'joint {twice[0]!r} is named twice')
+            raise HodynError(f'joint {twice[0]!r} is named twice')
         complete = [p for p in self._prefixes(names) if all(p + j in present for j in joints)]
         known = [p for p in complete if self._is_known(p)]
         exact = [p for p in known if p in (self.prefix, *self._own_prefixes())]
@@ -61,11 +62,11 @@ class JointNames:
             position = {name: i for i, name in enumerate(names)}
             return np.array([position[chosen[0] + joint] for joint in joints])
         if chosen:
-            raise ValueError(
+            raise HodynError(
                 f'several arms fit robot {self.robot.name!r}: joints with the prefixes '
                 f'{", ".join(map(repr, sorted(chosen)))}; choose one by joint_prefix')
         if complete:
-            raise ValueError(
+            raise HodynError(
                 f'{complete[0] + joints[0]!r} and the others are not joints of robot '
                 f'{self.robot.name!r} (prefixes {", ".join(map(repr, self._own_prefixes()))}); '
                 'load the robot they belong to or, if this one is meant all the same, give the '
@@ -86,7 +87,7 @@ class JointNames:
         first = self.robot.joint_names[0]
         return [name.removesuffix(first) for name in names if name.endswith(first)]
 
-    def _missing(self, names: Sequence[str]) -> ValueError:
+    def _missing(self, names: Sequence[str]) -> HodynError:
         joints = self.robot.joint_names
         present = set(names)
         best: tuple[str, list[str]] = ('', list(joints))
@@ -100,6 +101,6 @@ class JointNames:
                 f'no joint of robot {self.robot.name!r} among the names '
                 f'{", ".join(map(repr, names[:8])) or "(none)"}'
                 f'; expected {", ".join(repr(p + joints[0]) for p in self._own_prefixes())} …')
-        return ValueError(
+        return HodynError(
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
             f'{self.robot.name!r} missing among the names')

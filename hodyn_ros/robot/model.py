@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 
@@ -171,7 +172,7 @@ class Robot:
         object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
         object.__setattr__(self, 'tree', _pack(self.bodies))
         if self.actuators is not None and self.actuators.names != self.joint_names:
-            raise ValueError(
+            raise HodynError(
                 f'robot {self.name!r}: the actuators are of joints '
                 f'{", ".join(self.actuators.names)}; its joints are {", ".join(self.joint_names)}')
         for array in _arrays(self):
@@ -204,16 +205,16 @@ class Robot:
             body.parent == i - 1 for i, body in enumerate(self.bodies))
 
     def require_actuators(self) -> Actuators:
-        """Return the actuators; raises ValueError when the motors are not modelled."""
+        """Return the actuators; raises HodynError when the motors are not modelled."""
         if self.actuators is None:
-            raise ValueError(
+            raise HodynError(
                 f'robot {self.name!r} has no actuators; give its file an actuators section')
         return self.actuators
 
     def frame(self, name: str) -> tuple[int, Array]:
         """Return the index of the body that carries a link, and the link's pose (4, 4) in it.
 
-        A link fixed to the world has index −1. Raises ValueError when there is no such link.
+        A link fixed to the world has index −1. Raises HodynError when there is no such link.
         """
         for i, body in enumerate(self.bodies):
             if body.name == name:
@@ -221,16 +222,16 @@ class Robot:
         if name in self.frames:
             return self.frames[name]
         known = ', '.join([*(body.name for body in self.bodies), *self.frames])
-        raise ValueError(f'robot {self.name!r} has no link {name!r}; its links are {known}')
+        raise HodynError(f'robot {self.name!r} has no link {name!r}; its links are {known}')
 
     def body_index(self, name: str) -> int:
         """Return the index of a body, or of the body that carries a merged link.
 
-        Raises ValueError when there is no such link, or when it is fixed to the world.
+        Raises HodynError when there is no such link, or when it is fixed to the world.
         """
         index, _ = self.frame(name)
         if index == -1:
-            raise ValueError(f'link {name!r} of robot {self.name!r} is fixed to the world')
+            raise HodynError(f'link {name!r} of robot {self.name!r} is fixed to the world')
         return index
 
     def with_gravity(self, gravity: Sequence[float] | Array) -> 'Robot':
@@ -244,18 +245,18 @@ class Robot:
 
         Raises
         ------
-        ValueError
+        HodynError
             For a floating base, whose pose is part of its motion, and for a matrix that is no
             pose.
 
         """
         if self.floating:
-            raise ValueError(
+            raise HodynError(
                 f'robot {self.name!r} has a floating base: its pose is given with the motion')
         pose = _numbers(base_pose, 'base_pose', (4, 4))
         fault = lie.pose_fault(pose)
         if fault:
-            raise ValueError(f'base_pose: {fault}')
+            raise HodynError(f'base_pose: {fault}')
         move = pose @ lie.inverse(self.base_pose)
         return replace(
             self, base_pose=pose,
@@ -284,7 +285,7 @@ class Robot:
 
         Raises
         ------
-        ValueError
+        HodynError
             For a link that does not move and for numbers that no load has.
 
         """
@@ -295,12 +296,12 @@ class Robot:
         load_inertia = _numbers(
             np.zeros((3, 3)) if inertia is None else inertia, f'{where}: inertia', (3, 3))
         if load_mass < 0.0:
-            raise ValueError(f'{where}: mass is {load_mass:g} kg, below 0')
+            raise HodynError(f'{where}: mass is {load_mass:g} kg, below 0')
         fault = (
             inertias.asymmetry(load_inertia)
             or inertias.physical_fault(load_mass, load_inertia))
         if fault:
-            raise ValueError(f'{where}: inertia: {fault}')
+            raise HodynError(f'{where}: inertia: {fault}')
         body = self.bodies[index].with_load(
             load_mass, load_com, load_inertia, self.frame(link)[1])
         return replace(self, bodies=(*self.bodies[:index], body, *self.bodies[index + 1:]))
@@ -310,7 +311,7 @@ def _numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     """Return a copy as finite floats of this shape."""
     array = np.array(values, dtype=float)
     if array.shape != shape or not np.all(np.isfinite(array)):
-        raise ValueError(f'{name}: expected finite numbers of shape {shape}, got {values!r}')
+        raise HodynError(f'{name}: expected finite numbers of shape {shape}, got {values!r}')
     return array
 
 

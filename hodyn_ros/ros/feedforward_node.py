@@ -32,7 +32,7 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.trajectory import Trajectory
 from hodyn_ros.plans.worker import PlanWorker
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
@@ -69,7 +69,7 @@ class FeedforwardNode(LifecycleNode):
         self._listens_for_description = False
         try:
             parameters.declare(self)
-        except ValueError:
+        except HodynError:
             self.destroy_node()
             raise
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -77,7 +77,7 @@ class FeedforwardNode(LifecycleNode):
             self._listen_for_description()
         elif self.get_parameter('auto_activate').value and not self._start_up():
             self.destroy_node()
-            raise ValueError('not started: see the error above')
+            raise HodynError('not started: see the error above')
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load and check the robot, compile the kernels, make the topics."""
@@ -129,7 +129,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _guarded(
         self, what: str, transition: Callable[[], None],
-        foreseen: tuple[type[Exception], ...] = (ValueError, OSError),
+        foreseen: tuple[type[Exception], ...] = (HodynError, OSError),
     ) -> TransitionCallbackReturn:
         """Return what became of a transition; the client library would swallow its errors."""
         try:
@@ -172,7 +172,7 @@ class FeedforwardNode(LifecycleNode):
         if source == DESCRIPTION:
             self._listen_for_description()
             if not self._description:
-                raise ValueError(f'no robot yet on the topic {DESCRIPTION}')
+                raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
             source = self._description
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
@@ -189,7 +189,7 @@ class FeedforwardNode(LifecycleNode):
             # Both processes compile, at the same time.
             rehearse(feedforward, cycle_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
-                raise ValueError('the process that prepares plans did not start')
+                raise HodynError('the process that prepares plans did not start')
         except Exception:
             worker.close()
             raise
@@ -207,7 +207,7 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:
-            raise ValueError('not configured')
+            raise HodynError('not configured')
         self._session = Session(
             self, self._settings, self._feedforward, self._planner, self._outputs)
         if self._settings.trigger == 'timer':
@@ -300,7 +300,7 @@ class FeedforwardNode(LifecycleNode):
             try:
                 feedforward = FeedForward(_with_payload(self._unloaded_robot, settings))
                 self._session.take(feedforward)
-            except ValueError as error:
+            except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             self._feedforward, self._settings = feedforward, settings
         return result
@@ -320,7 +320,7 @@ def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
         return robot
     for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
         if len(values) != robot.n:
-            raise ValueError(f'parameter {name} has {len(values)} values for {robot.n} joints')
+            raise HodynError(f'parameter {name} has {len(values)} values for {robot.n} joints')
     joints = tuple(
         JointActuator(LinearSpring(k), Motor(b)) for k, b in zip(stiffness, inertia, strict=True))
     return replace(robot, actuators=Actuators(robot.joint_names, joints))

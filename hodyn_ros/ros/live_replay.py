@@ -25,6 +25,7 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import MOST_BYTES
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.live import APPROACH, INTERPOLATION, Agreement, Playback, Samples, compare
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.messages import nanoseconds
@@ -59,7 +60,7 @@ def run_live_replay(
                 yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
             playback = samples.playback(names, load_robot(file), prefix)
             if len(playback.trajectory) > MOST_BYTES:
-                raise ValueError(
+                raise HodynError(
                     f'{len(playback.sample)} samples are more than the node takes in one '
                     f'trajectory of {MOST_BYTES} bytes: play a part of the recording')
             with local_ros():
@@ -171,7 +172,7 @@ def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Arr
 
         def alive() -> None:
             if node.poll() is not None:
-                raise ValueError(
+                raise HodynError(
                     f'the node ended with code {node.returncode}: see its messages above')
 
         stamp = _make_ready(player, executor, playback, alive)
@@ -190,7 +191,7 @@ def _make_ready(
     Returns the stamp at which the clock stands then.
     """
     if not spin(executor, START_TIMEOUT, alive, lambda: player.is_matched):
-        raise ValueError(f'the node did not start within {START_TIMEOUT:g} s')
+        raise HodynError(f'the node did not start within {START_TIMEOUT:g} s')
     spin(executor, SETTLING, alive)
     stamp = playback.start - APPROACH
 
@@ -206,14 +207,14 @@ def _make_ready(
         return done
 
     if not hold(START_TIMEOUT, lambda: player.state == 'holding'):
-        raise ValueError(f'the node did not answer within {START_TIMEOUT:g} s')
+        raise HodynError(f'the node did not answer within {START_TIMEOUT:g} s')
     hold(SETTLING)
     player.trajectory.publish(playback.trajectory)
     hold(START_TIMEOUT, lambda: player.accepted is not None or bool(player.refusal))
     if player.refusal:
-        raise ValueError(f'the node refused the recorded motion: {player.refusal}')
+        raise HodynError(f'the node refused the recorded motion: {player.refusal}')
     if player.accepted != playback.start:
-        raise ValueError(f'the node had no plan within {START_TIMEOUT:g} s')
+        raise HodynError(f'the node had no plan within {START_TIMEOUT:g} s')
     return stamp
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages import cdr
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ class JointStateReader:
     def state(self, data: bytes) -> tuple[Array, Array | None]:
         """Return the joint positions, (n,), rad, and velocities, rad/s, None if there are none.
 
-        Raises NoKnownJointError when the message names none of the joints, and ValueError, naming
+        Raises NoKnownJointError when the message names none of the joints, and HodynError, naming
         joint and field, when it cannot be used.
         """
         layout = self._map(data)
@@ -67,7 +68,7 @@ class JointStateReader:
             indices = self._joint_names.indices(layout.names)
             first = self.names[:1]
             if self._one_sender and first and layout.names[indices[0]] != first[0]:
-                raise ValueError(
+                raise HodynError(
                     f'{layout.names[indices[0]]!r} and the others are of another arm than '
                     f'{first[0]!r}; choose one by joint_prefix')
             self._indices, self._layout = indices, layout
@@ -75,13 +76,13 @@ class JointStateReader:
 
     def _field(self, data: bytes, layout: cdr.Layout, field: str) -> Array:
         if field not in layout.offsets:
-            raise ValueError(f'{len(layout.names)} names but 0 entries of {field}')
+            raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
         values: Array = layout.field(data, field)[self._indices]
         possible = np.abs(values) <= MOST_VALUE
         if not possible.all():
             i = int(np.argmin(possible))
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
-            raise ValueError(f'{field} of joint {self.names[i]!r} {what}')
+            raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
         return values
 
 
@@ -128,13 +129,13 @@ class CommandWriter:
 def command_order(joints: Sequence[str], names: JointNames) -> NDArray[np.intp]:
     """Return where the robot's joints stand in a controller's list; ours if it is empty.
 
-    Raises ValueError when the controller's joints are not the robot's.
+    Raises HodynError when the controller's joints are not the robot's.
     """
     given = [joint for joint in joints if joint]
     if not given:
         return np.arange(names.robot.n)
     if len(given) != names.robot.n:
-        raise ValueError(
+        raise HodynError(
             f'command_joints names {len(given)} joints; {names.robot.name!r} has {names.robot.n}')
     return names.indices(given)
 
@@ -142,11 +143,11 @@ def command_order(joints: Sequence[str], names: JointNames) -> NDArray[np.intp]:
 def frame_and_wrench(data: bytes) -> tuple[str, Array]:
     """Return the frame of a serialized WrenchStamped and (moment, force), (6,), in its axes.
 
-    Raises ValueError if it is none, or not finite.
+    Raises HodynError if it is none, or not finite.
     """
     frame, numbers = cdr.frame_and_numbers(data, 6)
     wrench = np.array([*numbers[3:], *numbers[:3]])
     if not (np.abs(wrench) <= MOST_VALUE).all():
-        raise ValueError(
+        raise HodynError(
             f'a component of the wrench on {frame!r} is not finite, or beyond {MOST_VALUE:g}')
     return frame, wrench

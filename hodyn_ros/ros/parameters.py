@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hodyn_ros.plans.prepare import StretchMode
+from hodyn_ros.robot import HodynError
 
 NAMES = {str: 'string', bool: 'truth value (true or false)', int: 'whole number', float: 'number'}
 
@@ -126,23 +127,23 @@ class Parameters:
 def declare(node: Node) -> None:
     """Declare the parameters of the table on a node.
 
-    Raises ValueError for a value given at start that is out of range.
+    Raises HodynError for a value given at start that is out of range.
     """
     for row in fields(Parameters):
         default = list(row.default) if isinstance(row.default, tuple) else row.default
         try:
             node.declare_parameter(row.name, default, _descriptor(row))
         except ParameterException as error:
-            raise ValueError(str(error)) from None
+            raise HodynError(str(error)) from None
 
 
 def read(node: Node) -> Parameters:
-    """Return the values as they are now; raise ValueError for one that cannot be."""
+    """Return the values as they are now; raise HodynError for one that cannot be."""
     values: dict[str, Any] = {
         row.name: node.get_parameter(row.name).value for row in fields(Parameters)}
     for row in fields(Parameters):
         if fault := _fault(row, values[row.name]):
-            raise ValueError(fault)
+            raise HodynError(fault)
     for row in fields(Parameters):
         default: Any = row.default
         value = values[row.name]

@@ -12,7 +12,7 @@ from hodyn_ros.feedforward.blending import SteadyMotors
 from hodyn_ros.feedforward.controller import Cycle, CycleOptions
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import lie
+from hodyn_ros.robot import HodynError, lie
 from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.ros.diagnostics import Monitor
 from hodyn_ros.ros.messages import (
@@ -95,7 +95,7 @@ class Session:
         except NoKnownJointError as error:
             self.monitor.complaints.add('joint_states', str(error))
             return
-        except ValueError as error:
+        except HodynError as error:
             self._complain('joint_states', error)
             return
         stamp = cdr.stamp(data) or self._clock.now().nanoseconds
@@ -106,7 +106,7 @@ class Session:
         if self._cycle is None:
             try:
                 self._cycle = self._latch(position, stamp)
-            except ValueError as error:
+            except HodynError as error:
                 self._complain('joint_states', error)
                 return
         elif not self._accept_stamp(self._cycle, stamp, interval):
@@ -243,7 +243,7 @@ class Session:
                 f'the clock of the joint states jumped by {advance - interval:+.3f} s: '
                 'the plan is dropped, the reference stops')
         elif advance <= 0.0:
-            self._complain('joint_states', ValueError('a stamp is not newer than the last'))
+            self._complain('joint_states', HodynError('a stamp is not newer than the last'))
             return False
         return True
 
@@ -303,10 +303,10 @@ class Session:
             cycle = self._ready_cycle()
             now = self._instant(self._virtual_stamp())
             if cycle.schedule.mode(now) == 'streaming':
-                raise ValueError('a streamed reference is followed; let it end first')
+                raise HodynError('a streamed reference is followed; let it end first')
             self._planner.submit(
                 data, cycle.schedule, now, annotate=self._outputs.annotated_is_wanted)
-        except ValueError as error:
+        except HodynError as error:
             self._complain('joint_trajectory', error)
 
     def on_reference(self, data: bytes) -> None:
@@ -317,15 +317,15 @@ class Session:
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
-                raise ValueError(f'{senders} nodes publish it; all are ignored until one is left')
+                raise HodynError(f'{senders} nodes publish it; all are ignored until one is left')
             position, velocity = self._reference_reader.state(data)
             if (sent := self._reference_reader.sent_joints) > len(position):
-                raise ValueError(f'{sent} joints for a robot with {len(position)}')
+                raise HodynError(f'{sent} joints for a robot with {len(position)}')
             self._check_range(position, velocity)
             now = self._instant(self._virtual_stamp())
             if cycle.schedule.mode(now) != 'streaming' and not cycle.schedule.is_idle(now):
-                raise ValueError('a plan or a stop is under way; let it end first')
-        except ValueError as error:
+                raise HodynError('a plan or a stop is under way; let it end first')
+        except HodynError as error:
             self._complain('reference', error)
             return
         self._streamed_at = time.monotonic()
@@ -339,8 +339,8 @@ class Session:
             link, wrench = frame_and_wrench(data)
             body, frame = self._feedforward.robot.frame(link)
             if body < 0:
-                raise ValueError(f'link {link!r} is fixed to the world')
-        except ValueError as error:
+                raise HodynError(f'link {link!r} is fixed to the world')
+        except HodynError as error:
             self._complain('external_wrench', error)
             return
         self._felt_at[body] = time.monotonic()
@@ -352,13 +352,13 @@ class Session:
         try:
             cycle = self._ready_cycle()
             if cycle.motors is None or not cycle.motors.actuators.variable.any():
-                raise ValueError('no joint of this robot has a variable stiffness')
+                raise HodynError('no joint of this robot has a variable stiffness')
             stiffness = self._stiffness_reader.effort(data)
             wrong = cycle.motors.actuators.variable & (stiffness <= 0.0)
             if wrong.any():
                 joint = self._stiffness_reader.names[int(wrong.argmax())]
-                raise ValueError(f'stiffness of joint {joint!r} must be above 0')
-        except ValueError as error:
+                raise HodynError(f'stiffness of joint {joint!r} must be above 0')
+        except HodynError as error:
             self._complain('stiffness', error)
             return
         cycle.stiffen(stiffness)
@@ -368,7 +368,7 @@ class Session:
         if adoption is None:
             return
         if not adoption.taken:
-            self._complain('joint_trajectory', ValueError(adoption.line))
+            self._complain('joint_trajectory', HodynError(adoption.line))
             return
         self._node.get_logger().info(f'trajectory accepted: {adoption.line}')
         if adoption.annotated:
@@ -380,20 +380,20 @@ class Session:
         beyond = (position < limits.position_min) | (position > limits.position_max)
         if beyond.any():
             i = int(beyond.argmax())
-            raise ValueError(
+            raise HodynError(
                 f'position {position[i]:g} of joint {joints[i]!r} is not between '
                 f'{limits.position_min[i]:g} and {limits.position_max[i]:g}')
         if velocity is not None and (np.abs(velocity) > limits.velocity).any():
             i = int((np.abs(velocity) > limits.velocity).argmax())
-            raise ValueError(
+            raise HodynError(
                 f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
                 f'{limits.velocity[i]:g}')
 
     def _ready_cycle(self) -> Cycle:
         if self._cycle is None:
-            raise ValueError('no joint state yet, so nobody knows where the arm is')
+            raise HodynError('no joint state yet, so nobody knows where the arm is')
         if self._lost:
-            raise ValueError('joint states are lost')
+            raise HodynError('joint states are lost')
         return self._cycle
 
     def _complain(self, topic: str, error: Any) -> None:

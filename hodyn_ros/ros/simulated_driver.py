@@ -15,6 +15,7 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.messages import JointStateWriter, nanoseconds
 from hodyn_ros.ros.outputs import LATCHED_QOS
@@ -37,7 +38,7 @@ class SimulatedDriver(Node):
         method: str = self.declare_parameter('method', 'full').value
         start = np.array(self.declare_parameter('position', home(robot).tolist()).value)
         if start.shape != (robot.n,):
-            raise ValueError(f'parameter position has {start.size} numbers for {robot.n} joints')
+            raise HodynError(f'parameter position has {start.size} numbers for {robot.n} joints')
         self.period = 1.0 / self.declare_parameter('rate', 1000.0).value
         self._loop = make_loop(robot, start, method, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
@@ -69,14 +70,14 @@ class SimulatedDriver(Node):
     def figures(self) -> dict[str, object]:
         """Return what was measured from the first answer until the node was deactivated.
 
-        Raises ValueError when that was too short to say anything.
+        Raises HodynError when that was too short to say anything.
         """
         first = next(iter(self._round_trips), self._sent[-1])
         last = self._left_at or self._sent[-1]
         sent = [stamp for stamp in self._sent if first <= stamp <= last][:-UNANSWERED_AT_END]
         trips = np.array([self._round_trips[s] for s in sent if s in self._round_trips])
         if len(trips) < 2:
-            raise ValueError(
+            raise HodynError(
                 f'{len(trips)} of {len(self._sent)} states were answered before the node left')
         return {
             'states': len(sent),
@@ -125,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if report:
         try:
             Path(report).write_text(json.dumps(node.figures()), encoding='utf-8')
-        except ValueError as error:
+        except HodynError as error:
             node.get_logger().error(f'no figures: {error}')
     executor.remove_node(node)
     node.destroy_node()

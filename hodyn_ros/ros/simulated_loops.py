@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from hodyn_ros.dynamics.inverse import inverse_dynamics
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.arm import SimulatedArm
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.elastic_tracking import METHODS, Method, references_of
@@ -82,7 +82,7 @@ class ElasticLoop:
 
     def __init__(self, robot: Robot, position: Array, method: str, period: float) -> None:
         if method not in METHODS:
-            raise ValueError(f'method {method!r}: expected one of {", ".join(METHODS)}')
+            raise HodynError(f'method {method!r}: expected one of {", ".join(METHODS)}')
         self._method: Method = method
         self._lead = HALF_HOLD * period
         self._actuators = robot.require_actuators()

@@ -10,6 +10,8 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from hodyn_ros.robot import HodynError
+
 SPIN_TIMEOUT = 0.1
 
 
@@ -47,7 +49,7 @@ def run(
 ) -> int:
     """Run a node until SIGINT or SIGTERM, then finish it; return the exit code.
 
-    A ValueError of the node's construction, wrong parameters say, is logged and gives 2.
+    A HodynError of the node's construction, wrong parameters say, is logged and gives 2.
     """
     rclpy.init(
         args=None if argv is None else list(argv),
@@ -56,7 +58,7 @@ def run(
     try:
         try:
             node = make_node()
-        except ValueError as error:
+        except HodynError as error:
             rclpy.logging.get_logger('hodyn').fatal(str(error))
             return 2
         executor = make_executor()

@@ -12,7 +12,7 @@ from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.dynamics.inverse import InverseDynamics, inverse_dynamics
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import Springs, build_model
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ class ElasticPlant(ABC):
             self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
         weightless = np.flatnonzero(self._own & (actuators.motors[:, 0] == 0.0))
         if weightless.size:
-            raise ValueError(
+            raise HodynError(
                 f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: one behind a '
                 'spring needs some to be simulated')
         self._size = robot.n + int(self._own.sum())

@@ -139,7 +139,7 @@ def compare(
 
     Raises
     ------
-    ValueError
+    HodynError
         A joint cannot do the plan: names joint and time.
 
     """

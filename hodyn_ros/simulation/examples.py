@@ -10,7 +10,7 @@ import yaml
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import ExponentialAntagonism, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot, robot_keys
 from hodyn_ros.simulation.motion import REST_TO_REST_PEAK, home
 
@@ -51,7 +51,7 @@ def with_example_actuators(
     law: Law
     if kind == 'rigid':
         if stiffness is not None:
-            raise ValueError('stiffness goes with sea or vsa: rigid actuators have none')
+            raise HodynError('stiffness goes with sea or vsa: rigid actuators have none')
         law = Rigid()
     elif kind == 'sea':
         law = LinearSpring(STIFFNESS if stiffness is None else stiffness)
@@ -69,7 +69,7 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
     Each joint peaks at this share of its velocity limit (1 rad/s where there is none), joints in
     turn the other way round.
 
-    Raises ValueError where that leaves the position limits, naming the joint.
+    Raises HodynError where that leaves the position limits, naming the joint.
     """
     velocity = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
     reach = speed * velocity * duration / REST_TO_REST_PEAK
@@ -79,7 +79,7 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
     outside = (positions < robot.limits.position_min) | (positions > robot.limits.position_max)
     if np.any(outside):
         joint = robot.joint_names[int(np.argmax(outside.any(axis=0)))]
-        raise ValueError(
+        raise HodynError(
             f'joint {joint!r} would leave its range at {speed:.0%} of its speed for '
             f'{duration:g} s: take less of either')
     return np.array([0.0, duration]), positions

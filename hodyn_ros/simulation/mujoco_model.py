@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.robot import Body, Robot
+from hodyn_ros.robot import Body, HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     ------
     ImportError
         MuJoCo is not installed.
-    ValueError
+    HodynError
         The robot has a joint that MuJoCo has not.
 
     """
@@ -83,7 +83,7 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
 
 def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Element, float]:
     if body.type not in _MUJOCO_JOINT:
-        raise ValueError(
+        raise HodynError(
             f'joint {body.joint!r} is {body.type}: the simulation has only revolute and '
             'prismatic joints')
     element = ElementTree.SubElement(

@@ -118,7 +118,8 @@ def test_recording_without_effort_still_gives_torques(tmp_path):
 
 def test_limits_are_not_said_to_be_kept_where_none_is_known(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    robot = yaml.safe_load(resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml').read_text())
+    built_in = resources.files('hodyn_ros.robot.builtin')
+    robot = yaml.safe_load(built_in.joinpath('panda.yaml').read_text())
     del robot['limits']
     file = tmp_path / 'unlimited.yaml'
     file.write_text(yaml.safe_dump(robot))

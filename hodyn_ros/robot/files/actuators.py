@@ -19,6 +19,7 @@ from hodyn_ros.actuators.laws import (
     VariableStiffness,
 )
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import Section
 from hodyn_ros.robot.model import Robot
@@ -52,7 +53,7 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
 
     Raises
     ------
-    ValueError
+    HodynError
         When a joint or a key is missing, unknown or wrong, naming both.
     FileNotFoundError
         When there is no such file.
@@ -64,7 +65,7 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
         if not path.is_file():
             raise FileNotFoundError(f'no actuator file {where!r}')
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f'{where}: larger than {MAX_FILE_BYTES} bytes; is it such a file?')
+            raise HodynError(f'{where}: larger than {MAX_FILE_BYTES} bytes; is it such a file?')
         data = strict_yaml.load(path.read_text('utf-8-sig'), where)
     section = Section(data, where, ['actuators'])
     section.get('actuators')
@@ -78,7 +79,7 @@ def read_actuators(
 
     Locked joints may be among them, and are left out.
 
-    Raises ValueError when a joint or a key is missing, unknown or wrong, naming both.
+    Raises HodynError when a joint or a key is missing, unknown or wrong, naming both.
     """
     if not section.has('actuators'):
         return None
@@ -86,7 +87,7 @@ def read_actuators(
         section.get('actuators'), f'{section.where}, actuators', [*joints, *locked])
     missing = [joint for joint in joints if not part.has(joint)]
     if missing:
-        raise ValueError(
+        raise HodynError(
             f'{part.where}: joint {missing[0]!r} is missing; give every joint, those without a '
             "spring with 'law: rigid'")
     return Actuators(tuple(joints), tuple(
@@ -96,7 +97,7 @@ def read_actuators(
 def _joint(data: Any, where: str) -> JointActuator:
     name = data.get('law') if isinstance(data, Mapping) else None
     if name is not None and (not isinstance(name, str) or name not in _LAWS):
-        raise ValueError(f"{where}, key 'law': expected one of {', '.join(_LAWS)}, got {name!r}")
+        raise HodynError(f"{where}, key 'law': expected one of {', '.join(_LAWS)}, got {name!r}")
     law, mandatory, optional = _LAWS[name or 'spring']
     section = Section(data, where, {'law', 'motor', 'max_deflection', *mandatory, *optional})
     section.text('law')
@@ -106,8 +107,8 @@ def _joint(data: Any, where: str) -> JointActuator:
     motor = _motor(section)
     try:
         return JointActuator(law(**values), motor, deflection)
-    except ValueError as error:
-        raise ValueError(f'{where}, {error}') from None
+    except HodynError as error:
+        raise HodynError(f'{where}, {error}') from None
 
 
 def _value(section: Section, key: str) -> Any:
@@ -134,7 +135,7 @@ def _motor(section: Section) -> Motor:
             return Motor.from_rotor(gear_ratio=part.number('gear_ratio'), **values)
         ratio = part.number('gear_ratio') if part.has('gear_ratio') else 1.0
         return Motor(gear_ratio=ratio, **values)
-    except ValueError as error:
+    except HodynError as error:
         message = str(error)
-        raise ValueError(
+        raise HodynError(
             message if message.startswith(part.where) else f'{part.where}, {message}') from None

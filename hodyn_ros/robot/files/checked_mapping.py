@@ -5,6 +5,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.errors import HodynError
+
 Array = NDArray[np.float64]
 
 
@@ -14,16 +16,16 @@ class Section:
     def __init__(self, data: Any, where: str, known: Sequence[str] | set[str]) -> None:
         self.where = where
         if not isinstance(data, Mapping):
-            raise ValueError(f'{where}: expected a mapping, got {type(data).__name__}')
+            raise HodynError(f'{where}: expected a mapping, got {type(data).__name__}')
         unknown = [str(key) for key in data if key not in known]
         if unknown:
-            raise ValueError(
+            raise HodynError(
                 f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}')
         self.data = data
 
     def fail(self, key: str, message: str) -> NoReturn:
-        """Raise ValueError that names the place and the key."""
-        raise ValueError(f'{self.where}, key {key!r}: {message}')
+        """Raise HodynError that names the place and the key."""
+        raise HodynError(f'{self.where}, key {key!r}: {message}')
 
     def has(self, key: str) -> bool:
         """Return whether there is a value, null being none."""
@@ -32,7 +34,7 @@ class Section:
     def get(self, key: str) -> Any:
         """Return a value that must be there."""
         if not self.has(key):
-            raise ValueError(f'{self.where}: key {key!r} is missing')
+            raise HodynError(f'{self.where}: key {key!r} is missing')
         return self.data[key]
 
     def text(self, key: str) -> str:

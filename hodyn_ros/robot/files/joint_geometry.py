@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
@@ -76,14 +77,14 @@ def product_of_exponentials(
 
     Raises
     ------
-    ValueError
+    HodynError
         When a screw has no unit axis.
 
     """
     screws, poses = np.asarray(screws, dtype=float), np.asarray(poses, dtype=float)
     n = len(screws)
     if screws.shape != (n, 6) or poses.shape != (n, 4, 4):
-        raise ValueError(
+        raise HodynError(
             f'screws must be (n, 6) and poses (n, 4, 4); got {screws.shape} and {poses.shape}')
     if parents is None:
         parents = range(-1, n - 1)
@@ -100,7 +101,7 @@ def _joint(screw: Array, index: int) -> dict[str, Any]:
     angular, linear = screw[:3], screw[3:]
     axis = angular if np.any(np.abs(angular) > 1e-12) else linear
     if abs(np.linalg.norm(axis) - 1.0) > 1e-6:
-        raise ValueError(
+        raise HodynError(
             f'screw {index}: its axis has length {np.linalg.norm(axis):.6g} instead of 1')
     if axis is linear:
         return {'type': 'prismatic', 'axis': axis}

@@ -1,6 +1,6 @@
 """Robots from files: built-in names, YAML and mappings, each checked key by key.
 
-A wrong file gets a ValueError that names the robot, the body and the key, and says what is wanted.
+A wrong file gets a HodynError that names the robot, the body and the key, and says what is wanted.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import joint_geometry, strict_yaml, urdf
@@ -76,7 +77,7 @@ def load_robot(
 
     Raises
     ------
-    ValueError
+    HodynError
         When a key is unknown, missing or wrong, naming body and key.
     FileNotFoundError
         When there is no such file or built-in robot.
@@ -126,23 +127,24 @@ def _mapping(
     if isinstance(source, Mapping):
         return source, str(source.get('name', 'robot'))
     if not isinstance(source, (str, os.PathLike)):
-        raise ValueError(
+        raise HodynError(
             f'expected the name of a robot, a path, URDF text or a mapping, got {source!r}')
     if isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<'):
         return urdf.robot_mapping(source, 'URDF', locked), 'URDF'
     if str(source) in robot_names():
-        text = resources.files('hodyn_ros.robot.builtin').joinpath(f'{source}.yaml').read_text('utf-8')
+        folder = resources.files('hodyn_ros.robot.builtin')
+        text = folder.joinpath(f'{source}.yaml').read_text('utf-8')
         return _from_yaml(text, str(source)), str(source)
     path = Path(source)
     if not path.is_file():
         raise FileNotFoundError(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise ValueError(f'{path}: larger than {MAX_FILE_BYTES} bytes; is it a robot file?')
+        raise HodynError(f'{path}: larger than {MAX_FILE_BYTES} bytes; is it a robot file?')
     try:
         text = path.read_text('utf-8-sig')
     except UnicodeDecodeError as error:
-        raise ValueError(f'{path}: not UTF-8 text: {error}') from None
+        raise HodynError(f'{path}: not UTF-8 text: {error}') from None
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked), str(path)
     return _from_yaml(text, str(path)), str(path)
@@ -151,7 +153,7 @@ def _mapping(
 def _from_yaml(text: str, where: str) -> Mapping[str, Any]:
     data = strict_yaml.load(text, where)
     if not isinstance(data, Mapping):
-        raise ValueError(f'{where}: a robot file is a mapping with name, gravity and bodies')
+        raise HodynError(f'{where}: a robot file is a mapping with name, gravity and bodies')
     return data
 
 
@@ -299,7 +301,7 @@ def _inertia(section: Section) -> tuple[float, Array, Array]:
 def _check_inertia(mass: float, inertia: Array, where: str, check: _Check) -> None:
     fault = inertias.physical_fault(mass, inertia)
     if fault and check == 'error':
-        raise ValueError(f"{where}, key 'inertia': {fault}; inertia_check: warn accepts it")
+        raise HodynError(f"{where}, key 'inertia': {fault}; inertia_check: warn accepts it")
     if fault and check == 'warn':
         warnings.warn(f"{where}, key 'inertia': {fault}", stacklevel=2)
 
@@ -309,12 +311,12 @@ def _check_merged(bodies: list[Body], section: Section) -> None:
     for body in bodies:
         where = f'{section.where}, body {body.name!r}'
         if body.mass == 0.0:
-            raise ValueError(
+            raise HodynError(
                 f"{where}, key 'mass': a body that moves needs a mass above 0, of its own or of a "
                 'link fixed to it')
         fault = inertias.physical_fault(body.mass, body.inertia)
         if fault and fault.startswith('not positive'):
-            raise ValueError(f"{where}, key 'inertia', with all that is fixed to it: {fault}")
+            raise HodynError(f"{where}, key 'inertia', with all that is fixed to it: {fault}")
 
 
 def _check_mass_matrix(robot: Robot, section: Section) -> None:
@@ -324,7 +326,7 @@ def _check_mass_matrix(robot: Robot, section: Section) -> None:
         return
     body = robot.bodies[index]
     mover = 'its base' if body.type == 'floating' else f'joint {body.joint!r}'
-    raise ValueError(
+    raise HodynError(
         f"{section.where}, body {body.name!r}, key 'inertia': {mover}, alone or with others, "
         'moves without moving any mass, so the mass matrix is not positive definite')
 
@@ -334,7 +336,7 @@ def _with_tool(robot: Robot, section: Section, check: _Check) -> Robot:
     part = Section(section.get('tool'), f'{section.where}, tool', _TOOL_KEYS)
     try:
         index, in_body = robot.frame(part.text('link'))
-    except ValueError as error:
+    except HodynError as error:
         part.fail('link', str(error))
     if part.has('placement'):
         in_body = in_body @ _pose(part, 'placement')
@@ -356,10 +358,10 @@ def _with_locked(
     joints = {link.joint for link, _ in links if link.type not in ('fixed', 'floating')}
     for joint, position in locked.items():
         if joint not in joints:
-            raise ValueError(f'{section.where}: no joint {joint!r} to lock; its joints are '
+            raise HodynError(f'{section.where}: no joint {joint!r} to lock; its joints are '
                              f'{", ".join(sorted(joints))}')
         if not isinstance(position, (int, float, np.number)) or not np.isfinite(position):
-            raise ValueError(f'{section.where}: joint {joint!r} is locked at {position!r}; '
+            raise HodynError(f'{section.where}: joint {joint!r} is locked at {position!r}; '
                              'expected a finite number, rad or m')
     return [
         (replace(link, type='fixed', placement=link.placement @ lie.exp(
@@ -380,7 +382,7 @@ def _sorted_by_parent(
             return index[parent]
         if isinstance(parent, int) and not isinstance(parent, bool) and -1 <= parent < len(links):
             return parent
-        raise ValueError(
+        raise HodynError(
             f"{section.where}, body {link.name!r}, key 'parent': no body {parent!r}; "
             f'expected a name, an index from 0 to {len(links) - 1}, or -1 for the world')
 

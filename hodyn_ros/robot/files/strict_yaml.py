@@ -4,6 +4,8 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 
+from hodyn_ros.errors import HodynError
+
 # libyaml, where it is built in, parses several times faster.
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
@@ -14,11 +16,11 @@ def load(text: str, where: str) -> Any:
     Beyond `yaml.safe_load`, a key that stands twice is an error instead of replacing the first,
     and aliases are refused, with which a small file can stand for an endless one.
 
-    Raises ValueError that names the source and, where known, the line.
+    Raises HodynError that names the source and, where known, the line.
     """
     documents = load_all(text, where)
     if len(documents) > 1:
-        raise ValueError(f'{where}: holds {len(documents)} YAML documents; keep one')
+        raise HodynError(f'{where}: holds {len(documents)} YAML documents; keep one')
     return documents[0] if documents else None
 
 
@@ -27,9 +29,9 @@ def load_all(text: str, where: str) -> list[Any]:
     try:
         return list(yaml.load_all(text, _Loader))
     except (yaml.YAMLError, ValueError) as error:  # ValueError: of dates and integers
-        raise ValueError(f'{where}: not valid YAML: {error}') from None
+        raise HodynError(f'{where}: not valid YAML: {error}') from None
     except RecursionError:
-        raise ValueError(f'{where}: not valid YAML: nested too deeply') from None
+        raise HodynError(f'{where}: not valid YAML: nested too deeply') from None
 
 
 class _StrictComposer(Composer):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
@@ -49,14 +50,14 @@ def robot_mapping(text: str, where: str, locked: Container[str] = ()) -> dict[st
 
     Raises
     ------
-    ValueError
+    HodynError
         Naming the link or joint at fault.
 
     """
     root = _guarded(text, where)
     name = root.get('name')
     if not name:
-        raise ValueError(f'{where}: <robot> has no name')
+        raise HodynError(f'{where}: <robot> has no name')
     links = {link.name: link for link in _parsed(root, 'link', urdf.Link, where)}
     joints = _parsed(root, 'joint', urdf.Joint, where)
     order = _depth_first(links, joints, where)
@@ -84,7 +85,7 @@ class _ShallowBuilder(ElementTree.TreeBuilder):
     def start(self, tag: Any, attrs: Any) -> Any:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise ValueError(f'elements are nested deeper than {MAX_DEPTH}')
+            raise HodynError(f'elements are nested deeper than {MAX_DEPTH}')
         return super().start(tag, attrs)
 
     def end(self, tag: Any) -> Any:
@@ -95,19 +96,19 @@ class _ShallowBuilder(ElementTree.TreeBuilder):
 def _guarded(text: str, where: str) -> ElementTree.Element:
     """Return the <robot> element with nothing but what the dynamics need."""
     if len(text.encode('utf-8', errors='replace')) > MAX_BYTES:
-        raise ValueError(f'{where}: larger than {MAX_BYTES} bytes; is it a URDF?')
+        raise HodynError(f'{where}: larger than {MAX_BYTES} bytes; is it a URDF?')
     for forbidden in ('<!DOCTYPE', '<!ENTITY'):
         if forbidden in text.upper():
-            raise ValueError(f'{where}: {forbidden[2:]} is not accepted in a URDF; remove it')
+            raise HodynError(f'{where}: {forbidden[2:]} is not accepted in a URDF; remove it')
     try:
         root = ElementTree.fromstring(
             text.strip('\ufeff \t\r\n'), ElementTree.XMLParser(target=_ShallowBuilder()))
     except (ElementTree.ParseError, ValueError) as error:
-        raise ValueError(f'{where}: not valid XML: {error}') from None
+        raise HodynError(f'{where}: not valid XML: {error}') from None
     if root.tag != 'robot':
-        raise ValueError(f'{where}: expected a <robot> element, got <{root.tag}>')
+        raise HodynError(f'{where}: expected a <robot> element, got <{root.tag}>')
     if any('xacro' in str(element.tag).lower() for element in root.iter()):
-        raise ValueError(
+        raise HodynError(
             f'{where}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
     for element in list(root):
         if element.tag not in _KEPT:
@@ -125,9 +126,9 @@ def _parsed(root: ElementTree.Element, tag: str, kind: Any, where: str) -> list[
     for i, element in enumerate(root.findall(tag)):
         name = element.get('name')
         if not name:
-            raise ValueError(f'{where}: {tag} number {i} has no name')
+            raise HodynError(f'{where}: {tag} number {i} has no name')
         if name in parsed:
-            raise ValueError(f'{where}: two {tag}s have the name {name!r}')
+            raise HodynError(f'{where}: two {tag}s have the name {name!r}')
         what = f'{where}, {tag} {name!r}'
         try:
             with _complaints() as complaints:
@@ -135,11 +136,11 @@ def _parsed(root: ElementTree.Element, tag: str, kind: Any, where: str) -> list[
         except Exception as error:  # the parser raises bare ones, assertions included
             cause = getattr(error, 'e', error)
             place = f' ({error.path})' if hasattr(error, 'path') else ''
-            raise ValueError(f'{what}{place}: {cause}') from None
+            raise HodynError(f'{what}{place}: {cause}') from None
         # Unknown attributes are other tools' extensions, an element given twice is a mistake.
         for complaint in complaints:
             if 'multiple times' in complaint:
-                raise ValueError(f'{what}: {complaint}')
+                raise HodynError(f'{what}: {complaint}')
     return list(parsed.values())
 
 
@@ -164,9 +165,9 @@ def _depth_first(
     for joint in joints:
         for end, link in (('parent', joint.parent), ('child', joint.child)):
             if link not in links:
-                raise ValueError(f'{where}, joint {joint.name!r}: no {end} link {link!r}')
+                raise HodynError(f'{where}, joint {joint.name!r}: no {end} link {link!r}')
         if joint.child in carried_by:
-            raise ValueError(
+            raise HodynError(
                 f'{where}, link {joint.child!r}: carried by two joints, '
                 f'{carried_by[joint.child].name!r} and {joint.name!r}; loops are not supported')
         carried_by[joint.child] = joint
@@ -174,7 +175,7 @@ def _depth_first(
     roots = [name for name in links if name not in carried_by]
     if len(roots) != 1:
         found = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
-        raise ValueError(f'{where}: expected one root link, found {found}')
+        raise HodynError(f'{where}: expected one root link, found {found}')
     order, stack = [], [(roots[0], None)]
     while stack:
         link, joint = stack.pop()
@@ -182,7 +183,7 @@ def _depth_first(
         stack.extend((child.child, child) for child in reversed(children[link]))
     missing = [name for name in links if name not in {link for link, _ in order}]
     if missing:
-        raise ValueError(f'{where}: link {missing[0]!r} is part of a cycle of joints')
+        raise HodynError(f'{where}: link {missing[0]!r} is part of a cycle of joints')
     return order
 
 
@@ -191,11 +192,11 @@ def _joint_keys(joint: Any, where: str, locked: Container[str]) -> dict[str, Any
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
     what = f'{where}, joint {joint.name!r}'
     if joint.mimic is not None and joint.name not in locked:
-        raise ValueError(
+        raise HodynError(
             f'{what}: it mimics {joint.mimic.joint!r}, and the equations of motion here are those '
             'of independent joints; lock both (locked_joints), or remove the <mimic>')
     if joint.type not in _TYPES:
-        raise ValueError(
+        raise HodynError(
             f'{what}: type {joint.type!r} is not supported; supported are {", ".join(_TYPES)}')
     keys = {
         'joint': joint.name, 'parent': joint.parent, 'type': _TYPES[joint.type],
@@ -205,7 +206,7 @@ def _joint_keys(joint: Any, where: str, locked: Container[str]) -> dict[str, Any
         axis = np.array([1.0, 0.0, 0.0] if joint.axis is None else joint.axis)
         length = np.linalg.norm(axis)
         if length == 0.0 or not np.isfinite(length):
-            raise ValueError(f'{what}: {axis.tolist()} is no axis')
+            raise HodynError(f'{what}: {axis.tolist()} is no axis')
         keys['axis'] = axis / length
     return keys
 
@@ -217,7 +218,7 @@ def _limit(joint: Any, where: str) -> tuple[list[float | None], float | None, fl
         return _NO_LIMIT
     for what, value in (('velocity', limit.velocity), ('effort', limit.effort)):
         if not value > 0.0:
-            raise ValueError(
+            raise HodynError(
                 f'{where}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
                 'one, or leave out <limit> if none is known')
     turns = joint.type == 'continuous'
@@ -230,7 +231,7 @@ def _inertia_keys(link: Any, what: str) -> dict[str, Any]:
     if inertial is None:
         return {}
     if inertial.inertia is None:
-        raise ValueError(f'{what}: its <inertial> has no <inertia>')
+        raise HodynError(f'{what}: its <inertial> has no <inertia>')
     placement = _pose(inertial.origin, what)
     rotation = placement[:3, :3]
     return {
@@ -245,7 +246,7 @@ def _pose(origin: Any, what: str) -> Array:
     if origin is None:
         return np.eye(4)
     if not np.all(np.isfinite([origin.xyz, origin.rpy])):
-        raise ValueError(f'{what}: its origin is not finite')
+        raise HodynError(f'{what}: its origin is not finite')
     (cr, cp, cy), (sr, sp, sy) = np.cos(origin.rpy), np.sin(origin.rpy)
     return lie.pose([
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

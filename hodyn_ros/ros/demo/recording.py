@@ -14,6 +14,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.interpolate import CubicHermiteSpline
 
+from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.outputs import TORQUES
 
 Array = NDArray[np.float64]
@@ -96,7 +97,7 @@ class Recording:
                 messages[connection.topic][stamp] = message
         stamps = sorted(set.intersection(*(set(found) for found in messages.values())))
         if not stamps:
-            raise ValueError(f'{bag}: no joint state was answered')
+            raise HodynError(f'{bag}: no joint state was answered')
         states, torques = (
             [messages[topic][stamp] for stamp in stamps] for topic in topics[:2])
         time = np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps])

@@ -21,7 +21,7 @@ from rich.progress import Progress
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.ros.demo.recording import TOPICS, Recorder, Recording
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.outputs import LATCHED_QOS
@@ -77,7 +77,7 @@ class Run:
                 # A thread of its own, since only a whole thread can give way to other processes.
                 interruptions = pool.submit(_drive, self, report, recorder).result()
             if not report.is_file():
-                raise ValueError('the simulated driver left no report: see its messages above')
+                raise HodynError('the simulated driver left no report: see its messages above')
             figures = json.loads(report.read_text('utf-8'))
         recording = Recording.read(self.bag, f'{NAMESPACE}/', self.lookahead)
         figures.update(recording.figures(), interruptions=interruptions)
@@ -128,7 +128,7 @@ def _drive(run: Run, report: Path, recorder: Recorder) -> int:
             def alive() -> None:
                 for running, name in ((node, 'node'), (driver, 'simulated driver')):
                     if running.poll() is not None:
-                        raise ValueError(
+                        raise HodynError(
                             f'the {name} ended with code {running.returncode}: '
                             'see its messages above')
 
@@ -136,7 +136,7 @@ def _drive(run: Run, report: Path, recorder: Recorder) -> int:
                 observer.state == 'holding' and recorder.has_heard_all
                 and observer.trajectory.get_subscription_count() > 0))
             if observer.state != 'holding':
-                raise ValueError(f'the node did not answer within {START_TIMEOUT:g} s')
+                raise HodynError(f'the node did not answer within {START_TIMEOUT:g} s')
             spin(executor, SETTLING, alive)
             observer.trajectory.publish(_trajectory(run))
             progress.update(task, description='following a trajectory', total=run.duration)
