@@ -17,9 +17,9 @@ import numpy as np
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans import PlanRequest, Trajectory, accept, annotate, prepare_plan
+from hodyn_ros.plans import JointWaypoints, PlanRequest, accept, annotate, prepare_plan
 from hodyn_ros.plans.files import read_trajectory, write_annotated
-from hodyn_ros.plans.limits import judge
+from hodyn_ros.plans.limits import check_limits
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.joint_names import JointNames
@@ -27,7 +27,7 @@ from hodyn_ros.robot.joint_names import JointNames
 SPACING = 0.01
 
 
-def trajectory(robot: Robot, count: int) -> Trajectory:
+def trajectory(robot: Robot, count: int) -> JointWaypoints:
     """Return `count` points of a slow motion about the middle of the range."""
     times = np.arange(count) * SPACING
     middle = 0.5 * (robot.limits.position_min + robot.limits.position_max)
@@ -35,7 +35,7 @@ def trajectory(robot: Robot, count: int) -> Trajectory:
     smooth = ramp**5 * (126 + ramp * (-420 + ramp * (540 + ramp * (-315 + 70 * ramp))))
     waves = 0.2 * np.sin(times[:, None] * np.linspace(0.5, 1.5, robot.n))
     positions = middle + smooth[:, None] * waves
-    return Trajectory(robot.joint_names, times.tolist(), positions.tolist())
+    return JointWaypoints(robot.joint_names, times.tolist(), positions.tolist())
 
 
 def timed(repeat: int, function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
@@ -65,10 +65,10 @@ def main() -> None:
         given = trajectory(robot, count)
         points, accepting = timed(options.repeat, accept, given, names)
         plan, fitting = timed(options.repeat, fit_plan, points.times, points.positions)
-        judgement, judging = timed(options.repeat, judge, plan, feedforward)
+        limit_report, judging = timed(options.repeat, check_limits, plan, feedforward)
         annotated, annotating = timed(options.repeat, annotate, plan, feedforward)
-        if not judgement.within_limits:
-            raise SystemExit(f'the motion is beyond limits: {judgement.violations[0]}')
+        if not limit_report.within_limits:
+            raise SystemExit(f'the motion is beyond limits: {limit_report.violations[0]}')
         total = accepting + fitting + judging + annotating
         print(f'{count:8d} {accepting:8.4f} {fitting:8.4f} {judging:8.4f} {annotating:9.4f} '
               f'{total:8.4f} {1e3 * total / count:9.4f}')

@@ -11,9 +11,9 @@ import time
 import numba
 start = time.perf_counter()
 from hodyn_ros import load_robot
-from hodyn_ros.feedforward.controller import CycleOptions, rehearse
+from hodyn_ros.feedforward.controller import ControllerOptions, warm_up_controller
 from hodyn_ros.feedforward import FeedForward
-rehearse(FeedForward(load_robot('panda')), CycleOptions())
+warm_up_controller(FeedForward(load_robot('panda')), ControllerOptions())
 print(time.perf_counter() - start)
 """
 _PLANNER = """

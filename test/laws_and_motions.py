@@ -4,10 +4,10 @@ import numpy as np
 
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
-    ExponentialAntagonism,
     LinearSpring,
-    QuadraticAntagonism,
     Rigid,
     TabulatedSpring,
     VariableStiffness,
@@ -24,9 +24,9 @@ LAWS = {
     'softening': CubicSpring(900.0, -3e3),
     'table': TabulatedSpring(TABLE_X, TABLE_Q),
     'variable': VariableStiffness(600.0),
-    'exponential': ExponentialAntagonism(3.0, 8.0, 1200.0),
-    'exponential that pushes': ExponentialAntagonism(30.0, 8.0, 1200.0, pushes=True),
-    'quadratic': QuadraticAntagonism(4e3, 1200.0),
+    'exponential': AntagonisticExponential(3.0, 8.0, 1200.0),
+    'exponential that pushes': AntagonisticExponential(30.0, 8.0, 1200.0, pushes=True),
+    'quadratic': AntagonisticQuadratic(4e3, 1200.0),
 }
 MOTOR = Motor(0.4, viscous=0.3, coulomb=0.7, coulomb_velocity=0.05)
 

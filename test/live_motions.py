@@ -37,7 +37,7 @@ def cycles(node) -> tuple[np.ndarray, np.ndarray]:
 def assert_continuous(stamps: np.ndarray, values: np.ndarray, *, jump: float = np.inf) -> None:
     """Between two cycles nothing may change by more than its own rate allows.
 
-    Steps of the stamps by more than `jump` s are those of a clock that was set.
+    Steps of the stamps by more than `reset_clock` s are those of a clock that was set.
     """
     assert len(stamps) > 10
     dt = np.diff(stamps)

@@ -2,11 +2,11 @@
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
-    ExponentialAntagonism,
     Law,
     LinearSpring,
-    QuadraticAntagonism,
     Rigid,
     TabulatedSpring,
     VariableStiffness,
@@ -16,7 +16,18 @@ from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
 
 __all__ = [
-    'Actuators', 'CubicSpring', 'ExponentialAntagonism', 'JointActuator', 'Law', 'LinearSpring',
-    'LinkSide', 'Motor', 'MotorSide', 'QuadraticAntagonism', 'Rigid', 'SigmoidFriction',
-    'TabulatedSpring', 'VariableStiffness',
+    'Actuators',
+    'AntagonisticExponential',
+    'AntagonisticQuadratic',
+    'CubicSpring',
+    'JointActuator',
+    'Law',
+    'LinearSpring',
+    'LinkSide',
+    'Motor',
+    'MotorSide',
+    'Rigid',
+    'SigmoidFriction',
+    'TabulatedSpring',
+    'VariableStiffness',
 ]

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
 
-LEAST_SLOPE = 1e-3
+MIN_SLOPE = 1e-3
 """A spring counts as slack where its slope is below this share of its nominal one."""
 N_PARAMETERS = 4
 _NO_TABLE = np.zeros((0, 6))
@@ -34,7 +34,7 @@ class Rigid:
         """Return the kernel's parameters and table."""
         return (), _NO_TABLE
 
-    def stiffer(self, factor: float) -> 'Rigid':
+    def scaled(self, factor: float) -> 'Rigid':
         """Return the same law with springs that are stiffer by a factor."""
         return self
 
@@ -64,7 +64,7 @@ class LinearSpring:
         """Return the kernel's parameters and table."""
         return (self.stiffness, self.damping), _NO_TABLE
 
-    def stiffer(self, factor: float) -> 'LinearSpring':
+    def scaled(self, factor: float) -> 'LinearSpring':
         """Return the same law with springs that are stiffer by a factor."""
         return LinearSpring(factor * self.stiffness, self.damping)
 
@@ -94,7 +94,7 @@ class CubicSpring:
             raise HodynError(f'cubic {self.cubic:g}: must be finite')
         torque = np.inf
         if self.cubic < 0.0:
-            end = np.sqrt((LEAST_SLOPE - 1.0) * self.stiffness / (3.0 * self.cubic))
+            end = np.sqrt((MIN_SLOPE - 1.0) * self.stiffness / (3.0 * self.cubic))
             torque = self.stiffness * end + self.cubic * end**3
         object.__setattr__(self, 'greatest_torque', float(torque))
 
@@ -102,7 +102,7 @@ class CubicSpring:
         """Return the kernel's parameters and table."""
         return (self.stiffness, self.cubic, self.greatest_torque), _NO_TABLE
 
-    def stiffer(self, factor: float) -> 'CubicSpring':
+    def scaled(self, factor: float) -> 'CubicSpring':
         """Return the same law with springs that are stiffer by a factor."""
         return CubicSpring(factor * self.stiffness, factor * self.cubic)
 
@@ -137,7 +137,7 @@ class TabulatedSpring:
         turns = slope.derivative().roots(extrapolate=False)
         places = np.concatenate([x, turns[np.isfinite(turns)]])
         slopes = slope(places)
-        if slopes.min() <= LEAST_SLOPE * slopes.max():
+        if slopes.min() <= MIN_SLOPE * slopes.max():
             place = float(places[np.argmin(slopes)])
             raise HodynError(
                 f'torque: the smooth curve through the points falls or is flat near deflection '
@@ -159,7 +159,7 @@ class TabulatedSpring:
         """Return the kernel's parameters and table."""
         return (), self.table
 
-    def stiffer(self, factor: float) -> 'TabulatedSpring':
+    def scaled(self, factor: float) -> 'TabulatedSpring':
         """Return the same law with springs that are stiffer by a factor."""
         return TabulatedSpring(self.deflection, factor * self.torque)
 
@@ -186,13 +186,13 @@ class VariableStiffness:
         """Return the kernel's parameters and table."""
         return (), _NO_TABLE
 
-    def stiffer(self, factor: float) -> 'VariableStiffness':
+    def scaled(self, factor: float) -> 'VariableStiffness':
         """Return the same law with springs that are stiffer by a factor."""
         return VariableStiffness(factor * self.stiffness)
 
 
 @dataclass(frozen=True)
-class ExponentialAntagonism:
+class AntagonisticExponential:
     """Two motors that pull a joint by tendons with f(x) = a (e^{b x} − 1).
 
     Attributes
@@ -221,14 +221,14 @@ class ExponentialAntagonism:
         """Return the kernel's parameters and table."""
         return (self.scale, self.rate, float(self.pushes)), _NO_TABLE
 
-    def stiffer(self, factor: float) -> 'ExponentialAntagonism':
+    def scaled(self, factor: float) -> 'AntagonisticExponential':
         """Return the same law with springs that are stiffer by a factor."""
         return replace(
             self, scale=factor * self.scale, stiffness=factor * self.stiffness)
 
 
 @dataclass(frozen=True)
-class QuadraticAntagonism:
+class AntagonisticQuadratic:
     """Two motors that pull a joint by tendons with f(x) = k x²/2, which cannot push.
 
     Attributes
@@ -253,15 +253,15 @@ class QuadraticAntagonism:
         """Return the kernel's parameters and table."""
         return (self.coefficient,), _NO_TABLE
 
-    def stiffer(self, factor: float) -> 'QuadraticAntagonism':
+    def scaled(self, factor: float) -> 'AntagonisticQuadratic':
         """Return the same law with springs that are stiffer by a factor."""
-        return QuadraticAntagonism(
+        return AntagonisticQuadratic(
             factor * self.coefficient, factor * self.stiffness)
 
 
 Law = (
     Rigid | LinearSpring | CubicSpring | TabulatedSpring | VariableStiffness
-    | ExponentialAntagonism | QuadraticAntagonism)
+    | AntagonisticExponential | AntagonisticQuadratic)
 
 
 def _check_positive(name: str, value: float) -> None:

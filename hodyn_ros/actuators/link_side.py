@@ -27,17 +27,17 @@ class LinkSide:
     ----------
     actuators : Actuators
         The laws.
-    elsewhere : (n,) array of bool, optional
+    external : (n,) array of bool, optional
         Joints with linear springs whose torque someone else computes: left out here.
 
     """
 
     def __init__(
-        self, actuators: Actuators, elsewhere: NDArray[np.bool_] | None = None,
+        self, actuators: Actuators, external: NDArray[np.bool_] | None = None,
     ) -> None:
         parameters = np.array(actuators.parameters)
-        if elsewhere is not None:
-            parameters[elsewhere] = 0.0
+        if external:
+            parameters[external] = 0.0
         self.actuators = actuators
         self.torque = np.zeros(actuators.n)
         self.load = np.zeros(actuators.n_motors)

@@ -19,7 +19,7 @@ from hodyn_ros.simulation.motion import example_waypoints
 PERIOD = 1e-3
 HELD_AFTER = 1.5  # periods from a state to the middle of the time that its answer is held
 TRIES = 3  # of a comparison's run that was disturbed
-LEAST_ANSWERED = 0.98
+MIN_ANSWERED = 0.98
 
 
 def run_demo(robot_source: str, duration: float, output: Path, json_file: Path | None) -> int:
@@ -89,7 +89,7 @@ def run_comparison_through_ros(
 
 def _was_disturbed(figures: dict[str, Any]) -> bool:
     """Tell whether the machine was too busy for the figures to say much about the method."""
-    return bool(figures['interruptions']) or figures['answered_share'] < LEAST_ANSWERED
+    return bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
 
 
 def _print_disturbance(console: Console, figures: dict[str, Any], what: str) -> None:

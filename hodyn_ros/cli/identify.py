@@ -7,8 +7,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.identification.fit import Estimate, identify
 from hodyn_ros.identification.recordings import read_data
+from hodyn_ros.identification.regression import Estimate, identify
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import cross_validate
 from hodyn_ros.robot import Robot

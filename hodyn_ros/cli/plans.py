@@ -12,7 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.curves import draw_curves
 from hodyn_ros.plans.files import read_trajectory, write_annotated
-from hodyn_ros.plans.limits import Judgement
+from hodyn_ros.plans.limits import LimitReport
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, StretchMode, prepare_plan
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
@@ -82,14 +82,14 @@ def run_check(
     """
     request = source.request()
     prepared = prepare_plan(request)
-    plan, judgement = prepared.plan, prepared.judgement
-    if plan is None or judgement is None:
+    plan, limit_report = prepared.plan, prepared.limit_report
+    if plan is None or limit_report is None:
         raise HodynError(f'{source.path}: {prepared.refusal}')
     console = Console()
     console.print(
         f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
         f'{plan.interpolation} interpolation', highlight=False, soft_wrap=True)
-    console.print(_table(judgement))
+    console.print(_table(limit_report))
     if prepared.note:
         print(f'note: {prepared.note}')
     print(_verdict(prepared))
@@ -98,15 +98,15 @@ def run_check(
         print(f'curves: {output}')
     if json_file is not None:
         json_file.write_text(json.dumps({
-            'within_limits': judgement.within_limits,
+            'within_limits': limit_report.within_limits,
             'refusal': prepared.refusal,
             'stretch': prepared.stretch,
             'duration': plan.duration,
             'interpolation': plan.interpolation,
             'overshoot': prepared.overshoot,
-            'worst': _entries(judgement),
+            'worst': _entries(limit_report),
         }, indent=1), encoding='utf-8')
-    return WITHIN_LIMITS if judgement.within_limits else BEYOND_LIMITS
+    return WITHIN_LIMITS if limit_report.within_limits else BEYOND_LIMITS
 
 
 def run_annotate(
@@ -164,7 +164,7 @@ def _verdict(prepared: PreparedPlan) -> str:
     return f'beyond limits: {prepared.refusal}' if prepared.refusal else 'within all limits'
 
 
-def _table(judgement: Judgement) -> Table:
+def _table(limit_report: LimitReport) -> Table:
     table = Table()
     table.add_column('joint', no_wrap=True)
     table.add_column('quantity', no_wrap=True)
@@ -172,7 +172,7 @@ def _table(judgement: Judgement) -> Table:
         table.add_column(heading, justify='right', no_wrap=True)
     table.add_column('unit', no_wrap=True)
     previous = ''
-    for entry in judgement.worst:
+    for entry in limit_report.worst:
         if previous not in ('', entry.joint):
             table.add_section()
         known = math.isfinite(entry.limit)
@@ -185,9 +185,9 @@ def _table(judgement: Judgement) -> Table:
     return table
 
 
-def _entries(judgement: Judgement) -> list[dict[str, Any]]:
+def _entries(limit_report: LimitReport) -> list[dict[str, Any]]:
     entries = []
-    for entry in judgement.worst:
+    for entry in limit_report.worst:
         figures = asdict(entry)
         for key in ('lower', 'upper'):
             # JSON has no infinity: an unknown limit is null.

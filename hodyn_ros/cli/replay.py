@@ -15,7 +15,7 @@ from rich.table import Table
 
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.live import Agreement, Samples
+from hodyn_ros.replay.playback import Agreement, Samples
 from hodyn_ros.replay.replaying import Replay, replay
 from hodyn_ros.replay.report import resolved, statements, write_report
 from hodyn_ros.robot import HodynError

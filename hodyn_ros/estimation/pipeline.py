@@ -13,8 +13,8 @@ from hodyn_ros.estimation.derivatives import Motion, Noise, Samples, fit_noise, 
 from hodyn_ros.estimation.recording import JointStateBag, JointStates
 from hodyn_ros.estimation.timing import (
     MIN_RUN,
-    Findings,
     Run,
+    TimingStatistics,
     analyse,
     choose_clock,
     typical_period,
@@ -35,7 +35,7 @@ _DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Chunk:
     """What was computed of some messages, one after the other.
 
     Attributes
@@ -80,7 +80,7 @@ class Pipeline:
     ----------
     noise : Noise
         Parameters of the smoother, fitted to the recording before anything is computed.
-    findings : Findings
+    findings : TimingStatistics
         What the stamps showed of the parts computed so far.
     gravity_share : float
         The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
@@ -103,7 +103,7 @@ class Pipeline:
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
                 'derivatives from')
         self.noise: Noise = fit_noise(runs)
-        self.findings = Findings(clock, period)
+        self.findings = TimingStatistics(clock, period)
         self.gravity_share = self._gravity_share(windows, clock, period)
 
     @property
@@ -126,7 +126,7 @@ class Pipeline:
                 square += float(np.sum(gravity[known] ** 2))
         return product / square if square > 0.0 else np.nan
 
-    def parts(self, progress: Callable[[int], None] | None = None) -> Iterator[Part]:
+    def parts(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
         """Compute part after part.
 
         Parameters
@@ -142,7 +142,7 @@ class Pipeline:
             if progress is not None:
                 progress(inner.stop - inner.start)
 
-    def _part(self, states: JointStates, inner: slice) -> Part:
+    def _part(self, states: JointStates, inner: slice) -> Chunk:
         timing = analyse(states, self.findings.clock, self.findings.period)
         self.findings.add(states, timing, inner)
         count, n = states.position.shape
@@ -166,7 +166,7 @@ class Pipeline:
             passed = np.round(run.time * 1e9).astype(np.int64)
             instants[run.message] = timing.stamps[run.message[0]] + passed[run.sample]
         used = np.isfinite(torque[:, 0]).all(axis=1)
-        return Part(states[inner], timing.stamps[inner], instants[inner], used[inner], q[inner],
+        return Chunk(states[inner], timing.stamps[inner], instants[inner], used[inner], q[inner],
                     q_deviation[inner], torque[inner], deviation[inner], predicted[inner],
                     begins[inner])
 

@@ -51,7 +51,7 @@ class Run:
         return self.message[np.flatnonzero(np.diff(self.sample, prepend=-1))]
 
 
-class Verdict(IntEnum):
+class StampStatus(IntEnum):
     """What became of a message."""
 
     FOLLOWS = 0
@@ -76,7 +76,7 @@ class Timing:
     period : float
         Typical time between messages, s.
     verdicts : (T,) int8 array
-        Verdict of each message; the first usable one has AFTER_RESET.
+        StampStatus of each message; the first usable one has AFTER_RESET.
     republished : (T,) bool array
         Messages that repeat the state of the one before, bit for bit, under a new stamp.
     sampling_period : float
@@ -95,7 +95,7 @@ class Timing:
 
 
 @dataclass
-class Findings:
+class TimingStatistics:
     """What was found in the stamps of a whole recording, for the report.
 
     Attributes
@@ -117,7 +117,7 @@ class Findings:
     clock: str
     period: float
     sampling_period: float = np.nan
-    counts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
     republished: int = 0
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
@@ -133,17 +133,17 @@ class Findings:
     def add(self, states: JointStates, timing: Timing, part: slice) -> None:
         """Count the messages of a part of joint states."""
         verdicts = timing.verdicts[part]
-        for verdict in Verdict:
+        for verdict in StampStatus:
             self.counts[verdict] += int(np.count_nonzero(verdicts == verdict))
         self.republished += int(np.count_nonzero(timing.republished[part]))
         if not np.isnan(timing.sampling_period):
             self.sampling_period = timing.sampling_period
-        usable = np.flatnonzero(timing.verdicts <= Verdict.AFTER_RESET)
+        usable = np.flatnonzero(timing.verdicts <= StampStatus.AFTER_RESET)
         usable = usable[usable < part.stop]
         steps = np.diff(timing.stamps[usable]) * 1e-9
         after = usable[1:]
         inside = after >= part.start
-        within = steps[inside & (timing.verdicts[after] == Verdict.FOLLOWS)]
+        within = steps[inside & (timing.verdicts[after] == StampStatus.FOLLOWS)]
         count, mean, squares = self.steps
         if len(within):
             both, shift = count + len(within), float(within.mean()) - mean
@@ -151,7 +151,7 @@ class Findings:
             squares += shift ** 2 * count * len(within) / both
             self.steps = both, mean + shift * len(within) / both, squares
         for verdict, found in (
-                (Verdict.AFTER_GAP, self.gaps), (Verdict.AFTER_RESET, self.resets)):
+                (StampStatus.AFTER_GAP, self.gaps), (StampStatus.AFTER_RESET, self.resets)):
             for i in np.flatnonzero(inside & (timing.verdicts[after] == verdict)):
                 if len(found) < _LISTED:
                     found.append((int(timing.stamps[usable[i]]), abs(float(steps[i]))))
@@ -175,23 +175,23 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     clock = clock or choose_clock(states)
     stamps = states.stamp if clock == 'header' else states.received
     verdicts = np.where(
-        np.isfinite(states.position).all(axis=1), np.int8(Verdict.FOLLOWS),
-        np.int8(Verdict.NOT_FINITE))
-    index = np.flatnonzero(verdicts == Verdict.FOLLOWS)
+        np.isfinite(states.position).all(axis=1), np.int8(StampStatus.FOLLOWS),
+        np.int8(StampStatus.NOT_FINITE))
+    index = np.flatnonzero(verdicts == StampStatus.FOLLOWS)
     if period is None:
         period = typical_period(stamps[index])
     judged = np.zeros(len(index), dtype=np.int8)
     longest = np.iinfo(np.int64).max if np.isnan(period) else int(GAP_PERIODS * period * 1e9)
     _judge(stamps[index], longest, judged)
     verdicts[index] = judged
-    index = index[judged <= Verdict.AFTER_RESET]
-    begins = np.flatnonzero(verdicts[index] != Verdict.FOLLOWS)
+    index = index[judged <= StampStatus.AFTER_RESET]
+    begins = np.flatnonzero(verdicts[index] != StampStatus.FOLLOWS)
     republished = np.zeros(len(states), dtype=bool)
     sampling_period, runs = np.nan, []
     for begin, end in zip(begins, [*begins[1:], len(index)], strict=True):
         message = index[begin:end]
         if len(message) < MIN_RUN:
-            verdicts[message] = Verdict.LONE
+            verdicts[message] = StampStatus.LONE
             continue
         time = (stamps[message] - stamps[message[0]]) * 1e-9
         run = _run(states, message, time)
@@ -215,7 +215,7 @@ def choose_clock(states: JointStates) -> str:
     return 'header' if len(states) > 1 and 2 * ahead > len(states) - 1 else 'receive'
 
 
-_FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(verdict) for verdict in list(Verdict)[:5])
+_FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(verdict) for verdict in list(StampStatus)[:5])
 
 
 @nb.njit(cache=True)

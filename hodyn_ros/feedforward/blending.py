@@ -41,7 +41,7 @@ class Ramp:
         out[2] += s * change[2] + 2.0 * rate * change[1] + accel * change[0]
 
 
-class Trust:
+class MeasurementWeight:
     """How much of a measurement counts: all of it, or less and less while there is none."""
 
     def __init__(self, duration: float) -> None:
@@ -74,7 +74,7 @@ class Trust:
             self._ramp.shift(by)
 
 
-class SteadyMotors:
+class MotorReferenceHold:
     """The motors' reference without steps in θ and τ_m, also where it cannot be had for a while.
 
     Where a joint's motors cannot do it they are told to hold the θ and τ_m of the cycle before,

@@ -7,21 +7,21 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward.blending import Ramp, SteadyMotors, Trust
+from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.plans.limits import stop_limits
-from hodyn_ros.reference.schedule import Schedule
+from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.reference.stream import StreamFilter
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
-MOST_CHANGES = 8
+MAX_MODEL_CHANGES = 8
 
 
 @dataclass(frozen=True)
-class CycleOptions:
+class ControllerOptions:
     """How a cycle works.
 
     Attributes
@@ -57,7 +57,7 @@ class Terms(TypedDict, total=False):
     friction: bool
 
 
-class Cycle:
+class FeedforwardController:
     """The reference and its torques at each instant.
 
     Attributes
@@ -71,27 +71,27 @@ class Cycle:
         clipped if asked for.
     clipped : bool
         Whether the last output was clipped; its rates are then not those of Q.
-    schedule : Schedule
+    reference : ReferenceManager
         The reference.
     now : int
-        The last instant, ns. Earlier ones count as this one: only `jump` turns time back.
-    motors : SteadyMotors or None
+        The last instant, ns. Earlier ones count as this one: only `reset_clock` turns time back.
+    motors : MotorReferenceHold or None
         θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
 
     """
 
     def __init__(
-        self, feedforward: FeedForward, position: Array, now: int, options: CycleOptions,
+        self, feedforward: FeedForward, position: Array, now: int, options: ControllerOptions,
     ) -> None:
         robot = feedforward.robot
-        self.schedule = Schedule(position, options.bandwidth)
+        self.reference = ReferenceManager(position, options.bandwidth)
         self.q = np.zeros((5, robot.n))
         self.torque = np.zeros((ORDER + 1, robot.n))
         self.output = np.zeros_like(self.torque)
         self.clipped = False
         self.motors = (
             None if feedforward.motor_side is None
-            else SteadyMotors(feedforward.motor_side, options.fade))
+            else MotorReferenceHold(feedforward.motor_side, options.fade))
         self._stiffness: StreamFilter | None = None
         self._feedforward = feedforward
         self._options = options
@@ -103,9 +103,9 @@ class Cycle:
         self._scratch = np.zeros_like(self.torque)
         self._point = np.zeros_like(self.q)
         self._deviation = np.zeros((2, robot.n))
-        self._trust = Trust(options.fade)
+        self._trust = MeasurementWeight(options.fade)
         self._fade: Ramp | None = Ramp(now, options.fade)
-        self._leaving = False
+        self._fading_out = False
         self._base = np.zeros_like(self.torque)
         self._rest(position)
         self.now = now
@@ -124,7 +124,7 @@ class Cycle:
 
         """
         now = max(now, self.now)
-        self.schedule.evaluate(now, self.q)
+        self.reference.evaluate(now, self.q)
         if self._wrenches is not None:
             self._advance_wrenches(self._wrenches, (now - self.now) * 1e-9)
         point = self.q
@@ -147,10 +147,10 @@ class Cycle:
             self._evaluate(now, point, self.output, self._terms)
         if self._fade is not None:
             before, after = self._base, self.output
-            if self._leaving:
+            if self._fading_out:
                 before, after = after, before
             self._fade.blend(now, before.copy(), after.copy(), self.output)
-            if self._fade.done(now) and not self._leaving:
+            if self._fade.done(now) and not self._fading_out:
                 self._fade = None
         if self._options.limit_output:
             self._clip(now)
@@ -171,11 +171,11 @@ class Cycle:
 
     def stop(self, now: int) -> None:
         """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
-        self.schedule.stop(max(now, self.now), stop_limits(self._feedforward, self.q[0]))
+        self.reference.stop(max(now, self.now), stop_limits(self._feedforward, self.q[0]))
 
-    def jump(self, now: int) -> None:
+    def reset_clock(self, now: int) -> None:
         """Do the same when the clock was set to an instant (ns)."""
-        self.schedule.jump(now, stop_limits(self._feedforward, self.q[0]))
+        self.reference.reset_clock(now, stop_limits(self._feedforward, self.q[0]))
         for ramp in (self._fade, *(ramp for ramp, _ in self._changes)):
             if ramp is not None:
                 ramp.shift(now - self.now)
@@ -189,15 +189,15 @@ class Cycle:
 
         Raises HodynError when too many changes are still being faded in.
         """
-        if len(self._changes) >= MOST_CHANGES:
+        if len(self._changes) >= MAX_MODEL_CHANGES:
             raise HodynError(
-                f'{MOST_CHANGES} changes of the payload are still being faded in; '
+                f'{MAX_MODEL_CHANGES} changes of the payload are still being faded in; '
                 f'wait {self._options.fade:g} s')
         # The motors are the same: theirs keeps its memory.
         self._changes.append((Ramp(max(now, self.now), self._options.fade), self._feedforward))
         self._feedforward = feedforward
 
-    def feel(self, body: int, wrench: Array) -> None:
+    def set_external_wrench(self, body: int, wrench: Array) -> None:
         """Take the wrench of the environment, (6,), on a body, in its axes about its origin."""
         if self._wrenches is None:
             bodies = len(self._feedforward.robot.bodies)
@@ -205,25 +205,25 @@ class Cycle:
         if body not in self._wrench_filters:
             self._wrench_filters[body] = StreamFilter(
                 np.zeros(6), self._options.wrench_bandwidth)
-        self._wrench_filters[body].aim(wrench)
+        self._wrench_filters[body].set_target(wrench)
 
-    def stiffen(self, stiffness: Array) -> None:
+    def set_stiffness(self, stiffness: Array) -> None:
         """Take the stiffness that is asked for, (n,), N m/rad; it is smoothed as streams are."""
         if self._stiffness is None and self.motors is not None:
             self._stiffness = StreamFilter(
                 self.motors.actuators.constant_stiffness()[0], self._options.bandwidth)
         if self._stiffness is not None:
-            self._stiffness.aim(stiffness)
+            self._stiffness.set_target(stiffness)
 
-    def leave(self, now: int) -> None:
+    def fade_out(self, now: int) -> None:
         """Fade out from an instant (ns) on: to nothing, or to the weight if the output has it."""
         now = max(now, self.now)
-        self._rest(self.schedule.state_at(now)[0])
-        self._fade, self._leaving = Ramp(now, self._options.fade), True
+        self._rest(self.reference.state_at(now)[0])
+        self._fade, self._fading_out = Ramp(now, self._options.fade), True
 
-    def has_left(self, now: int) -> bool:
+    def has_faded_out(self, now: int) -> bool:
         """Return whether the output has faded out."""
-        return self._leaving and self._fade is not None and self._fade.done(now)
+        return self._fading_out and self._fade is not None and self._fade.done(now)
 
     def _evaluate(self, now: int, q: Array, out: Array, terms: Terms) -> None:
         while self._changes and self._changes[0][0].done(now):
@@ -239,7 +239,7 @@ class Cycle:
         for body, smoothed in self._wrench_filters.items():
             wrenches[:, body] = smoothed.advance(dt)[:ORDER + 1]
 
-    def _evaluate_motors(self, motors: SteadyMotors, now: int) -> None:
+    def _evaluate_motors(self, motors: MotorReferenceHold, now: int) -> None:
         dt = (now - self.now) * 1e-9
         stiffness = None
         if self._stiffness is not None:
@@ -263,38 +263,38 @@ class Cycle:
         self.clipped = bool(np.any(self.output[0] != wanted))
 
 
-def rehearse(feedforward: FeedForward, options: CycleOptions) -> None:
+def warm_up_controller(feedforward: FeedForward, options: ControllerOptions) -> None:
     """Do once what a cycle may ever have to do, so that nothing is compiled when it counts.
 
     Raises HodynError when what comes out is not finite.
     """
     position = np.zeros(feedforward.robot.n)
-    cycle = Cycle(feedforward, position, 0, options)
+    controller = FeedforwardController(feedforward, position, 0, options)
     measured = np.zeros((2, feedforward.robot.n))
     moments = itertools.count(0, 1_000_000)
 
     def evaluate() -> None:
-        cycle.evaluate(next(moments), measured)
-        if not cycle.is_finite:
+        controller.evaluate(next(moments), measured)
+        if not controller.is_finite:
             raise HodynError(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
-    cycle.schedule.follow(move_plan(position, position + 1e-3, 0.1), 0)
-    cycle.feel(0, np.zeros(6))
-    if cycle.motors is not None:
-        cycle.stiffen(cycle.motors.actuators.constant_stiffness()[0])
+    controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
+    controller.set_external_wrench(0, np.zeros(6))
+    if controller.motors is not None:
+        controller.set_stiffness(controller.motors.actuators.constant_stiffness()[0])
     evaluate()
-    cycle.replace(feedforward, next(moments))
+    controller.replace(feedforward, next(moments))
     evaluate()
-    cycle.stop(next(moments))
+    controller.stop(next(moments))
     evaluate()
-    cycle.schedule.aim(next(moments), position)
+    controller.reference.set_target(next(moments), position)
     evaluate()
-    cycle.schedule.aim(next(moments), position, position)
+    controller.reference.set_target(next(moments), position, position)
     evaluate()
-    cycle.jump(next(moments))
-    cycle.leave(next(moments))
+    controller.reset_clock(next(moments))
+    controller.fade_out(next(moments))
     evaluate()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from hodyn_ros.identification.fit import Estimate
+from hodyn_ros.identification.regression import Estimate
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.loader import load_robot, robot_keys
 

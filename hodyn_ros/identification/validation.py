@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.fit import Data, identify
+from hodyn_ros.identification.regression import Data, identify
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
-MOST_JOINTS = 1000
+MAX_JOINTS = 1000
 
 _ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
 _NAMES_AT = 12  # encapsulation, seconds, nanoseconds
@@ -66,8 +66,8 @@ class Layout:
         at = _NAMES_AT
         _, at = _text(data, at, order)
         count, at = _count(data, at, order)
-        if count > MOST_JOINTS:
-            raise HodynError(f'{count} joints; at most {MOST_JOINTS} are read')
+        if count > MAX_JOINTS:
+            raise HodynError(f'{count} joints; at most {MAX_JOINTS} are read')
         names = []
         for _ in range(count):
             name, at = _text(data, at, order)
@@ -168,9 +168,9 @@ def names_and_points(data: bytes) -> tuple[int, int]:
     try:
         _, at = _text(data, _NAMES_AT, order)
         names, at = _count(data, at, order)
-        for _ in range(min(names, MOST_JOINTS)):
+        for _ in range(min(names, MAX_JOINTS)):
             _, at = _text(data, at, order)
-        return names, 0 if names > MOST_JOINTS else _count(data, at, order)[0]
+        return names, 0 if names > MAX_JOINTS else _count(data, at, order)[0]
     except (struct.error, UnicodeDecodeError, IndexError):
         raise HodynError(f'{len(data)} bytes that are no trajectory') from None
 

@@ -1,9 +1,9 @@
 """Trajectories before they run: read, accepted, fitted, judged, annotated."""
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
-from hodyn_ros.plans.trajectory import Points, Trajectory, accept
+from hodyn_ros.plans.waypoints import AcceptedWaypoints, JointWaypoints, accept
 
 __all__ = [
-    'Annotated', 'PlanRequest', 'Points', 'PreparedPlan', 'Trajectory', 'accept', 'annotate',
-    'prepare_plan',
+    'AcceptedWaypoints', 'Annotated', 'JointWaypoints', 'PlanRequest', 'PreparedPlan', 'accept',
+    'annotate', 'prepare_plan',
 ]

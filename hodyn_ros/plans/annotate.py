@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 PERIOD = 5e-3
 # A sampled hold would be one point, which a controller reaches at once.
-SHORTEST = 1e-3
+MIN_PERIOD = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +63,8 @@ def annotate(
         False leaves the term out of the torques, for a controller that adds it itself.
 
     """
-    if not SHORTEST <= period <= 1.0:
-        raise HodynError(f'period {period} s: must be between {SHORTEST:g} and 1 s')
+    if not MIN_PERIOD <= period <= 1.0:
+        raise HodynError(f'period {period} s: must be between {MIN_PERIOD:g} and 1 s')
     count = max(1, int(np.ceil(plan.duration / period - 1e-9)))
     times = np.linspace(0.0, plan.duration, count + 1) if plan.duration > 0.0 else np.zeros(1)
     motion = plan.evaluate(times)

@@ -9,13 +9,13 @@ from hodyn_ros.plans.limits import KINEMATIC, TORQUES, bounds, sample_times, tor
 from hodyn_ros.reference import Plan
 
 # Enough for a smooth line; more than a picture has pixels add nothing.
-FEWEST_SAMPLES, MOST_SAMPLES = 1000, 20_000
+MIN_SAMPLES, MAX_SAMPLES = 1000, 20_000
 
 
 def draw_curves(plan: Plan, feedforward: FeedForward, path: Path) -> None:
     """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file."""
     robot = feedforward.robot
-    count = int(np.clip(sample_times(plan).size, FEWEST_SAMPLES, MOST_SAMPLES))
+    count = int(np.clip(sample_times(plan).size, MIN_SAMPLES, MAX_SAMPLES))
     instants = np.linspace(plan.times[0], plan.times[-1], count)
     motion = plan.evaluate(instants)
     torque = torques(plan, feedforward, instants)

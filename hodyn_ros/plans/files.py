@@ -14,8 +14,8 @@ from typing import Any
 import yaml
 
 from hodyn_ros.plans.annotate import Annotated
-from hodyn_ros.plans.bags import is_bag, read_bag, write_bag
-from hodyn_ros.plans.trajectory import QUANTITIES, Trajectory
+from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
+from hodyn_ros.plans.waypoints import QUANTITIES, JointWaypoints
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 
@@ -30,7 +30,7 @@ _Dumper = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 
 def read_trajectory(
     path: Path, *, topic: str | None = None, index: int | None = None,
-) -> Trajectory:
+) -> JointWaypoints:
     """Return the trajectory in a file, as it stands there.
 
     Parameters
@@ -84,7 +84,7 @@ def write_annotated(annotated: Annotated, path: Path) -> None:
             f'{path}: ending {suffix!r} not known; write .yaml, .json, .csv, or a bag (no ending)')
 
 
-def _read_yaml(path: Path) -> Trajectory:
+def _read_yaml(path: Path) -> JointWaypoints:
     documents = [
         document for document in strict_yaml.load_all(path.read_text(_ENCODING), str(path))
         if document is not None
@@ -94,7 +94,7 @@ def _read_yaml(path: Path) -> Trajectory:
     return _from_mapping(documents[0], path)
 
 
-def _read_json(path: Path) -> Trajectory:
+def _read_json(path: Path) -> JointWaypoints:
     text = path.read_text(_ENCODING)
     try:
         data = json.loads(text, object_pairs_hook=_without_doubles)
@@ -112,7 +112,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _from_mapping(data: Any, path: Path) -> Trajectory:
+def _from_mapping(data: Any, path: Path) -> JointWaypoints:
     _check_keys(data, _KEYS, f'{path}')
     names, points = data.get('joint_names'), data.get('points')
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -127,7 +127,7 @@ def _from_mapping(data: Any, path: Path) -> Trajectory:
         times.append(_seconds(point.get('time_from_start'), where))
         for quantity in QUANTITIES:
             rows[quantity].append(_numbers(point.get(quantity), f'{where}, {quantity}'))
-    return Trajectory(tuple(names), times, **rows)
+    return JointWaypoints(tuple(names), times, **rows)
 
 
 def _check_keys(data: Any, known: set[str], where: str) -> None:
@@ -162,7 +162,7 @@ def _numbers(values: Any, where: str) -> list[float]:
     raise HodynError(f'{where}: expected numbers, got {values!r:.80}')
 
 
-def _read_csv(path: Path) -> Trajectory:
+def _read_csv(path: Path) -> JointWaypoints:
     with path.open(newline='', encoding=_ENCODING) as file:
         reader = csv.reader(file)
         header = [column.strip() for column in next(reader, [])]
@@ -178,7 +178,7 @@ def _read_csv(path: Path) -> Trajectory:
         times.append(values[header.index('time')])
         for quantity, places in columns.items():
             rows[quantity].append([values[place] for place in places.values()])
-    return Trajectory(tuple(columns['positions']), times, **rows)
+    return JointWaypoints(tuple(columns['positions']), times, **rows)
 
 
 def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:

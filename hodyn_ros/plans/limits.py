@@ -39,7 +39,7 @@ _UNITS = {
 
 # A piece is of degree 9: Q and Q̇ have no more than a few turns on it.
 SAMPLES_PER_PIECE = 12
-LONGEST_STEP = 5e-3
+MAX_STEP = 5e-3
 BLOCK = 8192
 # Round-off, so that a peak brought to its limit on purpose passes.
 TOLERANCE = 1e-9
@@ -51,7 +51,7 @@ STOP_TIME, JERK_TIME = 0.25, 0.05
 
 
 @dataclass(frozen=True)
-class Worst:
+class LimitMargin:
     """Where one quantity of one joint comes closest to its limit, or passes it most.
 
     Attributes
@@ -95,13 +95,13 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class LimitReport:
     """The worst value of each quantity of each joint, joint by joint."""
 
-    worst: tuple[Worst, ...]
+    worst: tuple[LimitMargin, ...]
 
     @property
-    def violations(self) -> tuple[Worst, ...]:
+    def violations(self) -> tuple[LimitMargin, ...]:
         """Those beyond their limits, the largest excess in proportion first."""
         beyond = [entry for entry in self.worst if entry.exceeded]
         return tuple(sorted(beyond, key=lambda e: e.margin / max(abs(e.limit), 1e-12)))
@@ -121,7 +121,7 @@ def bounds(limits: Limits, quantity: str) -> tuple[Array, Array]:
     return lower, upper
 
 
-def judge(plan: Plan, feedforward: FeedForward) -> Judgement:
+def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
     """Return the worst value of each quantity over the whole plan, holds at its ends included."""
     robot = feedforward.robot
     peaks = {KINEMATIC[k]: extrema(plan, k) for k in range(len(KINEMATIC))}
@@ -136,13 +136,13 @@ def judge(plan: Plan, feedforward: FeedForward) -> Judgement:
                 side = int(abs(above) > abs(below))
             else:
                 side = int(upper - above < below - lower)
-            entries.append(Worst(
+            entries.append(LimitMargin(
                 name, quantity, unit(robot, joint, quantity), float(time[side, joint]),
                 (below, above)[side], lower, upper))
-    return Judgement((*entries, *_motor_side(plan, feedforward)))
+    return LimitReport((*entries, *_motor_side(plan, feedforward)))
 
 
-def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[Worst]:
+def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[LimitMargin]:
     robot, actuators = feedforward.robot, feedforward.robot.actuators
     if actuators is None:
         return
@@ -154,12 +154,12 @@ def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[Worst]:
             if quantity == 'deflection' and actuators.kinds[joint] == RIGID:
                 continue
             limit = float(upper[k, motor])
-            yield Worst(
+            yield LimitMargin(
                 name, quantity, unit(robot, joint, quantity), float(times[k, motor]),
                 float(peaks[k, motor]), -limit, limit)
     for joint in np.flatnonzero(margins < np.inf).tolist():
         quantity = 'stiffness_left' if actuators.variable[joint] else 'spring_torque_left'
-        yield Worst(
+        yield LimitMargin(
             robot.joint_names[joint], quantity, unit(robot, joint, quantity),
             float(margin_times[joint]), float(margins[joint]), 0.0, np.inf)
 
@@ -176,7 +176,7 @@ def sample_times(plan: Plan) -> Array:
     if not spacings.size:
         held: Array = plan.times.copy()
         return held
-    counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(spacings / LONGEST_STEP)).astype(int)
+    counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(spacings / MAX_STEP)).astype(int)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     within = np.arange(counts.sum()) - first
     instants = np.repeat(plan.times[:-1], counts) + within * np.repeat(spacings / counts, counts)

@@ -1,4 +1,4 @@
-"""From serialized trajectories to plans in the schedule, without a cycle waiting for them."""
+"""From serialized trajectories to plans in the reference, without a cycle waiting for them."""
 from typing import NamedTuple
 
 import numpy as np
@@ -6,11 +6,11 @@ import numpy as np
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.prepare import PlanRequest
 from hodyn_ros.plans.worker import Job, PlanWorker
-from hodyn_ros.reference.schedule import MOST_WAITING, Schedule
+from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import HodynError
 
-MOST_BYTES = 64 * 1024 * 1024
-LEAST_HEADROOM, MOST_HEADROOM = 0.05, 20.0
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+MIN_HEADROOM, MAX_HEADROOM = 0.05, 20.0
 TRIES = 4
 
 
@@ -41,7 +41,7 @@ class Planner:
     def __init__(self, worker: PlanWorker, settings: PlanRequest) -> None:
         self.settings = settings
         self._worker = worker
-        self._headroom = LEAST_HEADROOM
+        self._headroom = MIN_HEADROOM
         self._tries = 0
         self._submitted = self._finished = 0
 
@@ -50,19 +50,21 @@ class Planner:
         """Whether a plan is being made."""
         return self._finished < self._submitted
 
-    def submit(self, data: bytes, schedule: Schedule, now: int, *, annotate: bool) -> None:
+    def submit(
+        self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
+    ) -> None:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
         It takes the place of one that is being prepared. Raises HodynError when the message is
         too large or too short.
         """
-        if len(data) > MOST_BYTES:
-            raise HodynError(f'{len(data)} bytes; at most {MOST_BYTES} are read')
+        if len(data) > MAX_MESSAGE_BYTES:
+            raise HodynError(f'{len(data)} bytes; at most {MAX_MESSAGE_BYTES} are read')
         self._tries = 0
-        self._send(data, schedule, now, annotate=annotate)
+        self._send(data, reference, now, annotate=annotate)
 
-    def adopt(self, schedule: Schedule, now: int) -> Adoption | None:
-        """Hand a finished plan to the schedule; return what became of it, None if none is."""
+    def adopt(self, reference: ReferenceManager, now: int) -> Adoption | None:
+        """Hand a finished plan to the reference; return what became of it, None if none is."""
         if not self.busy:
             return None
         outcome = self._worker.poll()
@@ -72,20 +74,20 @@ class Planner:
         job, prepared = outcome.job, outcome.prepared
         if prepared.refusal or prepared.plan is None:
             return Adoption(False, prepared.refusal)
-        if schedule.streaming:
+        if reference.streaming:
             return Adoption(False, 'a streamed reference is followed; let it end first')
-        if schedule.is_full:
-            return Adoption(False, f'{MOST_WAITING} plans wait for their start already')
+        if reference.is_full:
+            return Adoption(False, f'{MAX_WAITING} plans wait for their start already')
         start = job.start
         # What it was judged by must still hold, the payload say.
-        fits = job.revision == schedule.revision and job.settings is self.settings
-        if fits and not cdr.stamp(job.data) and schedule.is_idle(now) and np.array_equal(
-                job.state, schedule.state_at(now)):
+        fits = job.revision == reference.revision and job.settings is self.settings
+        if fits and not cdr.stamp(job.data) and reference.is_idle(now) and np.array_equal(
+                job.state, reference.state_at(now)):
             start = now
         elif not fits or now > start:
-            return self._again(job, outcome.seconds, schedule, now)
-        self._headroom = min(max(2.0 * outcome.seconds, LEAST_HEADROOM), MOST_HEADROOM)
-        schedule.follow(prepared.plan, start)
+            return self._again(job, outcome.seconds, reference, now)
+        self._headroom = min(max(2.0 * outcome.seconds, MIN_HEADROOM), MAX_HEADROOM)
+        reference.follow(prepared.plan, start)
         line = (
             f'{prepared.plan.times.size} knots, {prepared.plan.duration:.3f} s, '
             f'{prepared.plan.interpolation} interpolation, '
@@ -108,23 +110,23 @@ class Planner:
         self._worker.close()
 
     def _again(
-        self, job: Job, seconds: float, schedule: Schedule, now: int,
+        self, job: Job, seconds: float, reference: ReferenceManager, now: int,
     ) -> Adoption | None:
         self._tries += 1
         if self._tries >= TRIES:
             return Adoption(
                 False, 'the reference moved on each time before the plan was ready, '
                 f'in {seconds:.2f} s')
-        self._headroom = min(2.0 * max(seconds, self._headroom), MOST_HEADROOM)
-        self._send(job.data, schedule, now, annotate=job.annotate)
+        self._headroom = min(2.0 * max(seconds, self._headroom), MAX_HEADROOM)
+        self._send(job.data, reference, now, annotate=job.annotate)
         return None
 
-    def _send(self, data: bytes, schedule: Schedule, now: int, *, annotate: bool) -> None:
+    def _send(self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool) -> None:
         stamp = cdr.stamp(data)
-        at_once = schedule.is_idle(now) and not stamp
+        at_once = reference.is_idle(now) and not stamp
         start = max(stamp, now if at_once else now + round(self._headroom * 1e9))
         skipped = (start - stamp) * 1e-9 if stamp else 0.0
         self._submitted += 1
         self._worker.submit(Job(
-            data, self.settings, annotate, schedule.state_at(start), start, skipped,
-            schedule.revision, self._submitted))
+            data, self.settings, annotate, reference.state_at(start), start, skipped,
+            reference.revision, self._submitted))

@@ -1,4 +1,4 @@
-"""From a trajectory to a plan that may run: acceptance, fit, judgement, stretch, annotation.
+"""From a trajectory to a plan that may run: acceptance, fit, limit_report, stretch, annotation.
 
 Free of ROS, and all that goes in and out is picklable: the node runs this in a worker process, the
 command line in its own.
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import Annotated, annotate
-from hodyn_ros.plans.limits import Judgement, judge, unit
-from hodyn_ros.plans.time_scaling import smallest_stretch
-from hodyn_ros.plans.trajectory import Trajectory, accept
+from hodyn_ros.plans.limits import LimitReport, check_limits, unit
+from hodyn_ros.plans.time_scaling import smallest_time_scaling
+from hodyn_ros.plans.waypoints import JointWaypoints, accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import HodynError, Robot
@@ -29,7 +29,7 @@ class PlanRequest:
 
     Attributes
     ----------
-    trajectory, robot : Trajectory and Robot
+    trajectory, robot : JointWaypoints and Robot
         What to run, on what.
     start : (5, n) array or None
         q … q⁗ of the active reference at the trajectory's time 0.
@@ -53,7 +53,7 @@ class PlanRequest:
 
     """
 
-    trajectory: Trajectory
+    trajectory: JointWaypoints
     robot: Robot
     start: Array | None = None
     elapsed: float = 0.0
@@ -78,7 +78,7 @@ class PreparedPlan:
     ----------
     refusal : str
         Why the plan must not run; empty if it may.
-    plan, judgement : Plan and Judgement, or None
+    plan, limit_report : Plan and LimitReport, or None
         The plan that was fitted, stretched if 'auto' asked for it, and how it stands; None where
         the trajectory was not accepted.
     stretch : float or None
@@ -95,7 +95,7 @@ class PreparedPlan:
 
     refusal: str
     plan: Plan | None = None
-    judgement: Judgement | None = None
+    limit_report: LimitReport | None = None
     stretch: float | None = None
     annotated: Annotated | None = None
     overshoot: float = 0.0
@@ -118,32 +118,32 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
             start_tolerance=request.start_tolerance,
             sample_tolerance=request.sample_tolerance, names=robot.joint_names)
         feedforward = FeedForward(robot)
-        judgement = judge(plan, feedforward)
+        limit_report = check_limits(plan, feedforward)
     except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
     factor: float | None = 1.0
-    if not judgement.within_limits:
+    if not limit_report.within_limits:
         factor = None
-        lines = [_summary(judgement)]
+        lines = [_summary(limit_report)]
         if request.stretch != 'off':
-            mended = smallest_stretch(plan, feedforward)
+            mended = smallest_time_scaling(plan, feedforward)
             factor = mended.factor
-            if factor is None or mended.judgement is None:
+            if factor is None or mended.limit_report is None:
                 lines.append(mended.reason)
             elif request.stretch == 'auto':
-                plan, judgement = plan.stretched(factor), mended.judgement
+                plan, limit_report = plan.stretched(factor), mended.limit_report
             else:
                 lines.append(f'{factor:.4f} times slower it is within all limits')
-        if not judgement.within_limits:
+        if not limit_report.within_limits:
             return PreparedPlan(
-                '; '.join(lines), plan, judgement, factor, overshoot=excess, note=note)
+                '; '.join(lines), plan, limit_report, factor, overshoot=excess, note=note)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
             plan, feedforward, request.annotate_period, names=points.names,
             gravity=request.gravity, friction=request.friction)
-    return PreparedPlan('', plan, judgement, factor, annotated, excess, note)
+    return PreparedPlan('', plan, limit_report, factor, annotated, excess, note)
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
@@ -161,8 +161,8 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
         f"{unit(robot, joint, 'position')}")
 
 
-def _summary(judgement: Judgement) -> str:
-    violations = judgement.violations
+def _summary(limit_report: LimitReport) -> str:
+    violations = limit_report.violations
     others = len(violations) - 1
     more = f' (and {others} more)' if others else ''
     return f'{violations[0]}{more}'

@@ -9,10 +9,10 @@ from hodyn_ros.plans.limits import (
     KINEMATIC,
     TOLERANCE,
     TORQUES,
-    Judgement,
+    LimitReport,
     blocks,
     bounds,
-    judge,
+    check_limits,
     sample_times,
     torques,
 )
@@ -21,7 +21,7 @@ from hodyn_ros.reference import Plan, extrema
 
 Array = NDArray[np.float64]
 
-LARGEST = 1000.0
+MAX_FACTOR = 1000.0
 SCAN = 1.05
 # Factors are offered to four digits after the point.
 RESOLUTION = 1e-4
@@ -30,7 +30,7 @@ STATIC = 1e9
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TimeScaling:
     """A factor of time that mends a plan, or None and why there is none.
 
     Attributes
@@ -39,17 +39,17 @@ class Stretch:
         At least 1.
     reason : str
         Why there is none; empty when there is one.
-    judgement : Judgement or None
+    limit_report : LimitReport or None
         Of the stretched plan.
 
     """
 
     factor: float | None
     reason: str = ''
-    judgement: Judgement | None = None
+    limit_report: LimitReport | None = None
 
 
-def smallest_stretch(plan: Plan, feedforward: FeedForward) -> Stretch:
+def smallest_time_scaling(plan: Plan, feedforward: FeedForward) -> TimeScaling:
     """Find the smallest factor ≥ 1 by a scan, then bisection, on the check itself.
 
     Torque is not monotone in the factor: centrifugal terms may have carried what gravity then
@@ -59,30 +59,30 @@ def smallest_stretch(plan: Plan, feedforward: FeedForward) -> Stretch:
     names = feedforward.robot.joint_names
     values, instants = extrema(plan, 0)
     beyond = np.array([limits.position_min - values[0], values[1] - limits.position_max])
-    beyond -= TOLERANCE * np.maximum(1.0, np.abs(values))  # as `Worst.exceeded` has it
+    beyond -= TOLERANCE * np.maximum(1.0, np.abs(values))  # as `LimitMargin.exceeded` has it
     if (beyond > 0.0).any():
         side, joint = divmod(int(beyond.argmax()), beyond.shape[1])
-        return Stretch(None, (
+        return TimeScaling(None, (
             f'no stretch mends it: {names[joint]} is out of its range at '
             f'{instants[side, joint]:.4g} s whatever the speed'))
     if not _rests(plan):
-        return Stretch(None, 'no stretch: only a plan that starts and ends at rest has one')
+        return TimeScaling(None, 'no stretch: only a plan that starts and ends at rest has one')
     search = _Search(plan, feedforward)
     if search.excess(STATIC) > 1.0:
         time, joint = search.worst
-        return Stretch(None, (
+        return TimeScaling(None, (
             f'no stretch mends it: {names[joint]} cannot hold the weight at {time:.4g} s'))
     failing = _kinematic_factor(plan, feedforward)
     while True:
         factor = search.smallest(failing)
         factor = float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
-        if factor > LARGEST:
-            return Stretch(None, f'no stretch up to {LARGEST:g} mends it')
-        judgement = judge(plan.stretched(factor), feedforward)
-        if judgement.within_limits:
-            return Stretch(round(factor, 4), '', judgement)
+        if factor > MAX_FACTOR:
+            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it')
+        limit_report = check_limits(plan.stretched(factor), feedforward)
+        if limit_report.within_limits:
+            return TimeScaling(round(factor, 4), '', limit_report)
         # Peaks between the samples, which the judge refines, join the search.
-        search.add(np.array([entry.time / factor for entry in judgement.violations]))
+        search.add(np.array([entry.time / factor for entry in limit_report.violations]))
         failing = factor + RESOLUTION
 
 
@@ -132,12 +132,12 @@ class _Search:
         self.active = np.unique(np.concatenate([self.active, instants]))
 
     def smallest(self, start: float) -> float:
-        """Return the smallest factor from `start` on that passes, or one beyond LARGEST.
+        """Return the smallest factor from `start` on that passes, or one beyond MAX_FACTOR.
 
         Only the scan looks everywhere: the judge of the result does so as well.
         """
         failing = factor = start
-        while self.excess(factor) > 1.0 and factor <= LARGEST:
+        while self.excess(factor) > 1.0 and factor <= MAX_FACTOR:
             failing, factor = factor, factor * SCAN
         while factor - failing > RESOLUTION / 2.0:
             middle = 0.5 * (failing + factor)

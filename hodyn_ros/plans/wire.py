@@ -6,18 +6,18 @@ from rosbags.typesys import Stores, get_typestore
 
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.annotate import Annotated
-from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.robot import HodynError
 
 TYPE = 'trajectory_msgs/msg/JointTrajectory'
-MOST_POINTS = 200_000
+MAX_POINTS = 200_000
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 
 
-def from_message(message: Any) -> Trajectory:
+def from_message(message: Any) -> JointWaypoints:
     """Return the content of a JointTrajectory, an object of rosbags or of rclpy."""
     points = message.points
-    return Trajectory(
+    return JointWaypoints(
         tuple(message.joint_names),
         [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points],
         [p.positions for p in points],
@@ -25,13 +25,13 @@ def from_message(message: Any) -> Trajectory:
         [p.accelerations for p in points])
 
 
-def decode(data: bytes) -> Trajectory:
+def decode(data: bytes) -> JointWaypoints:
     """Return the content of a serialized JointTrajectory; raise HodynError if it is none."""
     joints, points = cdr.names_and_points(data)
-    if joints > cdr.MOST_JOINTS:
-        raise HodynError(f'{joints} joints; at most {cdr.MOST_JOINTS} are read')
-    if points > MOST_POINTS:
-        raise HodynError(f'{points} points; at most {MOST_POINTS} are read')
+    if joints > cdr.MAX_JOINTS:
+        raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
+    if points > MAX_POINTS:
+        raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
     definition = TYPES.get_msgdef(TYPE)
     try:
         read = (

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
-from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.plans.wire import decode, encode
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
 DIED = 'the process that prepares plans has died'
 # Of a trajectory, s: judging it takes time and memory in proportion.
-LONGEST = 3600.0
+MAX_DURATION = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def warm_up(robot: Robot) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))
     # On spacings so uneven that all interpolations are tried, and too fast to need no stretch.
-    trajectory = Trajectory(
+    trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
     prepare_plan(PlanRequest(
         trajectory, robot, start=start, stretch='auto', annotate_period=PERIOD))
@@ -199,9 +199,9 @@ def _prepare(
     annotated = b''
     try:
         trajectory = _from_now(decode(data), skipped)
-        if trajectory.times and trajectory.times[-1] > LONGEST:
+        if trajectory.times and trajectory.times[-1] > MAX_DURATION:
             raise HodynError(
-                f'it takes {trajectory.times[-1]:.6g} s; the longest is {LONGEST:g} s')
+                f'it takes {trajectory.times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
         prepared = prepare_plan(replace(
             settings, trajectory=trajectory, start=state,
             annotate_period=PERIOD if annotate else None))
@@ -212,11 +212,11 @@ def _prepare(
     except Exception as error:  # one bad trajectory must not end the process
         prepared = PreparedPlan(f'{type(error).__name__}: {error}')
     # The samples travel as the message; for these the rest of the node has no use.
-    prepared = replace(prepared, annotated=None, judgement=None)
+    prepared = replace(prepared, annotated=None, limit_report=None)
     return prepared, time.perf_counter() - begin, annotated
 
 
-def _from_now(trajectory: Trajectory, skipped: float) -> Trajectory:
+def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
     """Return what is left of a trajectory when it is joined later than its start."""
     if skipped <= 0.0:
         return trajectory
@@ -226,7 +226,7 @@ def _from_now(trajectory: Trajectory, skipped: float) -> Trajectory:
             f'it ends in the past: its last point was due '
             f'{skipped - trajectory.times[-1]:.3f} s ago')
     first = left[0] if left else 0
-    return Trajectory(
+    return JointWaypoints(
         trajectory.names, [time - skipped for time in trajectory.times[first:]],
         trajectory.positions[first:], trajectory.velocities[first:],
         trajectory.accelerations[first:])

@@ -21,7 +21,7 @@ START_TOLERANCE = 0.01
 DENSE = 5e-3
 BAND_STEPS = 16
 # Coefficients hold h^4 q^(4): beyond these spacings they leave what doubles resolve.
-SHORTEST_PIECE, LONGEST_PIECE = 1e-6, 1e5
+MIN_PIECE, MAX_PIECE = 1e-6, 1e5
 
 Rows = ArrayLike | Sequence[ArrayLike | None]
 
@@ -243,12 +243,12 @@ def _check_times(times: Array) -> None:
             f'point {i}: time {times[i]} s is not later than that of point {i - 1}, '
             f'{times[i - 1]} s; times must increase'
         )
-    bad = (steps < SHORTEST_PIECE) | (steps > LONGEST_PIECE)
+    bad = (steps < MIN_PIECE) | (steps > MAX_PIECE)
     if bad.any():
         i = int(np.argmax(bad)) + 1
         raise HodynError(
             f'point {i}: {steps[i - 1]:.3g} s after point {i - 1}; '
-            f'must be between {SHORTEST_PIECE:g} and {LONGEST_PIECE:g} s'
+            f'must be between {MIN_PIECE:g} and {MAX_PIECE:g} s'
         )
 
 
@@ -284,7 +284,7 @@ def _stitch(
                 f'start, {_joint(joint, names)}: {quantity} {state[k, joint]} is not finite'
             )
     if times[0] > 0.0:
-        if times[0] < SHORTEST_PIECE:
+        if times[0] < MIN_PIECE:
             raise HodynError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
         times = np.concatenate(([0.0], times))
         knots = np.concatenate((state[None], knots))

@@ -9,7 +9,7 @@ from hodyn_ros.errors import HodynError
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 
-SHORTEST, LONGEST, STEPS = 2e-3, 30.0, 240
+MIN_DURATION, MAX_DURATION, STEPS = 2e-3, 30.0, 240
 SAMPLES = 64
 # Peaks between samples exceed the sampled ones by less than this.
 SAMPLING = 1.002
@@ -121,9 +121,9 @@ def _excess(start: Array, limits: Array, duration: float) -> float:
 @numba.njit(cache=True)
 def _stop_time(start: Array, limits: Array) -> float:
     """Scan the durations, then bisect to the shortest within limits."""
-    ratio = (LONGEST / SHORTEST) ** (1.0 / STEPS)
-    duration = SHORTEST
-    least, best = np.inf, LONGEST
+    ratio = (MAX_DURATION / MIN_DURATION) ** (1.0 / STEPS)
+    duration = MIN_DURATION
+    least, best = np.inf, MAX_DURATION
     for _ in range(STEPS + 1):
         excess = _excess(start, limits, duration)
         if excess < least:
@@ -131,7 +131,7 @@ def _stop_time(start: Array, limits: Array) -> float:
         if excess <= 1.0:
             break
         duration *= ratio
-    if least > 1.0 or best == SHORTEST:
+    if least > 1.0 or best == MIN_DURATION:
         return best
     low, high = best / ratio, best
     for _ in range(20):

@@ -62,7 +62,7 @@ class StreamFilter:
         self._target = np.zeros((3, given.shape[1]))
         self._target[0] = given[0]
 
-    def aim(
+    def set_target(
         self,
         position: ArrayLike,
         velocity: ArrayLike | None = None,

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hodyn_ros.estimation.pipeline import Part
+from hodyn_ros.estimation.pipeline import Chunk
 
 _COLUMNS = (
     'position', 'velocity', 'torque', 'torque_rate', 'torque_accel', 'torque_deviation',
@@ -24,7 +24,7 @@ class ComputedTable:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def write(self, part: Part) -> None:
+    def write(self, part: Chunk) -> None:
         """Append the messages that were used."""
         values = np.hstack([
             part.q[:, 0], part.q[:, 1], *(part.torque[:, k] for k in range(3)),

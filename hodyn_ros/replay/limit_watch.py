@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.pipeline import Part
+from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ class LimitWatch:
         self._beyond = np.zeros(shape, dtype=np.int64)
         self._intervals: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Chunk) -> None:
         """Look at the estimated motion and its torques."""
         q, torque, stamps = part.q[part.used], part.torque[part.used], part.stamps[part.used]
         if not len(stamps):

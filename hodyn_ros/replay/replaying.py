@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Noise
-from hodyn_ros.estimation.pipeline import Part, Pipeline
+from hodyn_ros.estimation.pipeline import Chunk, Pipeline
 from hodyn_ros.estimation.recording import JointStateBag
-from hodyn_ros.estimation.timing import Findings, Verdict
+from hodyn_ros.estimation.timing import StampStatus, TimingStatistics
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.comparison import Comparison, JointComparison, Profile
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
-from hodyn_ros.replay.live import Agreement
+from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 
@@ -41,7 +41,7 @@ class Replay:
     samples_total, samples_used : int
         Messages on the topic, and those that were compared.
     joints : list of JointComparison
-    findings : Findings
+    findings : TimingStatistics
     noise : Noise
     motion_rms, motion_deviation : (5, n) arrays
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
@@ -69,7 +69,7 @@ class Replay:
     samples_total: int
     samples_used: int
     joints: list[JointComparison]
-    findings: Findings
+    findings: TimingStatistics
     noise: Noise
     motion_rms: Array
     motion_deviation: Array
@@ -124,7 +124,7 @@ class Curves:
 
     """
 
-    def __init__(self, robot: Robot, names: tuple[str, ...], first: Part) -> None:
+    def __init__(self, robot: Robot, names: tuple[str, ...], first: Chunk) -> None:
         n = robot.n
         self.torques, self.rates = Trace(3 * n), Trace(4 * n)
         self.comparison = Comparison(names)
@@ -139,7 +139,7 @@ class Curves:
         self._robot = robot
         self.start = int(first.stamps[0])
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Chunk) -> None:
         """Add a part."""
         predicted, recorded = part.predicted[:, 0], part.states.effort
         error = predicted - recorded
@@ -164,7 +164,7 @@ class Curves:
 def replay(
     bag: JointStateBag, feedforward: FeedForward, output: Path,
     progress: Callable[[int], None] | None = None, *, csv: bool = False,
-    listen: Callable[[Part], None] | None = None,
+    listen: Callable[[Chunk], None] | None = None,
 ) -> Replay:
     """Compute the torques of a recorded motion and compare them with the recorded efforts.
 
@@ -244,8 +244,8 @@ def replay(
 
 
 _REASONS = {
-    Verdict.DUPLICATE: 'stamp of the message before',
-    Verdict.REVERSED: 'stamp out of order',
-    Verdict.NOT_FINITE: 'positions not finite',
-    Verdict.LONE: 'in a run too short to differentiate',
+    StampStatus.DUPLICATE: 'stamp of the message before',
+    StampStatus.REVERSED: 'stamp out of order',
+    StampStatus.NOT_FINITE: 'positions not finite',
+    StampStatus.LONE: 'in a run too short to differentiate',
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.replay import figures
 from hodyn_ros.replay.comparison import common_lag
-from hodyn_ros.replay.live import Agreement
+from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.replaying import Replay
 from hodyn_ros.robot import Robot
 

@@ -35,8 +35,8 @@ class Complaints:
     """Rejected inputs: counted by topic, and each cause logged at most once in a period."""
 
     PERIOD = 1.0
-    MOST = 64
-    LONGEST = 2000
+    MAX_REASONS = 64
+    MAX_TEXT = 2000
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -46,12 +46,12 @@ class Complaints:
     def add(self, topic: str, cause: str) -> bool:
         """Count a rejection; return whether it should be logged."""
         self.counts[topic] += 1
-        self.last[topic] = cause = printable(cause[:self.LONGEST])
+        self.last[topic] = cause = printable(cause[:self.MAX_TEXT])
         now = time.monotonic()
-        if len(self._logged) >= self.MOST:
+        if len(self._logged) >= self.MAX_REASONS:
             self._logged = {c: at for c, at in self._logged.items() if now - at < self.PERIOD}
         if now - self._logged.get(cause, -self.PERIOD) < self.PERIOD or (
-                len(self._logged) >= self.MOST):
+                len(self._logged) >= self.MAX_REASONS):
             return False
         self._logged[cause] = now
         return True

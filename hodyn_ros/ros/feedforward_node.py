@@ -27,23 +27,23 @@ from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import rehearse
+from hodyn_ros.feedforward.controller import warm_up_controller
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest
-from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
-from hodyn_ros.ros.session import WATCH_PERIOD, Session, cycle_options
+from hodyn_ros.ros.session import WATCH_PERIOD, Session, controller_options
 from hodyn_ros.ros.spinning import run
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 DESCRIPTION = 'robot_description'
-MOST_DESCRIPTION = 4 * 1024 * 1024
+MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024
 REPORT_PERIOD = 1.0
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -187,14 +187,14 @@ class FeedforwardNode(LifecycleNode):
         worker = PlanWorker(robot)
         try:
             # Both processes compile, at the same time.
-            rehearse(feedforward, cycle_options(settings))
+            warm_up_controller(feedforward, controller_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
         except Exception:
             worker.close()
             raise
         self._planner = Planner(worker, PlanRequest(
-            Trajectory((), (), ()), robot,
+            JointWaypoints((), (), ()), robot,
             joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
             interpolation=settings.interpolation,
             overshoot_tolerance=settings.overshoot_tolerance,
@@ -217,7 +217,7 @@ class FeedforwardNode(LifecycleNode):
             lock_memory=self._settings.lock_memory, cpus=self._settings.cpu_affinity)
         if self._settings.keep_awake:
             self._let_sleep = realtime.keep_awake(self.get_logger().warning)
-        realtime.settle()
+        realtime.freeze_gc()
 
     def _end_session(self) -> None:
         if self._timer is not None:
@@ -230,7 +230,7 @@ class FeedforwardNode(LifecycleNode):
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
                 self._let_sleep()
-                realtime.unsettle()
+                realtime.unfreeze_gc()
 
     def _shut_down(self) -> None:
         self._end_session()
@@ -283,7 +283,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_description(self, message: String) -> None:
         text = message.data
-        if len(text) > MOST_DESCRIPTION or not text.lstrip().startswith('<'):
+        if len(text) > MAX_DESCRIPTION_BYTES or not text.lstrip().startswith('<'):
             # Nothing that comes in a message may name a file.
             self.get_logger().error(
                 f'{DESCRIPTION} rejected: {len(text)} characters that are no URDF')

@@ -22,9 +22,16 @@ import yaml
 
 from hodyn_ros.cli.replay import run_replay
 from hodyn_ros.messages import cdr
-from hodyn_ros.plans.planner import MOST_BYTES
+from hodyn_ros.plans.planner import MAX_MESSAGE_BYTES
 from hodyn_ros.replay.computed_bag import ComputedBag
-from hodyn_ros.replay.live import APPROACH, INTERPOLATION, Agreement, Playback, Samples, compare
+from hodyn_ros.replay.playback import (
+    APPROACH,
+    INTERPOLATION,
+    Agreement,
+    Playback,
+    Samples,
+    compare,
+)
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
@@ -59,10 +66,10 @@ def run_live_replay(
             file.write_text(
                 yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
             playback = samples.playback(names, load_robot(file), prefix)
-            if len(playback.trajectory) > MOST_BYTES:
+            if len(playback.trajectory) > MAX_MESSAGE_BYTES:
                 raise HodynError(
                     f'{len(playback.sample)} samples are more than the node takes in one '
-                    f'trajectory of {MOST_BYTES} bytes: play a part of the recording')
+                    f'trajectory of {MAX_MESSAGE_BYTES} bytes: play a part of the recording')
             with local_ros():
                 motion, torque = _play(playback, file, prefix)
         known = np.isfinite(torque).all(axis=(1, 2))

@@ -17,7 +17,7 @@ from hodyn_ros.robot.joint_names import JointNames
 Array = NDArray[np.float64]
 
 # rad, rad/s, N m, …: a number beyond is an error of the sender, and its powers would overflow.
-MOST_VALUE = 1e6
+MAX_VALUE = 1e6
 
 
 def nanoseconds(time: Time) -> int:
@@ -78,7 +78,7 @@ class JointStateReader:
         if field not in layout.offsets:
             raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
         values: Array = layout.field(data, field)[self._indices]
-        possible = np.abs(values) <= MOST_VALUE
+        possible = np.abs(values) <= MAX_VALUE
         if not possible.all():
             i = int(np.argmin(possible))
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
@@ -147,7 +147,7 @@ def frame_and_wrench(data: bytes) -> tuple[str, Array]:
     """
     frame, numbers = cdr.frame_and_numbers(data, 6)
     wrench = np.array([*numbers[3:], *numbers[:3]])
-    if not (np.abs(wrench) <= MOST_VALUE).all():
+    if not (np.abs(wrench) <= MAX_VALUE).all():
         raise HodynError(
-            f'a component of the wrench on {frame!r} is not finite, or beyond {MOST_VALUE:g}')
+            f'a component of the wrench on {frame!r} is not finite, or beyond {MAX_VALUE:g}')
     return frame, wrench

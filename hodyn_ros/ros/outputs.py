@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from hodyn_ros.feedforward.controller import Cycle
+from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.ros.diagnostics import level
 from hodyn_ros.ros.messages import CommandWriter, JointStateWriter
 
@@ -51,23 +51,23 @@ class Outputs:
         self._motors = JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
 
-    def publish(self, cycle: Cycle, stamp: int) -> bool:
+    def publish(self, controller: FeedforwardController, stamp: int) -> bool:
         """Publish what a cycle came to, with one stamp (ns); return whether it was finite.
 
         The rates of a clipped torque are not those of the motion: they are left out.
         """
-        if not cycle.is_finite:
+        if not controller.is_finite:
             return False
-        for k in range(1 if cycle.clipped else len(TORQUES)):
+        for k in range(1 if controller.clipped else len(TORQUES)):
             writer = self._torques[k]
-            writer.position[:] = cycle.q[0]
-            writer.velocity[:] = cycle.q[1]
-            writer.effort[:] = cycle.output[k]
+            writer.position[:] = controller.q[0]
+            writer.velocity[:] = controller.q[1]
+            writer.effort[:] = controller.output[k]
             self._publishers[TORQUES[k]].publish(writer.at(stamp))
         if self._commands is not None:
-            self._publishers['commands'].publish(self._commands.of(cycle.output[0]))
-        if cycle.motors is not None:
-            self._publish_motors(cycle.motors.reference, stamp)
+            self._publishers['commands'].publish(self._commands.of(controller.output[0]))
+        if controller.motors is not None:
+            self._publish_motors(controller.motors.reference, stamp)
         return True
 
     def _publish_motors(self, reference: Array, stamp: int) -> None:

@@ -17,7 +17,7 @@ PRIORITY = 60  # above what does its work at leisure, below the kernel's own thr
 SWITCH_INTERVAL = 1e-4
 
 
-def settle() -> None:
+def freeze_gc() -> None:
     """Let neither the garbage collector nor another thread hold a cycle up for milliseconds.
 
     What exists now is taken out of collection; the interpreter goes from thread to thread sooner.
@@ -27,7 +27,7 @@ def settle() -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
 
 
-def unsettle() -> None:
+def unfreeze_gc() -> None:
     """Let what was taken out of garbage collection be collected again."""
     gc.unfreeze()
 

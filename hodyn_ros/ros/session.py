@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.blending import SteadyMotors
-from hodyn_ros.feedforward.controller import Cycle, CycleOptions
+from hodyn_ros.feedforward.blending import MotorReferenceHold
+from hodyn_ros.feedforward.controller import ControllerOptions, FeedforwardController
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, lie
@@ -34,9 +34,9 @@ LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
 
 
-def cycle_options(settings: Parameters) -> CycleOptions:
+def controller_options(settings: Parameters) -> ControllerOptions:
     """Return how the parameters want cycles to work."""
-    return CycleOptions(
+    return ControllerOptions(
         gravity_in_output=settings.gravity_in_output,
         friction_in_output=settings.friction_in_output,
         limit_output=settings.limit_output,
@@ -71,7 +71,7 @@ class Session:
         self._reader = JointStateReader(self._names, one_sender=True)
         self._reference_reader = JointStateReader(self._names)
         self._stiffness_reader = JointStateReader(self._names)
-        self._cycle: Cycle | None = None
+        self._controller: FeedforwardController | None = None
         self._measured = np.zeros((2, feedforward.robot.n))
         self._lost = False
         self._late = False
@@ -102,14 +102,14 @@ class Session:
         if not stamp:
             self._complain('joint_states', 'it has no stamp, and no /clock has told the time yet')
             return
-        interval = begin - self._arrived_at if self._cycle is not None else 0.0
-        if self._cycle is None:
+        interval = begin - self._arrived_at if self._controller is not None else 0.0
+        if self._controller is None:
             try:
-                self._cycle = self._latch(position, stamp)
+                self._controller = self._latch(position, stamp)
             except HodynError as error:
                 self._complain('joint_states', error)
                 return
-        elif not self._accept_stamp(self._cycle, stamp, interval):
+        elif not self._accept_stamp(self._controller, stamp, interval):
             return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
@@ -117,10 +117,10 @@ class Session:
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
             # Their clock need not have gone on as ours did.
-            self._cycle.jump(self._instant(stamp))
+            self._controller.reset_clock(self._instant(stamp))
         self._lost = self._late = False
         if self._settings.trigger == 'joint_state':
-            self._step(self._cycle, stamp)
+            self._step(self._controller, stamp)
             self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
         # What can wait for the answer waits.
         age = (self._clock.now().nanoseconds - stamp) * 1e-9 - (time.monotonic() - begin)
@@ -128,15 +128,15 @@ class Session:
 
     def on_timer(self) -> None:
         """Do a cycle now, with the latest joint state."""
-        if self._cycle is not None and not self._lost:
+        if self._controller is not None and not self._lost:
             begin = time.monotonic()
-            self._step(self._cycle, self._virtual_stamp())
+            self._step(self._controller, self._virtual_stamp())
             self.monitor.cycle(time.monotonic() - begin, 1.0 / self._settings.rate)
 
     def watch(self) -> None:
         """Take over when joint states stay away: stop the reference and publish on."""
-        cycle = self._cycle
-        if cycle is None:
+        controller = self._controller
+        if controller is None:
             return
         now = time.monotonic()
         since, self._watched_at = now - self._watched_at, now
@@ -148,7 +148,7 @@ class Session:
         self._excused = False
         for body, felt_at in list(self._felt_at.items()):
             if now - felt_at > self._settings.wrench_timeout:
-                cycle.feel(body, np.zeros(6))
+                controller.set_external_wrench(body, np.zeros(6))
                 del self._felt_at[body]
                 name = self._feedforward.robot.bodies[body].name
                 self._node.get_logger().warning(
@@ -165,40 +165,40 @@ class Session:
         stamp = self._virtual_stamp()
         if not self._lost:
             self._lost = True
-            cycle.stop(self._instant(stamp))
+            controller.stop(self._instant(stamp))
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
             self._drop_plan()
         elif self._outputs.state == 'fault':
             return
-        self._step(cycle, stamp)
+        self._step(controller, stamp)
 
     def wind_down(self) -> None:
         """Stop the reference within limits, fade the output out, publishing all the while."""
-        cycle = self._cycle
-        if cycle is None:
+        controller = self._controller
+        if controller is None:
             return
         self._drop_plan()
-        if not cycle.schedule.is_idle(self._instant(self._virtual_stamp())):
-            cycle.stop(self._instant(self._virtual_stamp()))
+        if not controller.reference.is_idle(self._instant(self._virtual_stamp())):
+            controller.stop(self._instant(self._virtual_stamp()))
         state = 'stopping'
         while True:
             stamp = self._virtual_stamp()
             now = self._instant(stamp)
-            if state == 'stopping' and cycle.schedule.mode(now) == 'holding':
+            if state == 'stopping' and controller.reference.mode(now) == 'holding':
                 state = 'fading'
-                cycle.leave(now)
+                controller.fade_out(now)
             self._report(state, 'the node is deactivated')
             # No state is read meanwhile.
-            cycle.evaluate(now)
-            self._publish(cycle, stamp)
-            if cycle.has_left(now):
+            controller.evaluate(now)
+            self._publish(controller, stamp)
+            if controller.has_faded_out(now):
                 return
             time.sleep(WIND_DOWN_STEP)
 
     def take(self, feedforward: FeedForward) -> None:
         """Take another model of the robot, with another payload say, without a step in torque."""
-        if self._cycle is not None:
-            self._cycle.replace(feedforward, self._instant(self._virtual_stamp()))
+        if self._controller is not None:
+            self._controller.replace(feedforward, self._instant(self._virtual_stamp()))
         self._feedforward = feedforward
         self._planner.settings = replace(self._planner.settings, robot=feedforward.robot)
 
@@ -208,7 +208,7 @@ class Session:
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
 
-    def _latch(self, position: Array, stamp: int) -> Cycle:
+    def _latch(self, position: Array, stamp: int) -> FeedforwardController:
         settings, joints = self._settings, self._reader.names
         actuators = self._feedforward.robot.actuators
         motors: list[str] = []
@@ -227,16 +227,18 @@ class Session:
             elif actuators is not None:
                 motor_commands = CommandWriter(np.arange(len(motors)))
         self._outputs.begin(joints, motors, commands, motor_commands)
-        return Cycle(
-            self._feedforward, position, self._instant(stamp), cycle_options(self._settings))
+        return FeedforwardController(
+            self._feedforward, position, self._instant(stamp), controller_options(self._settings))
 
-    def _accept_stamp(self, cycle: Cycle, stamp: int, interval: float) -> bool:
+    def _accept_stamp(
+        self, controller: FeedforwardController, stamp: int, interval: float,
+    ) -> bool:
         """Tell whether a state is newer than the last; carry on when the clock was set."""
         advance = (stamp - self._last_stamp) * 1e-9
         most = self._settings.clock_jump
         if advance < -most or advance > interval + most:
             self.monitor.clock_jumps += 1
-            cycle.jump(self._instant(stamp))
+            controller.reset_clock(self._instant(stamp))
             self._published_stamp = stamp
             self._drop_plan()
             self._node.get_logger().warning(
@@ -259,37 +261,37 @@ class Session:
         if self._planner.forget():
             self._complain('joint_trajectory', 'dropped while it was prepared: the node stops')
 
-    def _step(self, cycle: Cycle, stamp: int) -> None:
+    def _step(self, controller: FeedforwardController, stamp: int) -> None:
         """Evaluate and publish one cycle; a plan that is ready is taken first."""
         self._published_stamp = stamp
-        now = max(self._instant(stamp), cycle.now)
+        now = max(self._instant(stamp), controller.now)
         if not self._lost:
-            self._adopt(cycle, now)
-        if cycle.schedule.streaming and (
+            self._adopt(controller, now)
+        if controller.reference.streaming and (
                 time.monotonic() - self._streamed_at > self._settings.stream_timeout):
-            cycle.stop(now)
+            controller.stop(now)
             self._node.get_logger().warning('the streamed reference fell silent: stopping')
-        cycle.evaluate(now, None if self._lost else self._measured)
-        if self._publish(cycle, stamp):
-            mode = cycle.schedule.mode(now)
+        controller.evaluate(now, None if self._lost else self._measured)
+        if self._publish(controller, stamp):
+            mode = controller.reference.mode(now)
             if self._lost:
-                over = mode == 'holding' and not cycle.is_fading
+                over = mode == 'holding' and not controller.is_fading
                 self._report('fault' if over else mode, 'joint states are lost')
-            elif cycle.motors is not None and cycle.motors.any_held:
-                self._report(mode, self._why_held(cycle.motors))
+            elif controller.motors is not None and controller.motors.any_held:
+                self._report(mode, self._why_held(controller.motors))
             else:
                 self._report(mode)
 
-    def _why_held(self, motors: SteadyMotors) -> str:
+    def _why_held(self, motors: MotorReferenceHold) -> str:
         joints = self._feedforward.robot.joint_names
         if not motors.feasible.all():
             joint = joints[int(np.argmin(motors.feasible))]
             return f'the motors of {joint} cannot do it: their reference is held'
         return f'the motors of {joints[int(np.argmax(motors.held))]} are led back'
 
-    def _publish(self, cycle: Cycle, stamp: int) -> bool:
-        if self._outputs.publish(cycle, stamp):
-            self.monitor.clipped += cycle.clipped
+    def _publish(self, controller: FeedforwardController, stamp: int) -> bool:
+        if self._outputs.publish(controller, stamp):
+            self.monitor.clipped += controller.clipped
             return True
         self._report('fault', 'the torque is not finite: check the reference and the payload')
         return False
@@ -300,12 +302,12 @@ class Session:
         """Have a serialized trajectory made a plan."""
         self.monitor.received['joint_trajectory'] += 1
         try:
-            cycle = self._ready_cycle()
+            controller = self._ready_controller()
             now = self._instant(self._virtual_stamp())
-            if cycle.schedule.mode(now) == 'streaming':
+            if controller.reference.mode(now) == 'streaming':
                 raise HodynError('a streamed reference is followed; let it end first')
             self._planner.submit(
-                data, cycle.schedule, now, annotate=self._outputs.annotated_is_wanted)
+                data, controller.reference, now, annotate=self._outputs.annotated_is_wanted)
         except HodynError as error:
             self._complain('joint_trajectory', error)
 
@@ -313,7 +315,7 @@ class Session:
         """Follow a streamed sample, a serialized joint state."""
         self.monitor.received['reference'] += 1
         try:
-            cycle = self._ready_cycle()
+            controller = self._ready_controller()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
@@ -323,19 +325,20 @@ class Session:
                 raise HodynError(f'{sent} joints for a robot with {len(position)}')
             self._check_range(position, velocity)
             now = self._instant(self._virtual_stamp())
-            if cycle.schedule.mode(now) != 'streaming' and not cycle.schedule.is_idle(now):
+            reference = controller.reference
+            if reference.mode(now) != 'streaming' and not reference.is_idle(now):
                 raise HodynError('a plan or a stop is under way; let it end first')
         except HodynError as error:
             self._complain('reference', error)
             return
         self._streamed_at = time.monotonic()
-        cycle.schedule.aim(now, position, velocity)
+        controller.reference.set_target(now, position, velocity)
 
     def on_wrench(self, data: bytes) -> None:
         """Feel a wrench of the environment, a serialized WrenchStamped."""
         self.monitor.received['external_wrench'] += 1
         try:
-            cycle = self._ready_cycle()
+            controller = self._ready_controller()
             link, wrench = frame_and_wrench(data)
             body, frame = self._feedforward.robot.frame(link)
             if body < 0:
@@ -344,27 +347,27 @@ class Session:
             self._complain('external_wrench', error)
             return
         self._felt_at[body] = time.monotonic()
-        cycle.feel(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
+        controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
         self.monitor.received['stiffness'] += 1
         try:
-            cycle = self._ready_cycle()
-            if cycle.motors is None or not cycle.motors.actuators.variable.any():
+            controller = self._ready_controller()
+            if controller.motors is None or not controller.motors.actuators.variable.any():
                 raise HodynError('no joint of this robot has a variable stiffness')
             stiffness = self._stiffness_reader.effort(data)
-            wrong = cycle.motors.actuators.variable & (stiffness <= 0.0)
+            wrong = controller.motors.actuators.variable & (stiffness <= 0.0)
             if wrong.any():
                 joint = self._stiffness_reader.names[int(wrong.argmax())]
                 raise HodynError(f'stiffness of joint {joint!r} must be above 0')
         except HodynError as error:
             self._complain('stiffness', error)
             return
-        cycle.stiffen(stiffness)
+        controller.set_stiffness(stiffness)
 
-    def _adopt(self, cycle: Cycle, now: int) -> None:
-        adoption = self._planner.adopt(cycle.schedule, now)
+    def _adopt(self, controller: FeedforwardController, now: int) -> None:
+        adoption = self._planner.adopt(controller.reference, now)
         if adoption is None:
             return
         if not adoption.taken:
@@ -389,12 +392,12 @@ class Session:
                 f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
                 f'{limits.velocity[i]:g}')
 
-    def _ready_cycle(self) -> Cycle:
-        if self._cycle is None:
+    def _ready_controller(self) -> FeedforwardController:
+        if self._controller is None:
             raise HodynError('no joint state yet, so nobody knows where the arm is')
         if self._lost:
             raise HodynError('joint states are lost')
-        return self._cycle
+        return self._controller
 
     def _complain(self, topic: str, error: Any) -> None:
         if self.monitor.complaints.add(topic, str(error)):

@@ -25,7 +25,7 @@ from hodyn_ros.simulation.motion import home
 
 Array = NDArray[np.float64]
 
-LONGEST_STEP = 5.0  # periods
+MAX_STEP = 5.0  # periods
 UNANSWERED_AT_END = 5
 
 
@@ -60,7 +60,7 @@ class SimulatedDriver(Node):
         stamp = self.get_clock().now()
         elapsed = (stamp.nanoseconds - self._sent[-1]) * 1e-9 if self._sent else self.period
         # While this process is held up the arm's time stands still: no controller is at work.
-        self._loop.step(min(elapsed, LONGEST_STEP * self.period))
+        self._loop.step(min(elapsed, MAX_STEP * self.period))
         self._state.position[:] = self._loop.q
         self._state.velocity[:] = self._loop.qd
         self._state.effort[:] = self._loop.effort

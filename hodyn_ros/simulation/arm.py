@@ -9,7 +9,7 @@ from hodyn_ros.simulation.mujoco_model import build_model
 
 Array = NDArray[np.float64]
 
-LONGEST_STEP = 1e-3
+MAX_STEP = 1e-3
 
 
 class SimulatedArm:
@@ -43,7 +43,7 @@ class SimulatedArm:
 
     def step(self, torque: Array, dt: float) -> None:
         """Move the arm by dt (s) under a constant torque, (n,), N m."""
-        steps = max(1, math.ceil(dt / LONGEST_STEP - 1e-9))
+        steps = max(1, math.ceil(dt / MAX_STEP - 1e-9))
         self.model.opt.timestep = dt / steps
         self.data.qfrc_applied[:] = torque
         self._mujoco.mj_step(self.model, self.data, steps)

@@ -17,7 +17,7 @@ from hodyn_ros.simulation.mujoco_model import Springs, build_model
 
 Array = NDArray[np.float64]
 
-LONGEST_STEP = 2e-4
+MAX_STEP = 2e-4
 
 
 class ElasticPlant(ABC):
@@ -48,7 +48,7 @@ class ElasticPlant(ABC):
 
     def __init__(
         self, robot: Robot, position: Array, *, friction: bool = True,
-        longest_step: float = LONGEST_STEP,
+        longest_step: float = MAX_STEP,
     ) -> None:
         self.robot = robot
         self.actuators = actuators = robot.require_actuators()

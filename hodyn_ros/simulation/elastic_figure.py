@@ -12,7 +12,7 @@ _LABELS = {
     'rigid': 'rigid: springs ignored', 'torque': 'torque: Q',
     'torque_rate': "torque_rate: Q and Q'", 'full': "full: Q, Q' and Q''",
 }
-_LEAST = 1e-9
+_MIN_ERROR = 1e-9
 
 
 def draw_comparison(
@@ -27,7 +27,7 @@ def draw_comparison(
     axes = figure.subplots(rows, 1, sharex=True)
     figure.suptitle(title)
     for method, run in tracking.items():
-        error = np.maximum(np.abs(run.error).max(axis=1), _LEAST)
+        error = np.maximum(np.abs(run.error).max(axis=1), _MIN_ERROR)
         axes[0].semilogy(
             run.times, error, linewidth=1.0, label=f'{_LABELS[method]} (RMS {run.rms:.2g} rad)')
     axes[0].set_ylabel('link error, worst joint (rad)')

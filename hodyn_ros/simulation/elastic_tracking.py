@@ -229,7 +229,7 @@ def _undamped(actuators: Actuators) -> Actuators:
 def _real(robot: Robot, conditions: Conditions) -> Robot:
     """Return the arm as it is, where the controller is wrong about it."""
     joints = tuple(
-        replace(joint, law=joint.law.stiffer(conditions.stiffness))
+        replace(joint, law=joint.law.scaled(conditions.stiffness))
         for joint in robot.require_actuators().joints)
     bodies = tuple(
         replace(body, mass=conditions.mass * body.mass, inertia=conditions.mass * body.inertia)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import yaml
 
 from hodyn_ros.actuators.joints import Actuators, JointActuator
-from hodyn_ros.actuators.laws import ExponentialAntagonism, Law, LinearSpring, Rigid
+from hodyn_ros.actuators.laws import AntagonisticExponential, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot, robot_keys
@@ -56,7 +56,7 @@ def with_example_actuators(
     elif kind == 'sea':
         law = LinearSpring(STIFFNESS if stiffness is None else stiffness)
     else:
-        law = ExponentialAntagonism(
+        law = AntagonisticExponential(
             TENDON_SCALE, TENDON_RATE, VSA_STIFFNESS if stiffness is None else stiffness)
     inertia = _MOTOR_INERTIA.get(robot.name, (_OTHER_INERTIA,) * robot.n)
     return replace(robot, actuators=Actuators(
@@ -100,7 +100,7 @@ def _keys(law: Law) -> dict[str, Any]:
     """Return the keys of an example's law in a robot file."""
     if isinstance(law, LinearSpring):
         return {'law': 'spring', 'stiffness': law.stiffness}
-    if isinstance(law, ExponentialAntagonism):
+    if isinstance(law, AntagonisticExponential):
         return {
             'law': 'exponential', 'scale': law.scale, 'rate': law.rate,
             'stiffness': law.stiffness}

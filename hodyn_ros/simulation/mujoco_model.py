@@ -11,7 +11,7 @@ from hodyn_ros.robot import Body, HodynError, Robot
 Array = NDArray[np.float64]
 
 _MUJOCO_JOINT = {'revolute': 'hinge', 'prismatic': 'slide'}
-_SMALLEST_INERTIA = 1e-12
+_MIN_INERTIA = 1e-12
 _TRIANGLE_MARGIN = 1e-12
 
 
@@ -104,7 +104,7 @@ def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Elem
 
 def _nearest_accepted(principal: Array) -> Array:
     """Return the nearest principal inertias, ascending, that are positive and form a triangle."""
-    accepted = np.maximum(principal, _SMALLEST_INERTIA)
+    accepted = np.maximum(principal, _MIN_INERTIA)
     excess = accepted[2] * (1.0 + _TRIANGLE_MARGIN) - accepted[0] - accepted[1]
     if excess > 0.0:
         accepted += excess / 3.0 * np.array([1.0, 1.0, -1.0])
@@ -125,7 +125,7 @@ def _add_springs(
             armature=repr(float(springs.motor_inertia[k])))
         ElementTree.SubElement(
             body, 'inertial', mass='1', pos='0 0 0',
-            diaginertia=_numbers(np.full(3, _SMALLEST_INERTIA)))
+            diaginertia=_numbers(np.full(3, _MIN_INERTIA)))
         if springs.stiffness[k] == 0.0 and springs.damping[k] == 0.0:
             continue
         tendon = ElementTree.SubElement(

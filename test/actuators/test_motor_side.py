@@ -8,10 +8,10 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
-    ExponentialAntagonism,
     LinearSpring,
-    QuadraticAntagonism,
     TabulatedSpring,
     VariableStiffness,
 )
@@ -41,7 +41,7 @@ def elongations_of(law, torque, stiffness, guess):
     elif isinstance(law, LinearSpring):
         f = lambda x: mp.mpf(law.stiffness) * x - torque  # noqa: E731
     else:
-        if isinstance(law, ExponentialAntagonism):
+        if isinstance(law, AntagonisticExponential):
             a, b = mp.mpf(law.scale), mp.mpf(law.rate)
             force, slope = (lambda x: a * (mp.exp(b * x) - 1)), (lambda x: a * b * mp.exp(b * x))
         else:
@@ -79,10 +79,10 @@ def test_agrees_with_differentiation_of_the_forward_law_to_50_digits(name):
             for order in range(3):
                 error = abs(reference[k, order, motor] - float(exact[order]))
                 assert error < 1e-10 * max(abs(float(exact[order])), scale[order]), order
-            if isinstance(law, ExponentialAntagonism):
+            if isinstance(law, AntagonisticExponential):
                 carried = mp.mpf(law.scale) * (
                     mp.exp(mp.mpf(law.rate) * sign * (exact[0] - q.exact(t))) - 1) * sign
-            elif isinstance(law, QuadraticAntagonism):
+            elif isinstance(law, AntagonisticQuadratic):
                 carried = sign * mp.mpf(law.coefficient) * (exact[0] - q.exact(t))**2 / 2
             else:
                 carried = torque.exact(t)

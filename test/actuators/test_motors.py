@@ -83,7 +83,7 @@ def test_a_stiffer_law_is_stiffer_everywhere(name):
     q = np.zeros((5, 1))
     torque = np.array([[20.0], [3.0], [5.0]])
     sigma = np.array([[1500.0], [20.0], [30.0]])
-    model, stiffer = MotorSide(actuators(law)), MotorSide(actuators(law.stiffer(1.2)))
+    model, stiffer = MotorSide(actuators(law)), MotorSide(actuators(law.scaled(1.2)))
     model.evaluate(q, torque, sigma)
     stiffer.evaluate(q, 1.2 * torque, 1.2 * sigma)
     assert np.allclose(stiffer.reference[:3], model.reference[:3], rtol=1e-12)

@@ -4,7 +4,7 @@ import pytest
 from recordings import PANDA, motion, record
 
 from hodyn_ros.estimation.recording import JointStates
-from hodyn_ros.estimation.timing import Findings, Verdict, analyse
+from hodyn_ros.estimation.timing import StampStatus, TimingStatistics, analyse
 
 
 def states(recording):
@@ -16,7 +16,7 @@ def states(recording):
 def judged(recording):
     found = states(recording)
     timing = analyse(found)
-    findings = Findings(timing.clock, timing.period)
+    findings = TimingStatistics(timing.clock, timing.period)
     findings.add(found, timing, slice(0, len(found)))
     return timing, findings
 
@@ -41,15 +41,15 @@ def test_gap_splits_the_run():
     timing, findings = judged(recording[keep])
     assert [len(run.message) for run in timing.runs] == [100, 150]
     assert findings.gaps == [(recording.stamp[99], pytest.approx(0.51))]
-    assert findings.counts[Verdict.AFTER_GAP] == 1
+    assert findings.counts[StampStatus.AFTER_GAP] == 1
 
 
 def test_duplicate_and_reversed_stamps_are_left_out():
     recording = record(duration=2.0)
     order = np.r_[0:50, 49, 50:80, 60, 80:200]
     timing, findings = judged(recording[order])
-    assert findings.counts[Verdict.DUPLICATE] == 1
-    assert findings.counts[Verdict.REVERSED] == 1
+    assert findings.counts[StampStatus.DUPLICATE] == 1
+    assert findings.counts[StampStatus.REVERSED] == 1
     assert len(timing.runs) == 1
     np.testing.assert_array_equal(
         recording.stamp[order][timing.runs[0].message], recording.stamp)
@@ -80,8 +80,8 @@ def test_positions_that_are_not_finite_and_lone_messages_are_left_out():
     recording = record(duration=3.0)
     recording.position[20, 3] = np.nan
     timing, findings = judged(recording[np.r_[0:100, 150:153, 200:300]])
-    assert findings.counts[Verdict.NOT_FINITE] == 1
-    assert findings.counts[Verdict.LONE] == 3
+    assert findings.counts[StampStatus.NOT_FINITE] == 1
+    assert findings.counts[StampStatus.LONE] == 3
     assert [len(run.message) for run in timing.runs] == [99, 100]
 
 
@@ -89,12 +89,12 @@ def test_findings_of_parts_add_up():
     recording = record(duration=6.0, jitter=0.2)[np.r_[0:200, 240:400, 399, 400:600]]
     found = states(recording)
     timing, whole = judged(recording)
-    parts = Findings(timing.clock, timing.period)
+    parts = TimingStatistics(timing.clock, timing.period)
     for cut in (slice(0, 190), slice(190, 300), slice(300, len(found))):
         begin, end = max(0, cut.start - 30), min(len(found), cut.stop + 30)
         inner = slice(cut.start - begin, cut.stop - begin)
         parts.add(found[begin:end], analyse(found[begin:end], timing.clock, timing.period), inner)
-    assert parts.counts[Verdict.DUPLICATE] == whole.counts[Verdict.DUPLICATE] == 1
+    assert parts.counts[StampStatus.DUPLICATE] == whole.counts[StampStatus.DUPLICATE] == 1
     assert parts.gaps == whole.gaps
     assert parts.jitter == pytest.approx(whole.jitter, rel=1e-9)
 

@@ -12,8 +12,8 @@ from hodyn_ros import load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.fit import Data, Estimate, identify
 from hodyn_ros.identification.payload import Payload, regressor, rigid_body, with_payload
+from hodyn_ros.identification.regression import Data, Estimate, identify
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import cross_validate
 from hodyn_ros.robot.files.loader import robot_keys

@@ -1,4 +1,4 @@
-"""The judgement of plans, and the stretch that mends them."""
+"""The limit_report of plans, and the stretch that mends them."""
 from dataclasses import replace
 
 import numpy as np
@@ -6,8 +6,8 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limits import KINEMATIC, TORQUES, judge, sample_times
-from hodyn_ros.plans.time_scaling import smallest_stretch
+from hodyn_ros.plans.limits import KINEMATIC, TORQUES, check_limits, sample_times
+from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 
 START = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78])
@@ -25,8 +25,8 @@ def step(joint: int, distance: float, duration: float):
     return fit_plan([0.0, duration], [START, goal])
 
 
-def entry(judgement, joint: str, quantity: str):
-    return next(e for e in judgement.worst if (e.joint, e.quantity) == (joint, quantity))
+def entry(limit_report, joint: str, quantity: str):
+    return next(e for e in limit_report.worst if (e.joint, e.quantity) == (joint, quantity))
 
 
 def random_plan(seed: int, count: int = 6, spacing: float = 0.4):
@@ -37,34 +37,34 @@ def random_plan(seed: int, count: int = 6, spacing: float = 0.4):
 
 def test_a_plan_that_breaks_only_the_torque_rate_limit(feedforward):
     plan = step(1, 0.0075, 0.1)
-    judgement = judge(plan, feedforward)
-    assert abs(entry(judgement, 'joint2', 'jerk').value) == pytest.approx(590.6, abs=0.1)
-    assert abs(entry(judgement, 'joint2', 'effort').value) == pytest.approx(71.4, abs=0.2)
-    (violation,) = judgement.violations
+    limit_report = check_limits(plan, feedforward)
+    assert abs(entry(limit_report, 'joint2', 'jerk').value) == pytest.approx(590.6, abs=0.1)
+    assert abs(entry(limit_report, 'joint2', 'effort').value) == pytest.approx(71.4, abs=0.2)
+    (violation,) = limit_report.violations
     assert (violation.joint, violation.quantity, violation.limit) == (
         'joint2', 'effort_rate', -1000.0)
     assert abs(violation.value) == pytest.approx(1828.0, abs=1.0)
     assert violation.time == pytest.approx(0.05, abs=1e-3)
     assert str(violation).startswith('joint2: effort_rate -1828.')
 
-    mended = smallest_stretch(plan, feedforward)
+    mended = smallest_time_scaling(plan, feedforward)
     assert mended.factor == pytest.approx(1.22, abs=0.01)
-    assert judge(plan.stretched(mended.factor), feedforward).within_limits
-    assert not judge(plan.stretched(mended.factor - 2e-4), feedforward).within_limits
+    assert check_limits(plan.stretched(mended.factor), feedforward).within_limits
+    assert not check_limits(plan.stretched(mended.factor - 2e-4), feedforward).within_limits
 
 
 @pytest.mark.parametrize('seed', range(6))
 def test_worst_values_bound_dense_samples_and_are_attained(feedforward, seed):
     plan = random_plan(seed)
-    judgement = judge(plan, feedforward)
+    limit_report = check_limits(plan, feedforward)
     dense = plan.evaluate(np.linspace(0.0, plan.duration, 40_001))
     torque = feedforward.torque(dense)
     signals = {
         **{quantity: dense[:, k] for k, quantity in enumerate(KINEMATIC)},
         **{quantity: torque[:, k] for k, quantity in enumerate(TORQUES)},
     }
-    assert len(judgement.worst) == 7 * len(signals)
-    for worst in judgement.worst:
+    assert len(limit_report.worst) == 7 * len(signals)
+    for worst in limit_report.worst:
         joint = feedforward.robot.joint_names.index(worst.joint)
         signal = signals[worst.quantity][:, joint]
         margin = np.minimum(worst.upper - signal, signal - worst.lower).min()
@@ -83,10 +83,10 @@ def test_a_torque_peak_between_samples_is_found(feedforward):
     plan = step(3, 0.3, 0.6)
     assert np.diff(sample_times(plan)).min() > 2e-3
     dense = feedforward.torque(plan.evaluate(np.linspace(0.0, 0.6, 200_001)))[:, :2]
-    judgement = judge(plan, feedforward)
+    limit_report = check_limits(plan, feedforward)
     for k, quantity in enumerate(TORQUES):
         for joint, name in enumerate(feedforward.robot.joint_names):
-            worst = entry(judgement, name, quantity)
+            worst = entry(limit_report, name, quantity)
             values = dense[:, k, joint]
             assert np.abs(values - worst.value).min() <= 1e-6 * np.abs(values).max()
             assert abs(worst.value) >= np.abs(values).max() * (1 - 1e-6)
@@ -94,12 +94,12 @@ def test_a_torque_peak_between_samples_is_found(feedforward):
 
 def test_out_of_range_is_found_and_not_mended(feedforward):
     plan = step(1, 0.6, 2.0)
-    judgement = judge(plan, feedforward)
-    worst = entry(judgement, 'joint2', 'position')
+    limit_report = check_limits(plan, feedforward)
+    worst = entry(limit_report, 'joint2', 'position')
     assert worst.exceeded
     assert worst.value == pytest.approx(1.8)
     assert worst.limit == 1.7628
-    mended = smallest_stretch(plan, feedforward)
+    mended = smallest_time_scaling(plan, feedforward)
     assert mended.factor is None
     assert 'joint2 is out of its range' in mended.reason
 
@@ -116,7 +116,7 @@ def test_a_weight_too_heavy_to_hold_is_not_mended():
     }
     feedforward = FeedForward(load_robot(mapping))
     upright = fit_plan([0.0, 1.0], [[-np.pi / 2], [0.0]])
-    mended = smallest_stretch(upright, feedforward)
+    mended = smallest_time_scaling(upright, feedforward)
     assert mended.factor is None
     assert 'arm cannot hold the weight at ' in mended.reason
 
@@ -127,17 +127,17 @@ def test_round_off_at_the_end_of_the_range_is_not_out_of_it(feedforward):
     upper[1] = START[1] + 0.0075 - 1e-12
     plan = step(1, 0.0075, 0.1)
     there = FeedForward(replace(robot, limits=replace(robot.limits, position_max=upper)))
-    assert not entry(judge(plan, there), 'joint2', 'position').exceeded
-    mended = smallest_stretch(plan, there)
-    assert mended.factor == smallest_stretch(plan, feedforward).factor
+    assert not entry(check_limits(plan, there), 'joint2', 'position').exceeded
+    mended = smallest_time_scaling(plan, there)
+    assert mended.factor == smallest_time_scaling(plan, feedforward).factor
 
 
 def test_a_moving_start_is_not_stretched(feedforward):
     state = np.zeros((5, 7))
     state[0], state[1, 1] = START, 1.5
     plan = fit_plan([0.05], [START + 0.03], start=state)
-    assert not judge(plan, feedforward).within_limits
-    mended = smallest_stretch(plan, feedforward)
+    assert not check_limits(plan, feedforward).within_limits
+    mended = smallest_time_scaling(plan, feedforward)
     assert mended.factor is None
     assert 'at rest' in mended.reason
 
@@ -145,31 +145,32 @@ def test_a_moving_start_is_not_stretched(feedforward):
 @pytest.mark.parametrize('seed', range(5))
 def test_a_stretch_is_the_smallest_of_its_neighbourhood(feedforward, seed):
     plan = random_plan(seed, spacing=0.15)
-    assert not judge(plan, feedforward).within_limits
-    mended = smallest_stretch(plan, feedforward)
+    assert not check_limits(plan, feedforward).within_limits
+    mended = smallest_time_scaling(plan, feedforward)
     assert mended.factor > 1.0
-    assert mended.judgement.within_limits
-    assert not judge(plan.stretched(mended.factor * 0.999), feedforward).within_limits
+    assert mended.limit_report.within_limits
+    assert not check_limits(plan.stretched(mended.factor * 0.999), feedforward).within_limits
 
 
 def test_within_limits_needs_no_stretch(feedforward):
-    assert smallest_stretch(step(1, 0.01, 1.0), feedforward).factor == 1.0
+    assert smallest_time_scaling(step(1, 0.01, 1.0), feedforward).factor == 1.0
 
 
 def test_a_hold_has_its_gravity_torque(feedforward):
-    judgement = judge(hold_plan(START), feedforward)
-    assert judgement.within_limits
+    limit_report = check_limits(hold_plan(START), feedforward)
+    assert limit_report.within_limits
     motion = np.zeros((5, 7))
     motion[0] = START
     gravity = feedforward.torque(motion)[0, 1]
-    assert entry(judgement, 'joint2', 'effort').value == pytest.approx(gravity)
-    assert entry(judgement, 'joint2', 'velocity').value == 0.0
+    assert entry(limit_report, 'joint2', 'effort').value == pytest.approx(gravity)
+    assert entry(limit_report, 'joint2', 'velocity').value == 0.0
 
 
 def test_unknown_limits_bound_nothing():
     feedforward = FeedForward(load_robot('iiwa14'))
-    judgement = judge(fit_plan([0.0, 0.05], [np.zeros(7), np.full(7, 0.001)]), feedforward)
-    jerk = entry(judgement, feedforward.robot.joint_names[0], 'jerk')
+    plan = fit_plan([0.0, 0.05], [np.zeros(7), np.full(7, 0.001)])
+    limit_report = check_limits(plan, feedforward)
+    jerk = entry(limit_report, feedforward.robot.joint_names[0], 'jerk')
     assert jerk.margin == np.inf
     assert abs(jerk.value) == pytest.approx(78.75 * 0.001 / 0.05**3)
     assert not jerk.exceeded

@@ -10,8 +10,8 @@ from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limits import judge
-from hodyn_ros.plans.time_scaling import smallest_stretch
+from hodyn_ros.plans.limits import check_limits
+from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Limits
 
@@ -34,15 +34,15 @@ def dense(model, plan):
     return reference, elongation
 
 
-def worst_of(judgement, joint, quantity):
-    return next(e for e in judgement.worst if (e.joint, e.quantity) == (joint, quantity))
+def worst_of(limit_report, joint, quantity):
+    return next(e for e in limit_report.worst if (e.joint, e.quantity) == (joint, quantity))
 
 
 @pytest.mark.parametrize('law', [LinearSpring(100.0), LinearSpring(100.0, 2.0), LAWS['quadratic']])
 def test_peaks_of_motors_are_those_of_dense_samples(law):
     model, plan = feedforward(law), swing()
     reference, elongation = dense(model, plan)
-    judgement = judge(plan, model)
+    limit_report = check_limits(plan, model)
     for motor, name in enumerate(model.robot.actuators.motor_names):
         for quantity, signal in (
                 ('motor_velocity', reference[:, 1]), ('motor_effort', reference[:, 3]),
@@ -50,8 +50,9 @@ def test_peaks_of_motors_are_those_of_dense_samples(law):
             if motor == 0 and quantity == 'deflection':
                 continue
             peak = np.abs(signal[:, motor]).max()
-            assert abs(worst_of(judgement, name, quantity).value) == pytest.approx(peak, rel=1e-6)
-    assert judgement.within_limits
+            found = worst_of(limit_report, name, quantity)
+            assert abs(found.value) == pytest.approx(peak, rel=1e-6)
+    assert limit_report.within_limits
 
 
 @pytest.mark.parametrize(('quantity', 'motor', 'joint'), [
@@ -62,35 +63,35 @@ def test_peaks_of_motors_are_those_of_dense_samples(law):
 def test_a_limit_of_the_motor_side_is_judged_and_stretched(quantity, motor, joint):
     model = feedforward(LinearSpring(100.0), Motor(0.2, **motor), **joint)
     plan = swing(0.7)
-    judgement = judge(plan, model)
-    assert {(e.joint, e.quantity) for e in judgement.violations} == {('joint2', quantity)}
-    stretch = smallest_stretch(plan, model)
+    limit_report = check_limits(plan, model)
+    assert {(e.joint, e.quantity) for e in limit_report.violations} == {('joint2', quantity)}
+    stretch = smallest_time_scaling(plan, model)
     assert stretch.factor > 1.0
-    assert judge(plan.stretched(stretch.factor), model).within_limits
-    assert not judge(plan.stretched(stretch.factor - 2e-3), model).within_limits
+    assert check_limits(plan.stretched(stretch.factor), model).within_limits
+    assert not check_limits(plan.stretched(stretch.factor - 2e-3), model).within_limits
 
 
 def test_a_spring_that_gives_way_is_judged_and_stretched():
     model = feedforward(replace(LAWS['softening'], stiffness=150.0, cubic=-3e3))
     plan = swing(0.5)
-    violation, = judge(plan, model).violations
+    violation, = check_limits(plan, model).violations
     assert (violation.joint, violation.quantity) == ('joint2', 'spring_torque_left')
     assert violation.value < 0.0
-    stretch = smallest_stretch(plan, model)
+    stretch = smallest_time_scaling(plan, model)
     assert stretch.factor > 1.0
-    assert judge(plan.stretched(stretch.factor), model).within_limits
+    assert check_limits(plan.stretched(stretch.factor), model).within_limits
 
 
 def test_a_motor_that_cannot_hold_the_weight_is_named():
     model = feedforward(LinearSpring(100.0), Motor(0.2, max_effort=1.0))
-    stretch = smallest_stretch(swing(), model)
+    stretch = smallest_time_scaling(swing(), model)
     assert stretch.factor is None
     assert 'joint2 cannot hold the weight' in stretch.reason
 
 
 def test_robots_without_actuators_have_no_motor_side():
     robot = hd.load_robot('panda')
-    quantities = {e.quantity for e in judge(
+    quantities = {e.quantity for e in check_limits(
         fit_plan([0, 2.0], np.tile([0, 0, 0, -1.0, 0, 1, 0], (2, 1))),
         FeedForward(robot)).worst}
     assert quantities == {

@@ -8,10 +8,10 @@ import hodyn_ros as hd
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
-from hodyn_ros.plans.trajectory import Trajectory
-from hodyn_ros.plans.wire import MOST_POINTS, decode, encode
+from hodyn_ros.plans.waypoints import JointWaypoints
+from hodyn_ros.plans.wire import MAX_POINTS, decode, encode
 from hodyn_ros.plans.worker import Outcome
-from hodyn_ros.reference.schedule import MOST_WAITING, Schedule
+from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 SECOND = 10**9
@@ -51,71 +51,71 @@ def robot():
 
 @pytest.fixture
 def planner(robot):
-    return Planner(Worker(), PlanRequest(Trajectory((), (), ()), robot))
+    return Planner(Worker(), PlanRequest(JointWaypoints((), (), ()), robot))
 
 
-def submit(planner, schedule, now, goal, **fields):
+def submit(planner, reference, now, goal, **fields):
     data = trajectory(planner.settings.robot, goal, **fields)
-    planner.submit(data, schedule, now, annotate=False)
+    planner.submit(data, reference, now, annotate=False)
 
 
-def adopted(planner, schedule, now):
+def adopted(planner, reference, now):
     planner._worker.work()
-    return planner.adopt(schedule, now)
+    return planner.adopt(reference, now)
 
 
 def following(planner, goal):
-    """Return a schedule that goes to a goal from time 0 to 2 s."""
-    schedule = Schedule(HOME, 50.0)
-    submit(planner, schedule, 0, goal)
-    assert adopted(planner, schedule, 0).taken
-    return schedule
+    """Return a reference that goes to a goal from time 0 to 2 s."""
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, goal)
+    assert adopted(planner, reference, 0).taken
+    return reference
 
 
 def test_a_plan_for_mid_motion_that_is_ready_after_the_motion_is_made_again(planner):
-    schedule = following(planner, HOME + 0.3)
-    submit(planner, schedule, SECOND, HOME - 0.3)
+    reference = following(planner, HOME + 0.3)
+    submit(planner, reference, SECOND, HOME - 0.3)
     late = 5 * SECOND
-    assert adopted(planner, schedule, late) is None
-    found = adopted(planner, schedule, late)
+    assert adopted(planner, reference, late) is None
+    found = adopted(planner, reference, late)
     assert found.taken
-    np.testing.assert_allclose(schedule.state_at(late)[0], HOME + 0.3, atol=1e-12)
-    assert not schedule.state_at(late)[1:].any()
+    np.testing.assert_allclose(reference.state_at(late)[0], HOME + 0.3, atol=1e-12)
+    assert not reference.state_at(late)[1:].any()
 
 
 def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, robot):
-    schedule = Schedule(HOME, 50.0)
-    submit(planner, schedule, 0, HOME + 0.3)
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3)
     planner._worker.work()
     planner.settings = replace(planner.settings, robot=robot.with_payload(
         robot.bodies[-1].name, 3.0, [0.0, 0.0, 0.1]))
-    assert planner.adopt(schedule, 0) is None
+    assert planner.adopt(reference, 0) is None
     assert planner._worker.jobs[0].settings is planner.settings
-    assert adopted(planner, schedule, 0).taken
+    assert adopted(planner, reference, 0).taken
 
 
 def test_no_plan_is_taken_while_a_stream_is_followed(planner):
-    schedule = Schedule(HOME, 50.0)
-    submit(planner, schedule, 0, HOME + 0.3)
-    schedule.aim(SECOND, HOME)
-    found = adopted(planner, schedule, SECOND)
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3)
+    reference.set_target(SECOND, HOME)
+    found = adopted(planner, reference, SECOND)
     assert not found.taken
     assert 'a streamed reference is followed' in found.line
 
 
 def test_so_many_plans_may_wait(planner):
-    schedule = Schedule(HOME, 50.0)
-    for k in range(MOST_WAITING):
-        submit(planner, schedule, 0, HOME, stamp=(k + 10) * 10 * SECOND)
-        assert adopted(planner, schedule, 0).taken
-    submit(planner, schedule, 0, HOME, stamp=10**6 * SECOND)
-    found = adopted(planner, schedule, 0)
+    reference = ReferenceManager(HOME, 50.0)
+    for k in range(MAX_WAITING):
+        submit(planner, reference, 0, HOME, stamp=(k + 10) * 10 * SECOND)
+        assert adopted(planner, reference, 0).taken
+    submit(planner, reference, 0, HOME, stamp=10**6 * SECOND)
+    found = adopted(planner, reference, 0)
     assert not found.taken
     assert 'wait for their start' in found.line
 
 
 @pytest.mark.parametrize(('names', 'points', 'reason'), [
-    (2000, 1, '2000 joints; at most 1000'), (7, MOST_POINTS + 1, 'points; at most 200000')])
+    (2000, 1, '2000 joints; at most 1000'), (7, MAX_POINTS + 1, 'points; at most 200000')])
 def test_what_is_too_large_is_not_even_unpacked(names, points, reason):
     empty = b'\x00' * 20
     data = encode(Annotated(

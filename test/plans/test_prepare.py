@@ -8,7 +8,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans import PlanRequest, Trajectory, prepare_plan
+from hodyn_ros.plans import JointWaypoints, PlanRequest, prepare_plan
 from hodyn_ros.reference import fit_plan
 
 NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
@@ -20,7 +20,7 @@ RATE_BREAKING = [0.0, 1.2075, 0.0, -0.5, 0.0, 1.57, 0.78]
 def request_():
     """Return a request that breaks only the torque-rate limit."""
     return PlanRequest(
-        Trajectory(NAMES, [0.0, 0.1], [START, RATE_BREAKING]), load_robot('panda'))
+        JointWaypoints(NAMES, [0.0, 0.1], [START, RATE_BREAKING]), load_robot('panda'))
 
 
 def test_a_refusal_says_joint_quantity_time_value_limit_and_stretch(request_):
@@ -41,18 +41,18 @@ def test_off_offers_nothing(request_):
 def test_auto_stretches_and_passes(request_):
     prepared = prepare_plan(replace(request_, stretch='auto', annotate_period=0.005))
     assert prepared.refusal == ''
-    assert prepared.judgement.within_limits
+    assert prepared.limit_report.within_limits
     assert prepared.plan.duration == pytest.approx(0.1 * prepared.stretch)
     assert prepared.annotated.names == NAMES
     assert prepared.annotated.times[-1] == prepared.plan.duration
 
 
 def test_what_is_wrong_is_told_and_not_raised(request_):
-    bad = replace(request_, trajectory=Trajectory(NAMES, [0.0], [[np.nan] * 7]))
+    bad = replace(request_, trajectory=JointWaypoints(NAMES, [0.0], [[np.nan] * 7]))
     prepared = prepare_plan(bad)
     assert 'nan' in prepared.refusal
     assert prepared.plan is None
-    past = Trajectory(NAMES, [0.0, 3.0], [START, [0.0, 1.9, 0.0, -0.5, 0.0, 1.57, 0.78]])
+    past = JointWaypoints(NAMES, [0.0, 3.0], [START, [0.0, 1.9, 0.0, -0.5, 0.0, 1.57, 0.78]])
     prepared = prepare_plan(replace(request_, trajectory=past))
     assert 'joint2: position 1.9 rad at 3 s, limit 1.7628 rad' in prepared.refusal
     assert 'no stretch mends it' in prepared.refusal
@@ -61,11 +61,11 @@ def test_what_is_wrong_is_told_and_not_raised(request_):
 def test_starts_from_the_active_motion(request_):
     active = fit_plan([0.0, 4.0], [START, np.array(START) + 0.1])
     state = active.evaluate(1.5)
-    target = Trajectory(NAMES, [2.0], [START])
+    target = JointWaypoints(NAMES, [2.0], [START])
     prepared = prepare_plan(replace(request_, trajectory=target, start=state))
     assert prepared.refusal == ''
     np.testing.assert_allclose(prepared.plan.evaluate(0.0), state, atol=1e-11)
-    one_point_away = Trajectory(NAMES, [0.0, 2.0], [RATE_BREAKING, START])
+    one_point_away = JointWaypoints(NAMES, [0.0, 2.0], [RATE_BREAKING, START])
     prepared = prepare_plan(replace(request_, trajectory=one_point_away, start=state))
     assert 'point 0, joint joint' in prepared.refusal
 
@@ -73,7 +73,7 @@ def test_starts_from_the_active_motion(request_):
 def test_a_plan_that_leaves_the_range_of_its_points_is_noted(request_):
     moving = [0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     still = [0.0] * 7
-    trajectory = Trajectory(
+    trajectory = JointWaypoints(
         NAMES, [0.0, 1.0, 2.0], [START, RATE_BREAKING, START], [still, moving, still])
     prepared = prepare_plan(replace(request_, trajectory=trajectory))
     assert prepared.overshoot > 0.1
@@ -95,7 +95,7 @@ def test_runs_in_a_worker_process(request_):
 
 def test_annotated_efforts_are_the_feed_forwards(request_):
     quiet = replace(
-        request_, trajectory=Trajectory(NAMES, [0.0, 1.003], [START, RATE_BREAKING]),
+        request_, trajectory=JointWaypoints(NAMES, [0.0, 1.003], [START, RATE_BREAKING]),
         annotate_period=0.005)
     annotated = prepare_plan(quiet).annotated
     assert np.diff(annotated.times).max() <= 0.005 + 1e-12

@@ -9,7 +9,7 @@ import pytest
 import hodyn_ros as hd
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.prepare import PlanRequest
-from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.plans.wire import encode
 from hodyn_ros.plans.worker import DIED, Job, PlanWorker
 
@@ -31,7 +31,7 @@ def job(robot, number, goal=HOME + 0.1):
         tuple(robot.joint_names), np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
         np.zeros((1, 3, 7))))
     return Job(
-        data, PlanRequest(Trajectory((), (), ()), robot), False, start, 0, 0.0, 0, number)
+        data, PlanRequest(JointWaypoints((), (), ()), robot), False, start, 0, 0.0, 0, number)
 
 
 def outcome(worker):

@@ -29,7 +29,7 @@ def test_equals_the_matrix_exponential(interval, omega, seed):
     start = rng.normal(size=(5, 2)) * units[:, None]
     stream = StreamFilter(start, omega)
     goal = rng.normal(size=2)
-    stream.aim(goal)
+    stream.set_target(goal)
     state = stream.advance(interval)
     # In units of omega, where the exponential is well scaled.
     scaled = expm(system(1.0) * omega * interval)
@@ -42,7 +42,7 @@ def test_equals_the_matrix_exponential(interval, omega, seed):
 def test_jittering_intervals_add_up(intervals):
     jittering, whole = StreamFilter([0.0], OMEGA), StreamFilter([0.0], OMEGA)
     for stream in (jittering, whole):
-        stream.aim([1.0], [0.5], [2.0])
+        stream.set_target([1.0], [0.5], [2.0])
     for interval in intervals:
         jittering.advance(interval)
     whole.advance(sum(intervals))
@@ -54,7 +54,7 @@ def follow(orders: int, path, count: int = 4000, interval: float = 1e-3) -> floa
     """Return the lag behind `path` (its value and derivatives at t) once it has settled."""
     stream = StreamFilter([0.0], OMEGA)
     for i in range(count):
-        stream.aim(*([value] for value in path(i * interval)[: orders + 1]))
+        stream.set_target(*([value] for value in path(i * interval)[: orders + 1]))
         stream.advance(interval)
     return path(count * interval)[0] - stream.state[0, 0]
 
@@ -73,9 +73,9 @@ def test_velocities_remove_the_lag_behind_a_ramp_and_accelerations_behind_a_para
 
 def test_states_are_derivatives_and_stay_continuous_when_the_target_jumps():
     stream = StreamFilter([0.0], OMEGA)
-    stream.aim([1.0])
+    stream.set_target([1.0])
     before = stream.advance(0.02)
-    stream.aim([-1.0])
+    stream.set_target([-1.0])
     np.testing.assert_allclose(stream.advance(0.0), before, rtol=1e-12)
     step = 1e-5
     samples = [stream.advance(step) for _ in range(3)]
@@ -85,7 +85,7 @@ def test_states_are_derivatives_and_stay_continuous_when_the_target_jumps():
 
 def test_settles_on_the_target():
     stream = StreamFilter([0.3, -0.2], OMEGA)
-    stream.aim([1.0, 2.0])
+    stream.set_target([1.0, 2.0])
     state = stream.advance(60.0 / OMEGA)
     np.testing.assert_allclose(state[0], [1.0, 2.0], atol=1e-9)
     out = np.empty((5, 2))
@@ -94,8 +94,8 @@ def test_settles_on_the_target():
 
 
 @pytest.mark.parametrize(('call', 'message'), [
-    (lambda s: s.aim([np.nan]), 'position must be finite'),
-    (lambda s: s.aim([0.0], [0.0, 1.0]), 'velocity must be finite, of shape'),
+    (lambda s: s.set_target([np.nan]), 'position must be finite'),
+    (lambda s: s.set_target([0.0], [0.0, 1.0]), 'velocity must be finite, of shape'),
     (lambda s: s.advance(-1.0), 'interval -1.0'),
     (lambda s: s.reset(np.zeros((4, 1))), 'start of a stream'),
     (lambda _: StreamFilter([0.0], 0.0), 'omega 0.0'),

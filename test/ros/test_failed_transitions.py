@@ -17,7 +17,7 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.ros import feedforward_node, session
 
 places = [
-    (feedforward_node, 'Outputs'), (feedforward_node.realtime, 'settle'),
+    (feedforward_node, 'Outputs'), (feedforward_node.realtime, 'freeze_gc'),
     (session.Session, 'wind_down'), (Planner, 'close')]
 
 
@@ -55,7 +55,7 @@ def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live,
     t = NOW
     changes = ['configure', 'activate', 'deactivate', 'cleanup']
     for k, error in enumerate((
-            'RuntimeError: in Outputs', 'RuntimeError: in settle',
+            'RuntimeError: in Outputs', 'RuntimeError: in freeze_gc',
             'ValueError: in wind_down', 'RuntimeError: in close')):
         node.states.clear()
         for change in changes[:k]:

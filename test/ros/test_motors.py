@@ -89,7 +89,7 @@ class Library:
         waiting = list(requests)
         for stamp, found in cycles:
             if waiting and not is_close(found, self._copy().at(stamp)):
-                self._stiffness.aim(waiting.pop(0))
+                self._stiffness.set_target(waiting.pop(0))
             assert_close(found, self.at(stamp))
         assert not waiting
 

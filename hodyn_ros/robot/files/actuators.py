@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
-    ExponentialAntagonism,
     Law,
     LinearSpring,
-    QuadraticAntagonism,
     Rigid,
     TabulatedSpring,
     VariableStiffness,
@@ -21,7 +21,7 @@ from hodyn_ros.actuators.laws import (
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
-from hodyn_ros.robot.files.checked_mapping import Section
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -35,8 +35,8 @@ _LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = 
     'cubic': (CubicSpring, ('stiffness', 'cubic'), ()),
     'table': (TabulatedSpring, ('deflection', 'torque'), ()),
     'variable': (VariableStiffness, ('stiffness',), ()),
-    'exponential': (ExponentialAntagonism, ('scale', 'rate', 'stiffness'), ('pushes',)),
-    'quadratic': (QuadraticAntagonism, ('coefficient', 'stiffness'), ()),
+    'exponential': (AntagonisticExponential, ('scale', 'rate', 'stiffness'), ('pushes',)),
+    'quadratic': (AntagonisticQuadratic, ('coefficient', 'stiffness'), ()),
 }
 _MOTOR_KEYS = ('viscous', 'coulomb', 'coulomb_velocity', 'max_velocity', 'max_effort')
 
@@ -59,21 +59,21 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
         When there is no such file.
 
     """
-    data, where = source, f'robot {robot.name!r}'
+    data, context = source, f'robot {robot.name!r}'
     if not isinstance(source, Mapping):
-        path, where = Path(source), str(source)
+        path, context = Path(source), str(source)
         if not path.is_file():
-            raise FileNotFoundError(f'no actuator file {where!r}')
+            raise FileNotFoundError(f'no actuator file {context!r}')
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise HodynError(f'{where}: larger than {MAX_FILE_BYTES} bytes; is it such a file?')
-        data = strict_yaml.load(path.read_text('utf-8-sig'), where)
-    section = Section(data, where, ['actuators'])
+            raise HodynError(f'{context}: larger than {MAX_FILE_BYTES} bytes; is it such a file?')
+        data = strict_yaml.load(path.read_text('utf-8-sig'), context)
+    section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
     return replace(robot, actuators=read_actuators(section, list(robot.joint_names)))
 
 
 def read_actuators(
-    section: Section, joints: list[str], locked: Sequence[str] = (),
+    section: CheckedMapping, joints: list[str], locked: Sequence[str] = (),
 ) -> Actuators | None:
     """Return the actuators of a robot file; None when it has no such section.
 
@@ -83,23 +83,24 @@ def read_actuators(
     """
     if not section.has('actuators'):
         return None
-    part = Section(
-        section.get('actuators'), f'{section.where}, actuators', [*joints, *locked])
+    part = CheckedMapping(
+        section.get('actuators'), f'{section.context}, actuators', [*joints, *locked])
     missing = [joint for joint in joints if not part.has(joint)]
     if missing:
         raise HodynError(
-            f'{part.where}: joint {missing[0]!r} is missing; give every joint, those without a '
+            f'{part.context}: joint {missing[0]!r} is missing; give every joint, those without a '
             "spring with 'law: rigid'")
     return Actuators(tuple(joints), tuple(
-        _joint(part.get(joint), f'{part.where}, joint {joint!r}') for joint in joints))
+        _joint(part.get(joint), f'{part.context}, joint {joint!r}') for joint in joints))
 
 
-def _joint(data: Any, where: str) -> JointActuator:
+def _joint(data: Any, context: str) -> JointActuator:
     name = data.get('law') if isinstance(data, Mapping) else None
     if name is not None and (not isinstance(name, str) or name not in _LAWS):
-        raise HodynError(f"{where}, key 'law': expected one of {', '.join(_LAWS)}, got {name!r}")
+        raise HodynError(f"{context}, key 'law': expected one of {', '.join(_LAWS)}, got {name!r}")
     law, mandatory, optional = _LAWS[name or 'spring']
-    section = Section(data, where, {'law', 'motor', 'max_deflection', *mandatory, *optional})
+    section = CheckedMapping(
+        data, context, {'law', 'motor', 'max_deflection', *mandatory, *optional})
     section.text('law')
     keys = [*mandatory, *(key for key in optional if section.has(key))]
     values = {key: _value(section, key) for key in keys}
@@ -108,10 +109,10 @@ def _joint(data: Any, where: str) -> JointActuator:
     try:
         return JointActuator(law(**values), motor, deflection)
     except HodynError as error:
-        raise HodynError(f'{where}, {error}') from None
+        raise HodynError(f'{context}, {error}') from None
 
 
-def _value(section: Section, key: str) -> Any:
+def _value(section: CheckedMapping, key: str) -> Any:
     value = section.get(key)
     if isinstance(value, bool) and key == 'pushes':
         return value
@@ -122,9 +123,9 @@ def _value(section: Section, key: str) -> Any:
     return section.number(key)
 
 
-def _motor(section: Section) -> Motor:
+def _motor(section: CheckedMapping) -> Motor:
     known = ('side', 'inertia', 'gear_ratio', *_MOTOR_KEYS)
-    part = Section(section.get('motor'), f'{section.where}, motor', known)
+    part = CheckedMapping(section.get('motor'), f'{section.context}, motor', known)
     side = part.data.get('side', 'link')
     if side not in ('link', 'rotor'):
         part.fail('side', f"expected 'link' or 'rotor', got {side!r}")
@@ -137,5 +138,6 @@ def _motor(section: Section) -> Motor:
         return Motor(gear_ratio=ratio, **values)
     except HodynError as error:
         message = str(error)
-        raise HodynError(
-            message if message.startswith(part.where) else f'{part.where}, {message}') from None
+        if not message.startswith(part.context):
+            message = f'{part.context}, {message}'
+        raise HodynError(message) from None

@@ -10,22 +10,23 @@ from hodyn_ros.errors import HodynError
 Array = NDArray[np.float64]
 
 
-class Section:
+class CheckedMapping:
     """A mapping of a robot file that knows where it stands, for messages."""
 
-    def __init__(self, data: Any, where: str, known: Sequence[str] | set[str]) -> None:
-        self.where = where
+    def __init__(self, data: Any, context: str, known: Sequence[str] | set[str]) -> None:
+        self.context = context
         if not isinstance(data, Mapping):
-            raise HodynError(f'{where}: expected a mapping, got {type(data).__name__}')
+            raise HodynError(f'{context}: expected a mapping, got {type(data).__name__}')
         unknown = [str(key) for key in data if key not in known]
         if unknown:
             raise HodynError(
-                f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}')
+                f'{context}: unknown key {unknown[0]!r}; known keys are '
+                f'{", ".join(sorted(known))}')
         self.data = data
 
     def fail(self, key: str, message: str) -> NoReturn:
         """Raise HodynError that names the place and the key."""
-        raise HodynError(f'{self.where}, key {key!r}: {message}')
+        raise HodynError(f'{self.context}, key {key!r}: {message}')
 
     def has(self, key: str) -> bool:
         """Return whether there is a value, null being none."""
@@ -34,7 +35,7 @@ class Section:
     def get(self, key: str) -> Any:
         """Return a value that must be there."""
         if not self.has(key):
-            raise HodynError(f'{self.where}: key {key!r} is missing')
+            raise HodynError(f'{self.context}: key {key!r} is missing')
         return self.data[key]
 
     def text(self, key: str) -> str:

@@ -19,7 +19,7 @@ from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import joint_geometry, strict_yaml, urdf
 from hodyn_ros.robot.files.actuators import read_actuators
-from hodyn_ros.robot.files.checked_mapping import Section
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.mass_matrix import body_that_resists_nothing
 from hodyn_ros.robot.model import Body, Limits, Robot
 
@@ -85,10 +85,10 @@ def load_robot(
     """
     locked = locked_joints or {}
     built_in = isinstance(source, (str, os.PathLike)) and str(source) in robot_names()
-    data, where = _mapping(source, locked)
+    data, context = _mapping(source, locked)
     if inertia_check is not None:
         data = {**data, 'inertia_check': inertia_check}
-    return _robot(data, where, locked, built_in)
+    return _robot(data, context, locked, built_in)
 
 
 def robot_keys(source: str | Path) -> dict[str, Any]:
@@ -150,23 +150,23 @@ def _mapping(
     return _from_yaml(text, str(path)), str(path)
 
 
-def _from_yaml(text: str, where: str) -> Mapping[str, Any]:
-    data = strict_yaml.load(text, where)
+def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
+    data = strict_yaml.load(text, context)
     if not isinstance(data, Mapping):
-        raise HodynError(f'{where}: a robot file is a mapping with name, gravity and bodies')
+        raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')
     return data
 
 
 def _robot(
-    data: Mapping[str, Any], where: str, locked: Mapping[str, float], built_in: bool,
+    data: Mapping[str, Any], context: str, locked: Mapping[str, float], built_in: bool,
 ) -> Robot:
-    section = Section(data, f'robot {where!r}', _ROBOT_KEYS)
+    section = CheckedMapping(data, f'robot {context!r}', _ROBOT_KEYS)
     entries = section.get('bodies')
     if not isinstance(entries, Sequence) or not entries:
         section.fail('bodies', 'expected a list of at least one body')
     check = _inertia_check(section, built_in)
     listed = [
-        _link(entry, f'robot {where!r}, body {_label(entry, i)}')
+        _link(entry, f'robot {context!r}, body {_label(entry, i)}')
         for i, entry in enumerate(entries)
     ]
     links = _sorted_by_parent(_with_locked(listed, locked, section), section)
@@ -210,7 +210,7 @@ def _label(entry: Any, index: int) -> str:
     return repr(name) if isinstance(name, str) else f'number {index}'
 
 
-def _inertia_check(section: Section, built_in: bool) -> _Check:
+def _inertia_check(section: CheckedMapping, built_in: bool) -> _Check:
     value = section.data.get('inertia_check', 'error')
     if value not in ('error', 'warn'):
         section.fail('inertia_check', f"expected 'error' or 'warn', got {value!r}")
@@ -219,9 +219,9 @@ def _inertia_check(section: Section, built_in: bool) -> _Check:
     return 'accept' if built_in else 'warn'  # what is published as it is, nobody here can mend
 
 
-def _link(entry: Any, where: str) -> tuple[Body, Any]:
+def _link(entry: Any, context: str) -> tuple[Body, Any]:
     """Return a checked body, fixed ones included, and its parent as the file names it."""
-    section = Section(entry, where, _BODY_KEYS)
+    section = CheckedMapping(entry, context, _BODY_KEYS)
     kind = section.get('type')
     if kind not in _JOINT_TYPES:
         section.fail('type', f'expected one of {", ".join(_JOINT_TYPES)}, got {kind!r}')
@@ -244,7 +244,7 @@ def _link(entry: Any, where: str) -> tuple[Body, Any]:
     ), section.get('parent')
 
 
-def _with_joint_geometry(section: Section) -> Section:
+def _with_joint_geometry(section: CheckedMapping) -> CheckedMapping:
     """Return a body's keys with DH parameters turned into placement, axis and point."""
     for key, convention in (('dh', joint_geometry.dh),
                             ('modified_dh', joint_geometry.modified_dh)):
@@ -253,14 +253,14 @@ def _with_joint_geometry(section: Section) -> Section:
         twice = [k for k in ('placement', 'axis', 'point', 'dh') if section.has(k) and k != key]
         if twice:
             section.fail(key, f'says where the joint is, and so does key {twice[0]!r}: keep one')
-        part = Section(section.get(key), f'{section.where}, {key}', _DH_KEYS)
+        part = CheckedMapping(section.get(key), f'{section.context}, {key}', _DH_KEYS)
         a, alpha, d = (part.number(k) for k in _DH_KEYS[:3])
         geometry = convention(a, alpha, d, part.number('theta') if part.has('theta') else 0.0)
-        return Section({**section.data, **geometry}, section.where, _BODY_KEYS)
+        return CheckedMapping({**section.data, **geometry}, section.context, _BODY_KEYS)
     return section
 
 
-def _pose(section: Section, key: str) -> Array:
+def _pose(section: CheckedMapping, key: str) -> Array:
     pose = section.array(key, (4, 4))
     fault = lie.pose_fault(pose)
     if fault:
@@ -268,7 +268,7 @@ def _pose(section: Section, key: str) -> Array:
     return pose
 
 
-def _axis(section: Section) -> Array:
+def _axis(section: CheckedMapping) -> Array:
     axis = section.array('axis', (3,))
     length = float(np.linalg.norm(axis))
     if abs(length - 1.0) > 1e-6:
@@ -276,14 +276,14 @@ def _axis(section: Section) -> Array:
     return axis / length
 
 
-def _pitch(section: Section, kind: str) -> float:
+def _pitch(section: CheckedMapping, kind: str) -> float:
     pitch = section.number('pitch') if section.has('pitch') else 0.0
     if pitch != 0.0 and kind != 'helical':
         section.fail('pitch', f'a {kind} joint has none; did you mean type helical?')
     return pitch
 
 
-def _inertia(section: Section) -> tuple[float, Array, Array]:
+def _inertia(section: CheckedMapping) -> tuple[float, Array, Array]:
     """Return mass, com and inertia, all zero where none is given."""
     if not any(section.has(key) for key in ('mass', 'com', 'inertia')):
         return 0.0, np.zeros(3), np.zeros((3, 3))
@@ -298,28 +298,28 @@ def _inertia(section: Section) -> tuple[float, Array, Array]:
     return mass, com, inertia
 
 
-def _check_inertia(mass: float, inertia: Array, where: str, check: _Check) -> None:
+def _check_inertia(mass: float, inertia: Array, context: str, check: _Check) -> None:
     fault = inertias.physical_fault(mass, inertia)
     if fault and check == 'error':
-        raise HodynError(f"{where}, key 'inertia': {fault}; inertia_check: warn accepts it")
+        raise HodynError(f"{context}, key 'inertia': {fault}; inertia_check: warn accepts it")
     if fault and check == 'warn':
-        warnings.warn(f"{where}, key 'inertia': {fault}", stacklevel=2)
+        warnings.warn(f"{context}, key 'inertia': {fault}", stacklevel=2)
 
 
-def _check_merged(bodies: list[Body], section: Section) -> None:
+def _check_merged(bodies: list[Body], section: CheckedMapping) -> None:
     """Refuse bodies that, with all that is fixed to them, would not resist being moved."""
     for body in bodies:
-        where = f'{section.where}, body {body.name!r}'
+        context = f'{section.context}, body {body.name!r}'
         if body.mass == 0.0:
             raise HodynError(
-                f"{where}, key 'mass': a body that moves needs a mass above 0, of its own or of a "
-                'link fixed to it')
+                f"{context}, key 'mass': a body that moves needs a mass above 0, of its own or of "
+                'a link fixed to it')
         fault = inertias.physical_fault(body.mass, body.inertia)
         if fault and fault.startswith('not positive'):
-            raise HodynError(f"{where}, key 'inertia', with all that is fixed to it: {fault}")
+            raise HodynError(f"{context}, key 'inertia', with all that is fixed to it: {fault}")
 
 
-def _check_mass_matrix(robot: Robot, section: Section) -> None:
+def _check_mass_matrix(robot: Robot, section: CheckedMapping) -> None:
     """Refuse joints that can move without moving any mass."""
     index = body_that_resists_nothing(robot)
     if index is None:
@@ -327,13 +327,13 @@ def _check_mass_matrix(robot: Robot, section: Section) -> None:
     body = robot.bodies[index]
     mover = 'its base' if body.type == 'floating' else f'joint {body.joint!r}'
     raise HodynError(
-        f"{section.where}, body {body.name!r}, key 'inertia': {mover}, alone or with others, "
+        f"{section.context}, body {body.name!r}, key 'inertia': {mover}, alone or with others, "
         'moves without moving any mass, so the mass matrix is not positive definite')
 
 
-def _with_tool(robot: Robot, section: Section, check: _Check) -> Robot:
+def _with_tool(robot: Robot, section: CheckedMapping, check: _Check) -> Robot:
     """Return the robot with its tool: a frame fixed to a link, and its mass if it has one."""
-    part = Section(section.get('tool'), f'{section.where}, tool', _TOOL_KEYS)
+    part = CheckedMapping(section.get('tool'), f'{section.context}, tool', _TOOL_KEYS)
     try:
         index, in_body = robot.frame(part.text('link'))
     except HodynError as error:
@@ -346,22 +346,22 @@ def _with_tool(robot: Robot, section: Section, check: _Check) -> Robot:
     mass, com, inertia = _inertia(part)
     bodies = list(robot.bodies)
     if index >= 0:
-        _check_inertia(mass, inertia, part.where, check)
+        _check_inertia(mass, inertia, part.context, check)
         bodies[index] = bodies[index].with_load(mass, com, inertia, in_body)
     return replace(robot, bodies=tuple(bodies), frames={**robot.frames, name: (index, in_body)})
 
 
 def _with_locked(
-    links: list[tuple[Body, Any]], locked: Mapping[str, float], section: Section,
+    links: list[tuple[Body, Any]], locked: Mapping[str, float], section: CheckedMapping,
 ) -> list[tuple[Body, Any]]:
     """Return the links with some joints fixed at a position."""
     joints = {link.joint for link, _ in links if link.type not in ('fixed', 'floating')}
     for joint, position in locked.items():
         if joint not in joints:
-            raise HodynError(f'{section.where}: no joint {joint!r} to lock; its joints are '
+            raise HodynError(f'{section.context}: no joint {joint!r} to lock; its joints are '
                              f'{", ".join(sorted(joints))}')
         if not isinstance(position, (int, float, np.number)) or not np.isfinite(position):
-            raise HodynError(f'{section.where}: joint {joint!r} is locked at {position!r}; '
+            raise HodynError(f'{section.context}: joint {joint!r} is locked at {position!r}; '
                              'expected a finite number, rad or m')
     return [
         (replace(link, type='fixed', placement=link.placement @ lie.exp(
@@ -371,7 +371,7 @@ def _with_locked(
 
 
 def _sorted_by_parent(
-    links: list[tuple[Body, Any]], section: Section,
+    links: list[tuple[Body, Any]], section: CheckedMapping,
 ) -> list[tuple[Body, int]]:
     """Return links with parents before children, and the parents' new indices."""
     index = {link.name: i for i, (link, _) in enumerate(links)}
@@ -383,7 +383,7 @@ def _sorted_by_parent(
         if isinstance(parent, int) and not isinstance(parent, bool) and -1 <= parent < len(links):
             return parent
         raise HodynError(
-            f"{section.where}, body {link.name!r}, key 'parent': no body {parent!r}; "
+            f"{section.context}, body {link.name!r}, key 'parent': no body {parent!r}; "
             f'expected a name, an index from 0 to {len(links) - 1}, or -1 for the world')
 
     parents = [parent_of(i) for i in range(len(links))]
@@ -401,7 +401,7 @@ def _sorted_by_parent(
 
 
 def _merge_fixed(
-    links: list[tuple[Body, int]], section: Section, check: _Check,
+    links: list[tuple[Body, int]], section: CheckedMapping, check: _Check,
 ) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
     """Merge the links that cannot move into those that carry them, as frames.
 
@@ -415,7 +415,7 @@ def _merge_fixed(
         placement = offset @ link.placement
         if base >= 0 or link.type != 'fixed':
             _check_inertia(
-                link.mass, link.inertia, f'{section.where}, body {link.name!r}', check)
+                link.mass, link.inertia, f'{section.context}, body {link.name!r}', check)
         if link.type == 'floating' and (base != -1 or bodies):
             section.fail('bodies', f'{link.name!r}: only the first body can be floating')
         if link.type == 'fixed':
@@ -432,11 +432,12 @@ def _merge_fixed(
     return bodies, frames
 
 
-def _limits(section: Section, joints: list[str]) -> Limits:
+def _limits(section: CheckedMapping, joints: list[str]) -> Limits:
     n = len(joints)
     if not section.has('limits'):
         return Limits.none(n)
-    part = Section(section.get('limits'), f'{section.where}, limits', {'position', *_LIMIT_KEYS})
+    part = CheckedMapping(
+        section.get('limits'), f'{section.context}, limits', {'position', *_LIMIT_KEYS})
     values = {}
     for key in _LIMIT_KEYS:
         values[key] = _with_gaps(part, key, np.full(n, np.inf))
@@ -455,7 +456,7 @@ def _reordered(entries: PerJoint, order: list[int]) -> PerJoint:
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
 
 
-def _with_gaps(section: Section, key: str, unlimited: Array) -> Array:
+def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
     """Return limits of the shape of `unlimited`, whose entries stand where the file has null."""
     if not section.has(key):
         return unlimited
@@ -469,14 +470,16 @@ def _with_gaps(section: Section, key: str, unlimited: Array) -> Array:
         return [known(entry) for entry in value] if isinstance(value, list) else value is not None
 
     value = section.get(key)
-    numbers = Section({key: filled(value)}, section.where, {key}).array(key, unlimited.shape)
+    filled_in = CheckedMapping({key: filled(value)}, section.context, {key})
+    numbers = filled_in.array(key, unlimited.shape)
     return np.where(np.array(known(value)), numbers, unlimited)
 
 
-def _friction(section: Section, joints: list[str]) -> SigmoidFriction | None:
+def _friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction | None:
     if not section.has('friction'):
         return None
-    part = Section(section.get('friction'), f'{section.where}, friction', {'law', *_SIGMOID_KEYS})
+    part = CheckedMapping(
+        section.get('friction'), f'{section.context}, friction', {'law', *_SIGMOID_KEYS})
     law = part.text('law')
     if law != 'sigmoid':
         part.fail('law', f"expected 'sigmoid', got {law!r}")

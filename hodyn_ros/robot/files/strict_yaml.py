@@ -10,7 +10,7 @@ from hodyn_ros.errors import HodynError
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
 
-def load(text: str, where: str) -> Any:
+def load(text: str, context: str) -> Any:
     """Return the data of a YAML text.
 
     Beyond `yaml.safe_load`, a key that stands twice is an error instead of replacing the first,
@@ -18,20 +18,20 @@ def load(text: str, where: str) -> Any:
 
     Raises HodynError that names the source and, where known, the line.
     """
-    documents = load_all(text, where)
+    documents = load_all(text, context)
     if len(documents) > 1:
-        raise HodynError(f'{where}: holds {len(documents)} YAML documents; keep one')
+        raise HodynError(f'{context}: holds {len(documents)} YAML documents; keep one')
     return documents[0] if documents else None
 
 
-def load_all(text: str, where: str) -> list[Any]:
+def load_all(text: str, context: str) -> list[Any]:
     """Return the data of each document of a YAML text, read as by `load`."""
     try:
         return list(yaml.load_all(text, _Loader))
     except (yaml.YAMLError, ValueError) as error:  # ValueError: of dates and integers
-        raise HodynError(f'{where}: not valid YAML: {error}') from None
+        raise HodynError(f'{context}: not valid YAML: {error}') from None
     except RecursionError:
-        raise HodynError(f'{where}: not valid YAML: nested too deeply') from None
+        raise HodynError(f'{context}: not valid YAML: nested too deeply') from None
 
 
 class _StrictComposer(Composer):

@@ -33,7 +33,7 @@ _NO_LIMIT: tuple[list[float | None], None, None] = ([None, None], None, None)
 _parser_lock = Lock()
 
 
-def robot_mapping(text: str, where: str, locked: Container[str] = ()) -> dict[str, Any]:
+def robot_mapping(text: str, context: str, locked: Container[str] = ()) -> dict[str, Any]:
     """Return URDF text as a mapping of the robot format.
 
     Links are listed depth first in the order of the document; the root link is fixed to the world.
@@ -43,7 +43,7 @@ def robot_mapping(text: str, where: str, locked: Container[str] = ()) -> dict[st
     ----------
     text : str
         The URDF.
-    where : str
+    context : str
         Names the source in messages.
     locked : container of str
         Joints that are to be locked afterwards, which may be mimics.
@@ -54,21 +54,22 @@ def robot_mapping(text: str, where: str, locked: Container[str] = ()) -> dict[st
         Naming the link or joint at fault.
 
     """
-    root = _guarded(text, where)
+    root = _guarded(text, context)
     name = root.get('name')
     if not name:
-        raise HodynError(f'{where}: <robot> has no name')
-    links = {link.name: link for link in _parsed(root, 'link', urdf.Link, where)}
-    joints = _parsed(root, 'joint', urdf.Joint, where)
-    order = _depth_first(links, joints, where)
+        raise HodynError(f'{context}: <robot> has no name')
+    links = {link.name: link for link in _parsed(root, 'link', urdf.Link, context)}
+    joints = _parsed(root, 'joint', urdf.Joint, context)
+    order = _depth_first(links, joints, context)
     bodies: list[dict[str, Any]] = []
     limits: list[tuple[list[float | None], float | None, float | None]] = []
     for link, joint in order:
-        what = f'{where}, link {link!r}'
+        what = f'{context}, link {link!r}'
         bodies.append({
-            'name': link, **_joint_keys(joint, where, locked), **_inertia_keys(links[link], what)})
+            'name': link, **_joint_keys(joint, context, locked),
+            **_inertia_keys(links[link], what)})
         if joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
-            limits.append(_limit(joint, where) if joint.name not in locked else _NO_LIMIT)
+            limits.append(_limit(joint, context) if joint.name not in locked else _NO_LIMIT)
     mapping: dict[str, Any] = {'name': name, 'bodies': bodies}
     if limits:
         position, velocity, effort = zip(*limits, strict=True)
@@ -93,23 +94,23 @@ class _ShallowBuilder(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
-def _guarded(text: str, where: str) -> ElementTree.Element:
+def _guarded(text: str, context: str) -> ElementTree.Element:
     """Return the <robot> element with nothing but what the dynamics need."""
     if len(text.encode('utf-8', errors='replace')) > MAX_BYTES:
-        raise HodynError(f'{where}: larger than {MAX_BYTES} bytes; is it a URDF?')
+        raise HodynError(f'{context}: larger than {MAX_BYTES} bytes; is it a URDF?')
     for forbidden in ('<!DOCTYPE', '<!ENTITY'):
         if forbidden in text.upper():
-            raise HodynError(f'{where}: {forbidden[2:]} is not accepted in a URDF; remove it')
+            raise HodynError(f'{context}: {forbidden[2:]} is not accepted in a URDF; remove it')
     try:
         root = ElementTree.fromstring(
             text.strip('\ufeff \t\r\n'), ElementTree.XMLParser(target=_ShallowBuilder()))
     except (ElementTree.ParseError, ValueError) as error:
-        raise HodynError(f'{where}: not valid XML: {error}') from None
+        raise HodynError(f'{context}: not valid XML: {error}') from None
     if root.tag != 'robot':
-        raise HodynError(f'{where}: expected a <robot> element, got <{root.tag}>')
+        raise HodynError(f'{context}: expected a <robot> element, got <{root.tag}>')
     if any('xacro' in str(element.tag).lower() for element in root.iter()):
         raise HodynError(
-            f'{where}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
+            f'{context}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
     for element in list(root):
         if element.tag not in _KEPT:
             root.remove(element)
@@ -120,16 +121,16 @@ def _guarded(text: str, where: str) -> ElementTree.Element:
     return root
 
 
-def _parsed(root: ElementTree.Element, tag: str, kind: Any, where: str) -> list[Any]:
+def _parsed(root: ElementTree.Element, tag: str, kind: Any, context: str) -> list[Any]:
     """Return the parsed links or joints, each with a name of its own."""
     parsed: dict[str, Any] = {}
     for i, element in enumerate(root.findall(tag)):
         name = element.get('name')
         if not name:
-            raise HodynError(f'{where}: {tag} number {i} has no name')
+            raise HodynError(f'{context}: {tag} number {i} has no name')
         if name in parsed:
-            raise HodynError(f'{where}: two {tag}s have the name {name!r}')
-        what = f'{where}, {tag} {name!r}'
+            raise HodynError(f'{context}: two {tag}s have the name {name!r}')
+        what = f'{context}, {tag} {name!r}'
         try:
             with _complaints() as complaints:
                 parsed[name] = kind.from_xml(element, core.Path(tag))
@@ -157,7 +158,7 @@ def _complaints() -> Iterator[list[str]]:
 
 
 def _depth_first(
-    links: dict[str, Any], joints: list[Any], where: str,
+    links: dict[str, Any], joints: list[Any], context: str,
 ) -> list[tuple[str, Any]]:
     """Return link names with the joint that carries each (None for the root), parents first."""
     carried_by: dict[str, Any] = {}
@@ -165,17 +166,17 @@ def _depth_first(
     for joint in joints:
         for end, link in (('parent', joint.parent), ('child', joint.child)):
             if link not in links:
-                raise HodynError(f'{where}, joint {joint.name!r}: no {end} link {link!r}')
+                raise HodynError(f'{context}, joint {joint.name!r}: no {end} link {link!r}')
         if joint.child in carried_by:
             raise HodynError(
-                f'{where}, link {joint.child!r}: carried by two joints, '
+                f'{context}, link {joint.child!r}: carried by two joints, '
                 f'{carried_by[joint.child].name!r} and {joint.name!r}; loops are not supported')
         carried_by[joint.child] = joint
         children[joint.parent].append(joint)
     roots = [name for name in links if name not in carried_by]
     if len(roots) != 1:
         found = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
-        raise HodynError(f'{where}: expected one root link, found {found}')
+        raise HodynError(f'{context}: expected one root link, found {found}')
     order, stack = [], [(roots[0], None)]
     while stack:
         link, joint = stack.pop()
@@ -183,14 +184,14 @@ def _depth_first(
         stack.extend((child.child, child) for child in reversed(children[link]))
     missing = [name for name in links if name not in {link for link, _ in order}]
     if missing:
-        raise HodynError(f'{where}: link {missing[0]!r} is part of a cycle of joints')
+        raise HodynError(f'{context}: link {missing[0]!r} is part of a cycle of joints')
     return order
 
 
-def _joint_keys(joint: Any, where: str, locked: Container[str]) -> dict[str, Any]:
+def _joint_keys(joint: Any, context: str, locked: Container[str]) -> dict[str, Any]:
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
-    what = f'{where}, joint {joint.name!r}'
+    what = f'{context}, joint {joint.name!r}'
     if joint.mimic is not None and joint.name not in locked:
         raise HodynError(
             f'{what}: it mimics {joint.mimic.joint!r}, and the equations of motion here are those '
@@ -211,7 +212,7 @@ def _joint_keys(joint: Any, where: str, locked: Container[str]) -> dict[str, Any
     return keys
 
 
-def _limit(joint: Any, where: str) -> tuple[list[float | None], float | None, float | None]:
+def _limit(joint: Any, context: str) -> tuple[list[float | None], float | None, float | None]:
     """Return position, velocity and effort limits; None where there is none."""
     limit = joint.limit
     if limit is None:
@@ -219,7 +220,7 @@ def _limit(joint: Any, where: str) -> tuple[list[float | None], float | None, fl
     for what, value in (('velocity', limit.velocity), ('effort', limit.effort)):
         if not value > 0.0:
             raise HodynError(
-                f'{where}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
+                f'{context}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
                 'one, or leave out <limit> if none is known')
     turns = joint.type == 'continuous'
     position = [None, None] if turns else [limit.lower, limit.upper]

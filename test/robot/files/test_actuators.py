@@ -9,10 +9,10 @@ import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
-    ExponentialAntagonism,
     LinearSpring,
-    QuadraticAntagonism,
     Rigid,
     TabulatedSpring,
     VariableStiffness,
@@ -53,8 +53,8 @@ def test_every_law_is_read_with_its_numbers():
     assert isinstance(laws[3], TabulatedSpring)
     assert laws[3].torque.tolist() == torque
     assert laws[4:] == [
-        VariableStiffness(700), ExponentialAntagonism(2, 8, 900, pushes=True),
-        QuadraticAntagonism(4000, 900)]
+        VariableStiffness(700), AntagonisticExponential(2, 8, 900, pushes=True),
+        AntagonisticQuadratic(4000, 900)]
     assert all(joint.motor == Motor(0.3, 1, 2, 0.1, 1, 3, 90) for joint in robot.actuators.joints)
     assert [joint.max_deflection for joint in robot.actuators.joints[:3]] == [np.inf, 0.2, np.inf]
     assert robot.actuators.motor_names[4:] == (

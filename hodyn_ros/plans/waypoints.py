@@ -20,7 +20,7 @@ QUANTITIES = ('positions', 'velocities', 'accelerations')
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class JointWaypoints:
     """The content of a trajectory_msgs/JointTrajectory, unchecked.
 
     Attributes
@@ -42,7 +42,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class AcceptedWaypoints:
     """Accepted points, in the robot's joint order, as `reference.fit_plan` takes them.
 
     Attributes
@@ -66,17 +66,17 @@ class Points:
 
 
 def accept(
-    trajectory: Trajectory,
+    trajectory: JointWaypoints,
     joints: JointNames,
     *,
     elapsed: float = 0.0,
     allow_nonzero_velocity_at_end: bool = False,
-) -> Points:
+) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
     Parameters
     ----------
-    trajectory : Trajectory
+    trajectory : JointWaypoints
         As it came.
     joints : JointNames
         Finds the robot's joints in it.
@@ -120,7 +120,8 @@ def accept(
         raise HodynError(
             f'the last point, joint {names[order[joint]]!r}: velocity {last[joint]:.6g} is not '
             'zero; end at rest')
-    return Points(tuple(names[i] for i in order), times, positions, velocities, accelerations)
+    return AcceptedWaypoints(
+        tuple(names[i] for i in order), times, positions, velocities, accelerations)
 
 
 def _times(values: Sequence[float]) -> Array:

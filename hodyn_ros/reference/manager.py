@@ -10,11 +10,11 @@ from hodyn_ros.reference.stop import hold_plan, stop_plan
 from hodyn_ros.reference.stream import StreamFilter
 
 Array = NDArray[np.float64]
-MOST_WAITING = 16
+MAX_WAITING = 16
 Mode = Literal['holding', 'following', 'streaming', 'stopping']
 
 
-class Schedule:
+class ReferenceManager:
     """The reference on a clock of integer nanoseconds, which keeps their digits at epoch times.
 
     It starts by holding a position; plans hold their ends, so there is a reference at any time,
@@ -47,7 +47,7 @@ class Schedule:
     @property
     def is_full(self) -> bool:
         """Whether so many plans wait for their start that no more should."""
-        return len(self._waiting) >= MOST_WAITING
+        return len(self._waiting) >= MAX_WAITING
 
     def follow(self, plan: Plan, start: int) -> None:
         """Let a plan take over at an instant (ns); those that would start later are dropped."""
@@ -55,7 +55,7 @@ class Schedule:
         self._waiting.append((plan, start))
         self.revision += 1
 
-    def aim(
+    def set_target(
         self, now: int, position: Array, velocity: Array | None = None,
     ) -> None:
         """Follow a streamed sample from an instant (ns) on, smoothed; plans are dropped."""
@@ -65,13 +65,13 @@ class Schedule:
             self._waiting = []
             self.streaming = True
             self.revision += 1
-        self._filter.aim(position, velocity)
+        self._filter.set_target(position, velocity)
 
     def stop(self, now: int, limits: Mapping[str, ArrayLike]) -> None:
         """Come to rest as fast as the limits of `stop_plan` allow; plans are dropped."""
         self._switch_to_stop(self.state_at(now), now, limits)
 
-    def jump(self, now: int, limits: Mapping[str, ArrayLike]) -> None:
+    def reset_clock(self, now: int, limits: Mapping[str, ArrayLike]) -> None:
         """Stop, carrying on from the last reference at another instant (ns): the clock was set."""
         self._switch_to_stop(self.state_at(self._last), now, limits)
         self._last = now

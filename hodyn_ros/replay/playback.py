@@ -11,12 +11,12 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.pipeline import Part
+from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
 from hodyn_ros.plans.wire import decode, encode
-from hodyn_ros.reference.fit import SHORTEST_PIECE
+from hodyn_ros.reference.fit import MIN_PIECE
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -107,14 +107,14 @@ class Samples:
         self._begins: list[NDArray[np.bool_]] = []
         self._last = 0
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Chunk) -> None:
         """Add a part; of messages that repeat a sample, the first stands for it."""
         used = np.flatnonzero(part.used)
         if not len(used):
             return
         begins, instants = part.begins[used], part.instants[used]
         ahead = np.diff(instants, prepend=self._last if self._pieces else instants[0])
-        kept = begins | (ahead > 1e9 * SHORTEST_PIECE)
+        kept = begins | (ahead > 1e9 * MIN_PIECE)
         used = used[kept]
         if len(used):
             self._last = int(part.instants[used[-1]])

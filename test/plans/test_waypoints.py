@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
-from hodyn_ros.plans import Trajectory, accept
+from hodyn_ros.plans import JointWaypoints, accept
 from hodyn_ros.robot.joint_names import JointNames
 
 NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
@@ -16,9 +16,9 @@ def joints():
     return JointNames(load_robot('panda'))
 
 
-def trajectory(**changes) -> Trajectory:
+def trajectory(**changes) -> JointWaypoints:
     fields = {'names': NAMES, 'times': [0.0, 1.0], 'positions': [ROW, ROW]}
-    return Trajectory(**{**fields, **changes})
+    return JointWaypoints(**{**fields, **changes})
 
 
 def test_jumbled_joints_are_put_in_order(joints):

@@ -25,7 +25,7 @@ BLOCK = 1.0
 _HUBER = 2.5  # standard deviations beyond which an error counts linearly
 _STEPS, _PRECISION = 60, 1e-6
 _NORMAL_95 = 1.96
-_LEAST_VELOCITY = 0.02  # rad/s: a joint that stays below tells nothing of its friction
+_MIN_VELOCITY = 0.02  # rad/s: a joint that stays below tells nothing of its friction
 _SLOPES = (1.0, 300.0)  # s/rad
 _REACH = 0.3  # rad/s, of the velocity offset
 _PAYLOAD_REACH = [
@@ -138,14 +138,15 @@ class _Problem:
         self.robot, self.data = robot, data
         n = robot.n
         velocity = data.q[:, 1]
-        moving = (velocity.max(0) > _LEAST_VELOCITY) & (velocity.min(0) < -_LEAST_VELOCITY)
-        self.rubbing = np.flatnonzero(moving) if 'friction' in terms else np.empty(0, np.intp)
+        moving = (velocity.max(0) > _MIN_VELOCITY) & (velocity.min(0) < -_MIN_VELOCITY)
+        self.friction_joints = (
+            np.flatnonzero(moving) if 'friction' in terms else np.empty(0, np.intp))
         self.offsets = np.arange(n) if 'offsets' in terms else np.empty(0, np.intp)
         rigid = FeedForward(robot).torque(data.q, gravity=data.gravity, friction=False)[:, 0]
         self.target = data.effort - rigid
         self.former = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
         kept = np.ones(n, dtype=bool)
-        kept[self.rubbing] = False
+        kept[self.friction_joints] = False
         self.target[:, kept] -= self.former.torque(data.q)[:, 0][:, kept]
         self.columns = regressor(robot, data.q, gravity=data.gravity)
         self.known = np.isfinite(self.target)
@@ -168,7 +169,7 @@ class _Problem:
         value = np.zeros((count, n))
         slope = np.zeros((count, n, len(theta)))
         velocity = self.data.q[:, 1]
-        for i, joint in enumerate(self.rubbing):
+        for i, joint in enumerate(self.friction_joints):
             a, s, o = theta[3 * i:3 * i + 3]
             alpha = np.exp(s)
             moved, rest = (
@@ -179,7 +180,7 @@ class _Problem:
             slope[:, joint, 3 * i + 1] = a * alpha * (
                 d_moved * (velocity[:, joint] + o) - d_rest * o)
             slope[:, joint, 3 * i + 2] = a * alpha * (d_moved - d_rest)
-        at = 3 * len(self.rubbing)
+        at = 3 * len(self.friction_joints)
         for i, joint in enumerate(self.offsets):
             value[:, joint] += theta[at + i]
             slope[:, joint, at + i] = 1.0
@@ -200,7 +201,7 @@ class _Problem:
         theta = self._start() if rest is None else rest
         theta = np.concatenate([theta, np.empty(0) if start is None else start])
         low, high = np.full(len(theta), -np.inf), np.full(len(theta), np.inf)
-        for i in range(len(self.rubbing)):
+        for i in range(len(self.friction_joints)):
             low[3 * i:3 * i + 3] = 0.0, np.log(_SLOPES[0]), -_REACH
             high[3 * i:3 * i + 3] = np.inf, np.log(_SLOPES[1]), _REACH
         if make is not None:
@@ -221,16 +222,18 @@ class _Problem:
             spread = self._spread(self._parts(theta, make, size)[0])
         left, slope = weighed(theta)
         covariance = self._covariance(left, slope)
-        # Samples that tell as much as all of them do, alike as they are.
-        alike = self._alike(left)
-        information = 2.0 * _loss(left) / alike + len(theta) * np.log(self.known.sum() / alike)
-        information += 2.0 * float(np.sum(np.log(spread) * self.known.sum(0))) / alike
+        # Neighbouring samples are correlated: they tell as much as fewer independent ones.
+        design_effect = self._design_effect(left)
+        information = (
+            2.0 * _loss(left) / design_effect
+            + len(theta) * np.log(self.known.sum() / design_effect))
+        information += 2.0 * float(np.sum(np.log(spread) * self.known.sum(0))) / design_effect
         return _Solution(theta, covariance, make, float(information), spread)
 
     def _start(self) -> Array:
         former = self.former
         friction = [
-            value for j in self.rubbing for value in (
+            value for j in self.friction_joints for value in (
                 max(former.amplitude[j], 0.1 * float(np.nanstd(self.target[:, j]))),
                 np.log(np.clip(former.slope[j], *_SLOPES)),
                 np.clip(former.velocity_offset[j], -_REACH, _REACH))]
@@ -248,8 +251,8 @@ class _Problem:
         order = np.unique(blocks, return_inverse=True)[1]
         sums = np.zeros((order.max() + 1, slope.shape[1]))
         np.add.at(sums, order, gradient)
-        told = np.diag(curvature) > 0.0  # not so of the slope of a friction that is 0
-        scale = np.sqrt(np.where(told, np.diag(curvature), 1.0))
+        identifiable = np.diag(curvature) > 0.0  # not so of the slope of a friction that is 0
+        scale = np.sqrt(np.where(identifiable, np.diag(curvature), 1.0))
         inverse = np.linalg.pinv(curvature / np.outer(scale, scale), rcond=1e-12)
         inverse /= np.outer(scale, scale)
         count = len(sums)
@@ -260,10 +263,10 @@ class _Problem:
         variance = np.maximum(np.diag(classic), 1e-300)
         grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
         robust *= np.outer(grow, grow)
-        robust[~told, ~told] = np.inf
+        robust[~identifiable, ~identifiable] = np.inf
         return np.asarray(robust)
 
-    def _alike(self, left: Array) -> float:
+    def _design_effect(self, left: Array) -> float:
         """Return how many samples say the same, at least 1: block sums against single ones."""
         table = left.reshape(-1, self.robot.n)
         order = np.unique(self.data.block, return_inverse=True)[1]
@@ -291,13 +294,13 @@ class _Problem:
         friction = [values.copy() for values in (
             self.former.amplitude, self.former.slope, self.former.velocity_offset)]
         friction_interval = np.full((3, n), np.nan)
-        for i, j in enumerate(self.rubbing):
+        for i, j in enumerate(self.friction_joints):
             a, s, o = theta[3 * i:3 * i + 3]
             for k, (value, width) in enumerate(zip(
                     (a, np.exp(s), o), half[3 * i:3 * i + 3], strict=True)):
                 friction[k][j] = value
                 friction_interval[k, j] = width * (value if k == 1 else 1.0)
-        at = 3 * len(self.rubbing)
+        at = 3 * len(self.friction_joints)
         offset, offset_interval = np.zeros(n), np.full(n, np.nan)
         offset[self.offsets] = theta[at:at + len(self.offsets)]
         offset_interval[self.offsets] = half[at:at + len(self.offsets)]
@@ -311,7 +314,7 @@ class _Problem:
             covariance = solution.covariance[-len(own):, -len(own):]
             payload_interval = _NORMAL_95 * np.sqrt(
                 np.maximum(np.diag(slope @ covariance @ slope.T), 0.0))
-        has_friction = len(self.rubbing) > 0 or self.robot.friction is not None
+        has_friction = len(self.friction_joints) > 0 or self.robot.friction is not None
         return Estimate(
             SigmoidFriction(*friction) if has_friction else None, friction_interval, offset,
             offset_interval, payload, payload_interval, solution.make is rigid_body)

@@ -11,7 +11,7 @@ from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.wire import decode
-from hodyn_ros.replay.live import APPROACH, Playback, Samples, compare
+from hodyn_ros.replay.playback import APPROACH, Playback, Samples, compare
 from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.robot.joint_names import JointNames
 

@@ -6,7 +6,7 @@ from rosbags.rosbag2 import Writer
 
 from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.plans.annotate import Annotated
-from hodyn_ros.plans.trajectory import Trajectory
+from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.plans.wire import TYPE, TYPES, decode, encode
 from hodyn_ros.robot import HodynError
 
@@ -18,7 +18,7 @@ def is_bag(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() in ('.db3', '.mcap')
 
 
-def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> Trajectory:
+def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> JointWaypoints:
     """Return a trajectory of a bag: the only one, or the one chosen by topic and index from 1."""
     with closing(open_bag(path)) as reader:
         topics = sorted({c.topic for c in reader.connections if c.msgtype == TYPE})
