@@ -1,18 +1,21 @@
-"""Lets every test folder import the helper modules beside this file, and finds reference data."""
+"""Finds the data that stands beside this file."""
 import json
 from pathlib import Path
 
 import pytest
 
-REFERENCE = Path(__file__).parents[2] / 'shared' / 'data' / 'reference'
+DATA = Path(__file__).parent / 'data'
 
 
 @pytest.fixture(scope='session')
 def reference():
-    """Return a function that loads a reference file, or skips the test where there is none."""
-    def load(name):
-        path = REFERENCE / name
-        if not path.is_file():
-            pytest.skip(f'no reference data at {path}')
-        return json.loads(path.read_text())
-    return load
+    """Return a function that loads a file of reference numbers."""
+    return lambda name: json.loads((DATA / 'reference' / name).read_text('utf-8'))
+
+
+@pytest.fixture(scope='session')
+def real_bag():
+    """Return the recording of a real Panda."""
+    bag = DATA / 'panda_exciting_trajectory'
+    assert bag.is_dir(), f'no recording at {bag}'
+    return bag

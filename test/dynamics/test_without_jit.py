@@ -45,7 +45,7 @@ def test_kernels_stay_in_bounds():
     root = Path(__file__).parents[2]
     environment = {
         **os.environ, 'NUMBA_DISABLE_JIT': '1',
-        'PYTHONPATH': os.pathsep.join([str(root), str(root / 'test')])}
+        'PYTHONPATH': os.pathsep.join([str(root), str(root / 'test' / 'tools')])}
     result = subprocess.run(
         [sys.executable, '-W', 'error::RuntimeWarning', '-c', SCRIPT],
         env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -1,6 +1,5 @@
 """Known friction, payload and offsets are found again, within the stated intervals."""
 import json
-from pathlib import Path
 import re
 
 import numpy as np
@@ -19,7 +18,6 @@ from hodyn_ros.identification.validation import cross_validate
 from hodyn_ros.robot.files.loader import robot_keys
 from hodyn_ros.robot.inertia import physical_fault
 
-REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
 FRICTION = SigmoidFriction(
     np.array([0.9, 1.1, 0.5, 0.8, 0.4, 0.35, 0.3]),
@@ -195,9 +193,8 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
     assert 'no bag' in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason=f'no recording at {REAL}')
-def test_real_panda_held_out_residual_is_lowered(tmp_path):
-    assert main(['identify', str(REAL), '--terms', 'friction', 'offsets', '--output',
+def test_real_panda_held_out_residual_is_lowered(real_bag, tmp_path):
+    assert main(['identify', str(real_bag), '--terms', 'friction', 'offsets', '--output',
                  str(tmp_path)]) == 0
     joints = json.loads((tmp_path / 'identification.json').read_text())['joints']
     for joint in joints:

@@ -1,7 +1,6 @@
 """``hodyn replay`` from the command line: what it writes, and what it says of wrong input."""
 from importlib import resources
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from hodyn_ros.estimation import pipeline
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot.joint_names import JointNames
-
-REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 
 
 def replayed(bag, output, *options):
@@ -187,9 +184,8 @@ def test_damaged_bag_keeps_what_was_computed(tmp_path, capsys):
         assert reader.message_count == 3 * summary['samples_used']
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason=f'no recording at {REAL}')
-def test_real_panda(tmp_path):
-    summary = replayed(REAL, tmp_path / 'out')
+def test_real_panda(real_bag, tmp_path):
+    summary = replayed(real_bag, tmp_path / 'out')
     assert summary['samples_total'] == 727
     assert summary['samples_used'] >= 720
     errors = np.array([joint['rms_error'] for joint in summary['joints']])
