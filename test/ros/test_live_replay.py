@@ -9,7 +9,7 @@ import pytest
 from recordings import joint_state, messages, record, write
 from rosbags.highlevel import AnyReader
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 
 def replay(bag, output, *options, code='', **variables):
