@@ -1,10 +1,26 @@
-"""Finds the data that stands beside this file."""
+"""Where the compiled kernels go, which tier a test is of, and the data beside this file."""
 import json
+import os
 from pathlib import Path
 
+from kernel_cache import kernel_cache
 import pytest
 
 DATA = Path(__file__).parent / 'data'
+
+
+def pytest_configure(config):
+    # Before numba is imported; processes that the tests start inherit it.
+    if 'NUMBA_CACHE_DIR' not in os.environ:
+        cache = kernel_cache(config.rootpath / '.pytest_cache' / 'kernels')
+        os.environ['NUMBA_CACHE_DIR'] = str(cache)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not any(item.iter_markers('slow')) and not any(item.iter_markers('live')):
+            item.add_marker('fast')
 
 
 @pytest.fixture(scope='session')
