@@ -2,6 +2,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_neither_ros_nor_the_simulator_is_loaded_before_it_is_used():
     code = (
