@@ -54,6 +54,7 @@ def test_every_parameter_vector_is_a_physical_body():
         assert physical_fault(payload.mass, payload.inertia) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('gravity', [True, False])
 def test_known_parameters_lie_within_their_intervals(gravity):
     given = data(gravity=gravity)
@@ -74,6 +75,7 @@ def test_known_parameters_lie_within_their_intervals(gravity):
     assert np.all(found.friction_interval[0] < 0.15)
 
 
+@pytest.mark.slow
 def test_inertia_is_found_where_the_motion_excites_it():
     heavy = Payload(2.0, np.array([0.0, 0.05, 0.1]), np.diag([0.08, 0.07, 0.05]))
     given = data(heavy)
@@ -97,6 +99,7 @@ def test_terms_that_are_not_asked_for_are_kept():
     assert found.payload is None
 
 
+@pytest.mark.slow
 def test_held_out_motion_is_predicted_to_the_noise():
     before, after = cross_validate(PANDA, data(), ('friction', 'payload', 'offsets'))
     assert np.all(after < 1.05 * SPREAD)
@@ -159,6 +162,7 @@ def test_a_robot_from_urdf_becomes_one_in_yaml(tmp_path):
     np.testing.assert_array_equal(written.limits.effort, robot.limits.effort)
 
 
+@pytest.mark.slow
 def test_command_writes_a_robot_that_explains_the_recording(tmp_path, capsys):
     path = bag(tmp_path / 'bag', data())
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0

@@ -12,7 +12,7 @@ import sys
 
 from imports import imported, modules
 
-KEPT = 3  # of the folders of earlier sources: branches that one goes to and fro between
+KEPT = 5  # folders, of the latest sources: branches come and go
 
 
 def kernel_sources(package: Path) -> list[Path]:
