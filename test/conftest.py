@@ -1,18 +1,37 @@
-"""Lets every test folder import the helper modules beside this file, and finds reference data."""
+"""Where the compiled kernels go, which tier a test is of, and the data beside this file."""
 import json
+import os
 from pathlib import Path
 
+from kernel_cache import kernel_cache
 import pytest
 
-REFERENCE = Path(__file__).parents[2] / 'shared' / 'data' / 'reference'
+DATA = Path(__file__).parent / 'data'
+
+
+def pytest_configure(config):
+    # Before numba is imported; processes that the tests start inherit it.
+    if 'NUMBA_CACHE_DIR' not in os.environ:
+        cache = kernel_cache(config.rootpath / '.pytest_cache' / 'kernels')
+        os.environ['NUMBA_CACHE_DIR'] = str(cache)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not any(item.iter_markers('slow')) and not any(item.iter_markers('live')):
+            item.add_marker('fast')
 
 
 @pytest.fixture(scope='session')
 def reference():
-    """Return a function that loads a reference file, or skips the test where there is none."""
-    def load(name):
-        path = REFERENCE / name
-        if not path.is_file():
-            pytest.skip(f'no reference data at {path}')
-        return json.loads(path.read_text())
-    return load
+    """Return a function that loads a file of reference numbers."""
+    return lambda name: json.loads((DATA / 'reference' / name).read_text('utf-8'))
+
+
+@pytest.fixture(scope='session')
+def real_bag():
+    """Return the recording of a real Panda."""
+    bag = DATA / 'panda_exciting_trajectory'
+    assert bag.is_dir(), f'no recording at {bag}'
+    return bag

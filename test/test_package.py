@@ -52,6 +52,7 @@ def test_an_install_brings_what_ros_looks_for():
         assert any(path.endswith(wanted) for path in files), wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     'command', ['demo', 'replay', 'identify', 'check', 'annotate', 'robots'])
 def test_every_command_explains_itself(command):
@@ -60,12 +61,14 @@ def test_every_command_explains_itself(command):
     assert 'usage: hodyn' in result.stdout
 
 
+@pytest.mark.slow
 def test_robots_lists_the_built_in_ones():
     result = hodyn('robots')
     assert result.returncode == 0
     assert 'panda: 7 joints joint1 … joint7' in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('arguments', [
     ('demo', '--robot', 'nobody'),
     ('demo', '--duration', '0.5'),

@@ -86,6 +86,7 @@ def test_the_version_is_that_of_the_package(capsys):
     assert capsys.readouterr().out == f'hodyn {hd.__version__}\n'
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_had_enough_is_no_fault():
     process = subprocess.Popen(
         [sys.executable, '-m', 'hodyn_ros.cli', 'robots'],

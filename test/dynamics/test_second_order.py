@@ -234,6 +234,7 @@ def test_threads_have_handles_of_their_own():
     assert not wrong
 
 
+@pytest.mark.slow
 def test_without_numba_the_kernel_of_any_order_serves():
     code = (
         "import numpy as np, hodyn_ros as hd; robot = hd.load_robot('twolink'); "
@@ -247,6 +248,7 @@ def test_without_numba_the_kernel_of_any_order_serves():
     np.testing.assert_allclose(plain, compiled, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_importing_compiles_nothing():
     code = (
         'import hodyn_ros; from hodyn_ros.dynamics.second_order import body_fixed, spatial; '

@@ -55,6 +55,7 @@ def test_a_floating_base_is_refused():
         FeedForward(hd.load_robot('aerial_manipulator'))
 
 
+@pytest.mark.slow
 def test_the_library_never_imports_ros():
     script = (
         'import sys, json, pkgutil, importlib, hodyn_ros\n'

@@ -1,6 +1,5 @@
 """Known friction, payload and offsets are found again, within the stated intervals."""
 import json
-from pathlib import Path
 import re
 
 import numpy as np
@@ -19,7 +18,6 @@ from hodyn_ros.identification.validation import cross_validate
 from hodyn_ros.robot.files.loader import robot_keys
 from hodyn_ros.robot.inertia import physical_fault
 
-REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
 FRICTION = SigmoidFriction(
     np.array([0.9, 1.1, 0.5, 0.8, 0.4, 0.35, 0.3]),
@@ -56,6 +54,7 @@ def test_every_parameter_vector_is_a_physical_body():
         assert physical_fault(payload.mass, payload.inertia) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('gravity', [True, False])
 def test_known_parameters_lie_within_their_intervals(gravity):
     given = data(gravity=gravity)
@@ -76,6 +75,7 @@ def test_known_parameters_lie_within_their_intervals(gravity):
     assert np.all(found.friction_interval[0] < 0.15)
 
 
+@pytest.mark.slow
 def test_inertia_is_found_where_the_motion_excites_it():
     heavy = Payload(2.0, np.array([0.0, 0.05, 0.1]), np.diag([0.08, 0.07, 0.05]))
     given = data(heavy)
@@ -99,6 +99,7 @@ def test_terms_that_are_not_asked_for_are_kept():
     assert found.payload is None
 
 
+@pytest.mark.slow
 def test_held_out_motion_is_predicted_to_the_noise():
     before, after = cross_validate(PANDA, data(), ('friction', 'payload', 'offsets'))
     assert np.all(after < 1.05 * SPREAD)
@@ -161,6 +162,7 @@ def test_a_robot_from_urdf_becomes_one_in_yaml(tmp_path):
     np.testing.assert_array_equal(written.limits.effort, robot.limits.effort)
 
 
+@pytest.mark.slow
 def test_command_writes_a_robot_that_explains_the_recording(tmp_path, capsys):
     path = bag(tmp_path / 'bag', data())
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
@@ -195,9 +197,8 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
     assert 'no bag' in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason=f'no recording at {REAL}')
-def test_real_panda_held_out_residual_is_lowered(tmp_path):
-    assert main(['identify', str(REAL), '--terms', 'friction', 'offsets', '--output',
+def test_real_panda_held_out_residual_is_lowered(real_bag, tmp_path):
+    assert main(['identify', str(real_bag), '--terms', 'friction', 'offsets', '--output',
                  str(tmp_path)]) == 0
     joints = json.loads((tmp_path / 'identification.json').read_text())['joints']
     for joint in joints:

@@ -82,6 +82,7 @@ def test_a_plan_that_leaves_the_range_of_its_points_is_noted(request_):
     assert prepare_plan(request_).note == ''
 
 
+@pytest.mark.slow
 def test_runs_in_a_worker_process(request_):
     context = multiprocessing.get_context('spawn')
     request = replace(request_, stretch='auto', annotate_period=0.005)

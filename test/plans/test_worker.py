@@ -13,6 +13,8 @@ from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.plans.wire import encode
 from hodyn_ros.plans.worker import DIED, Job, PlanWorker
 
+pytestmark = pytest.mark.slow
+
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 TIMEOUT = 120.0
 

@@ -21,6 +21,7 @@ def summary(tmp_path, recording, *options):
     return json.loads((tmp_path / 'out/summary.json').read_text())
 
 
+@pytest.mark.slow
 def test_driver_without_gravity_is_detected_and_compared_without(tmp_path):
     recording = record(duration=10.0)
     recording.effort += FeedForward(PANDA).torque(recording.q, gravity=False)[:, 0]
@@ -32,6 +33,7 @@ def test_driver_without_gravity_is_detected_and_compared_without(tmp_path):
         assert joint['rms_error'] == pytest.approx(0.05, rel=0.2)
 
 
+@pytest.mark.slow
 def test_lag_of_the_efforts_is_estimated(tmp_path):
     recording = record(duration=20.0, rate=200.0)
     recording.effort = np.roll(recording.effort, 3, axis=0)
@@ -40,6 +42,7 @@ def test_lag_of_the_efforts_is_estimated(tmp_path):
     assert lag['seconds'] == pytest.approx(0.015, abs=max(2e-3, 2 * lag['deviation']))
 
 
+@pytest.mark.slow
 def test_limits_say_when_and_where(tmp_path):
     recording = record(duration=10.0)
     found = summary(tmp_path, recording)
@@ -59,6 +62,7 @@ def test_limits_say_when_and_where(tmp_path):
             assert np.all(speed[inside, joint] > 0.99 * limits[joint])
 
 
+@pytest.mark.slow
 def test_report_is_one_self_contained_page(tmp_path):
     summary(tmp_path, record(duration=5.0))
     page = (tmp_path / 'out/report.html').read_text()
@@ -68,6 +72,7 @@ def test_report_is_one_self_contained_page(tmp_path):
         assert (tmp_path / f'out/{name}.png').stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_table_holds_the_torques(tmp_path):
     recording = record(duration=5.0)
     summary(tmp_path, recording, '--csv')
@@ -142,6 +147,7 @@ def test_traces_keep_extremes_and_stay_small():
     assert np.all(np.diff(trace.time) > 0)
 
 
+@pytest.mark.slow
 def test_a_joint_that_stands_still_is_said_to(tmp_path):
     recording = record(duration=5.0)
     recording.position[:, 2], recording.velocity[:, 2] = 0.3, 0.0

@@ -89,6 +89,7 @@ def test_answers_are_compared_where_there_are_any(tmp_path):
         compare(played, np.full_like(answers, np.nan))
 
 
+@pytest.mark.slow
 def test_a_node_that_fails_leaves_the_report(tmp_path):
     path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
 
@@ -101,6 +102,7 @@ def test_a_node_that_fails_leaves_the_report(tmp_path):
     assert (tmp_path / 'out/report.html').exists()
 
 
+@pytest.mark.slow
 def test_a_node_that_differs_is_told_by_exit_code_and_report(tmp_path, capsys):
     path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
 

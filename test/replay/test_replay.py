@@ -1,7 +1,6 @@
 """``hodyn replay`` from the command line: what it writes, and what it says of wrong input."""
 from importlib import resources
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from hodyn_ros.estimation import pipeline
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot.joint_names import JointNames
-
-REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
 
 
 def replayed(bag, output, *options):
@@ -33,6 +30,7 @@ def refused(capsys, *arguments):
     return lines[0]
 
 
+@pytest.mark.slow
 def test_known_motion_is_found_again(tmp_path):
     recording = record(duration=10.0)
     bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
@@ -47,6 +45,7 @@ def test_known_motion_is_found_again(tmp_path):
         assert joint['torque']['torque']['resolved']
 
 
+@pytest.mark.slow
 def test_computed_bag_holds_the_three_topics_as_the_node_publishes_them(tmp_path):
     recording = record(duration=5.0)
     bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
@@ -70,6 +69,7 @@ def test_computed_bag_holds_the_three_topics_as_the_node_publishes_them(tmp_path
         np.testing.assert_allclose(position, recording.q[:, 0], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_parts_join_as_if_computed_at_once(tmp_path, monkeypatch):
     recording = record(rate=100.0, duration=60.0)[np.r_[0:2500, 2600:6000]]
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
@@ -87,6 +87,7 @@ def test_parts_join_as_if_computed_at_once(tmp_path, monkeypatch):
     np.testing.assert_allclose(results[1] / scale, results[0] / scale, rtol=0.0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_troubled_stamps_are_reported_and_not_bridged(tmp_path):
     recording = record(duration=20.0, jitter=0.3)
     order = np.r_[0:300, 299, 300:700, 650, 800:1200, 1300:1302, 1400:2000, 1200:1400]
@@ -105,6 +106,7 @@ def test_troubled_stamps_are_reported_and_not_bridged(tmp_path):
         assert joint['rms_error'] < 0.07
 
 
+@pytest.mark.slow
 def test_recording_without_effort_still_gives_torques(tmp_path):
     recording = record(duration=3.0)
     pairs = [
@@ -116,6 +118,7 @@ def test_recording_without_effort_still_gives_torques(tmp_path):
     assert summary['joints'][0]['rms_error'] is None
 
 
+@pytest.mark.slow
 def test_limits_are_not_said_to_be_kept_where_none_is_known(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
     built_in = resources.files('hodyn_ros.robot.builtin')
@@ -128,6 +131,7 @@ def test_limits_are_not_said_to_be_kept_where_none_is_known(tmp_path):
     assert 'keeps all known limits' not in said
 
 
+@pytest.mark.slow
 def test_a_second_replay_replaces_the_first(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
     first = replayed(bag, tmp_path / 'out')
@@ -173,6 +177,7 @@ def test_output_that_cannot_be_written(tmp_path, capsys):
     assert 'file' in refused(capsys, bag, '--output', tmp_path / 'file/out')
 
 
+@pytest.mark.slow
 def test_damaged_bag_keeps_what_was_computed(tmp_path, capsys):
     recording = record(duration=120.0)
     bag = write(
@@ -187,9 +192,9 @@ def test_damaged_bag_keeps_what_was_computed(tmp_path, capsys):
         assert reader.message_count == 3 * summary['samples_used']
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason=f'no recording at {REAL}')
-def test_real_panda(tmp_path):
-    summary = replayed(REAL, tmp_path / 'out')
+@pytest.mark.slow
+def test_real_panda(real_bag, tmp_path):
+    summary = replayed(real_bag, tmp_path / 'out')
     assert summary['samples_total'] == 727
     assert summary['samples_used'] >= 720
     errors = np.array([joint['rms_error'] for joint in summary['joints']])
@@ -202,6 +207,7 @@ def test_real_panda(tmp_path):
     assert all(joint['motion']['acceleration']['resolved'] for joint in summary['joints'])
 
 
+@pytest.mark.slow
 def test_mcap_recording(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))},
                 **FORMS['mcap'])

@@ -14,7 +14,15 @@ import time
 from typing import Any
 
 import numpy as np
-from processes import KILLED, USED, kill, remove_unused, shared_memory, unused
+from processes import (
+    KILLED,
+    USED,
+    files_in_shared_memory,
+    kill,
+    remove_unused,
+    shared_memory,
+    unused,
+)
 import pytest
 import yaml
 
@@ -36,6 +44,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 # The first start compiles the kernels.
 MATCH_TIMEOUT = 180.0
 ANSWER_TIMEOUT = 5.0
+SETTLE_TIMEOUT = 60.0
 FAST_DISCOVERY = """<?xml version="1.0" encoding="UTF-8"?>
 <profiles xmlns="http://www.eprosima.com">
   <participant profile_name="fast_discovery" is_default_profile="true">
@@ -78,6 +87,7 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     }
     USED.clear()
     KILLED.clear()
+    stale = files_in_shared_memory()
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     yield variables
@@ -88,7 +98,7 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
             os.environ[name] = value
     lock.close()
     remove_unused(KILLED)
-    assert not unused(USED), 'left in shared memory by nodes that ended in order'
+    assert not unused(USED - stale), 'left in shared memory by nodes that ended in order'
 
 
 def to_stamp(seconds: float) -> Time:
@@ -295,7 +305,9 @@ class Live:
     def settle(self) -> int:
         """Read what still waits to be read; return how many torques there have been."""
         count = -1
+        end = time.monotonic() + SETTLE_TIMEOUT
         while count < len(self.messages['torque']):
+            assert time.monotonic() < end, f'the node goes on publishing:\n{self.log}'
             count = len(self.messages['torque'])
             for _ in range(30):
                 self._executor.spin_once(timeout_sec=0.01)

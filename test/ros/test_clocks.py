@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rosgraph_msgs.msg import Clock
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 START = 50.0
 PERIOD = 0.004

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 HOST = """
 import rclpy

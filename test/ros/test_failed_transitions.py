@@ -7,7 +7,7 @@ from live_motions import NOW, assert_no_step, in_motion
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 # With each configuration something else fails, once.
 NODE = """

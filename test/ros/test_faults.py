@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 
 def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew(

@@ -6,7 +6,7 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 NOW = 1000.0
 

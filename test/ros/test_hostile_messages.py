@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 rclpy = pytest.importorskip('rclpy')
 from rclpy.serialization import serialize_message  # noqa: E402
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 NOW = 1000.0
 COUNT = 20_000

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from hodyn_ros.reference import fit_plan
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 LEASE = 10.0  # of the profile in conftest.py
 PATIENCE = 60.0

@@ -1,7 +1,6 @@
 """``hodyn replay --live``: a bag played to a live node, which agrees with the offline replay."""
 import json
 import os
-from pathlib import Path
 import subprocess
 import sys
 
@@ -10,9 +9,7 @@ import pytest
 from recordings import joint_state, messages, record, write
 from rosbags.highlevel import AnyReader
 
-pytestmark = pytest.mark.ros
-
-REAL = Path(__file__).parents[3] / 'shared/data/bags/panda_exciting_trajectory'
+pytestmark = pytest.mark.live
 
 
 def replay(bag, output, *options, code='', **variables):
@@ -59,9 +56,8 @@ def test_the_node_publishes_the_offline_result_of_a_recording(ros_environment, t
         ('/feedforward/torque', '/feedforward/torque_rate', '/feedforward/torque_accel'), 280)
 
 
-@pytest.mark.skipif(not REAL.exists(), reason=f'no recording of a real arm in {REAL}')
-def test_the_node_publishes_the_offline_result_of_a_real_arm(ros_environment, tmp_path):
-    run = replay(REAL, tmp_path / 'out')
+def test_the_node_publishes_the_offline_result_of_a_real_arm(ros_environment, real_bag, tmp_path):
+    run = replay(real_bag, tmp_path / 'out')
     live = agreement(run, tmp_path / 'out')
     assert live['samples'] == live['played'] == 713
     assert live['worst_from_estimate']['torque_rate'] < 1e-4

@@ -18,7 +18,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.reference.stream import StreamFilter
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 INERTIA = [0.6, 0.6, 0.45, 0.45, 0.2, 0.2, 0.2]
 SPRINGS = [5000.0] * 4 + [2000.0] * 3

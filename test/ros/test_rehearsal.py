@@ -5,7 +5,7 @@ from geometry_msgs.msg import WrenchStamped
 import pytest
 from sensor_msgs.msg import JointState
 
-pytestmark = pytest.mark.ros
+pytestmark = pytest.mark.live
 
 NOTED = """
 import sys

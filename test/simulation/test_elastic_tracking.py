@@ -32,6 +32,7 @@ def fast(robot, duration=3.0, speed=0.8):
     return fit_plan(*fast_motion(robot, duration, speed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('stiffness', 'bandwidth'), [(1000.0, 50.0), (3000.0, 20.0)])
 def test_each_derivative_earns_its_place(stiffness, bandwidth):
     robot = sea(stiffness)
@@ -45,6 +46,7 @@ def test_each_derivative_earns_its_place(stiffness, bandwidth):
     assert np.allclose(peak, 0.8 * robot.limits.velocity, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_wrong_model_leaves_what_its_statics_leave():
     robot = sea(1000.0)
     plan = fast(robot, duration=1.0, speed=0.4)
@@ -56,6 +58,7 @@ def test_a_wrong_model_leaves_what_its_statics_leave():
     assert runs['rigid'].rms > 3 * runs['full'].rms
 
 
+@pytest.mark.slow
 def test_late_references_cost_what_the_lookahead_gives_back():
     robot = sea(1000.0)
     plan = fast(robot, duration=1.0)
@@ -69,6 +72,7 @@ def test_late_references_cost_what_the_lookahead_gives_back():
     assert ahead.rms < 5e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('conditions', [
     Conditions(mass=1.1), Conditions(loop_delay=2e-3),
     Conditions(position_noise=1e-4), Conditions(velocity_noise=1e-2),
@@ -82,6 +86,7 @@ def test_every_disturbance_disturbs(conditions):
     assert bad > 10 * good
 
 
+@pytest.mark.slow
 def test_position_and_stiffness_follow_plans_of_their_own():
     robot = with_example_actuators(hd.load_robot('panda'), 'vsa', 2000.0)
     plan = fast(robot, duration=1.0)
@@ -128,6 +133,7 @@ def test_methods_are_what_they_say():
         assert np.allclose(got[:, 3, 6], 0.5 * q[:, 2, 6] + torque[:, 0, 6], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_command_prints_plots_and_writes_figures(tmp_path, capsys):
     file = tmp_path / 'figures.json'
     code = cli.main([

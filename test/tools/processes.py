@@ -8,6 +8,11 @@ USED: set[str] = set()
 KILLED: set[str] = set()
 
 
+def files_in_shared_memory() -> set[str]:
+    """Return the files of the middleware that are there, whoever made them."""
+    return {str(path) for path in SHARED.glob('fast*')}
+
+
 def shared_memory(pid: int) -> set[str]:
     """Return the files of the middleware in shared memory that a process uses."""
     try:

@@ -1,0 +1,86 @@
+"""Which part of the package may import which: downward only, and no more than is needed."""
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+import re
+
+from imports import imported, modules
+
+import hodyn_ros
+
+PACKAGE = Path(hodyn_ros.__file__).parent
+MODULES = modules(PACKAGE)
+
+# A room is a folder, or a file, at the top of the package. From the bottom upward.
+MAY_IMPORT = {
+    'errors': set(),
+    'messages': {'errors'},
+    'reference': {'errors'},
+    'actuators': {'errors'},
+    'robot': {'errors', 'actuators'},
+    'dynamics': {'robot'},
+    '__init__': {'robot', 'dynamics'},
+    'feedforward': {'robot', 'actuators', 'reference', 'dynamics'},
+    'simulation': {'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
+    'plans': {'robot', 'actuators', 'reference', 'messages', 'feedforward'},
+    'estimation': {'robot', 'messages', 'feedforward'},
+    'replay': {'robot', 'reference', 'messages', 'feedforward', 'plans', 'estimation'},
+    'identification': {'robot', 'actuators', 'feedforward', 'estimation'},
+    'ros': {'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
+    'cli': {
+        '__init__', 'robot', 'reference', 'feedforward', 'simulation', 'plans', 'estimation',
+        'replay', 'identification', 'ros'},
+}
+MAX_ARROWS = 60
+MAX_FLOORS = 9
+
+
+def room(name):
+    """Return the room of a name that begins with the package's; names in the package are its."""
+    part = name.split('.')[1] if '.' in name else '__init__'
+    return part if f'{PACKAGE.name}.{part}' in MODULES else '__init__'
+
+
+@cache
+def arrows():
+    """Return {(importing room, imported room): a module that does it and the name it imports}."""
+    found = {}
+    for module, path in MODULES.items():
+        for name in imported(path):
+            if name.split('.')[0] == PACKAGE.name:
+                found.setdefault((room(module), room(name)), f'{module} imports {name}')
+    return {arrow: example for arrow, example in found.items() if arrow[0] != arrow[1]}
+
+
+def test_each_room_is_in_the_table():
+    assert {room(module) for module in MODULES} == set(MAY_IMPORT)
+
+
+def test_rooms_import_only_what_they_may():
+    wrong = [
+        example for (above, below), example in arrows().items() if below not in MAY_IMPORT[above]]
+    assert not wrong, '\n'.join(wrong)
+
+
+def test_rooms_import_all_that_they_may():
+    table = {(above, below) for above, rooms in MAY_IMPORT.items() for below in rooms}
+    assert not table - set(arrows())
+
+
+def test_no_room_imports_itself_by_way_of_others_and_the_house_is_not_too_high():
+    floors = {}
+    for one in TopologicalSorter(MAY_IMPORT).static_order():  # a CycleError names a circle
+        floors[one] = 1 + max((floors[below] for below in MAY_IMPORT[one]), default=0)
+    assert max(floors.values()) <= MAX_FLOORS, floors
+
+
+def test_there_are_not_too_many_ways_between_rooms():
+    assert len(arrows()) <= MAX_ARROWS
+
+
+def test_only_one_room_knows_ros():
+    ros = re.compile(r'(rclpy|launch|launch_ros|ament_\w+|\w+_(msgs|interfaces))(\.|$)')
+    wrong = [
+        f'{module} imports {name}' for module, path in MODULES.items()
+        for name in imported(path) if ros.match(name) and room(module) != 'ros']
+    assert not wrong, '\n'.join(wrong)
