@@ -4,10 +4,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import base_state
-from hodyn_ros.dynamics.bodies import kernel
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import kernel
 from hodyn_ros.dynamics.representation import Representation
 from hodyn_ros.robot import HodynError, Robot
 

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics import bodies
-from hodyn_ros.dynamics.bodies import cross_add, kernel
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import cross_add, kernel
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]

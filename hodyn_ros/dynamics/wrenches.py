@@ -4,7 +4,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics.arguments import (
     base_state,
     checked,
@@ -13,8 +12,9 @@ from hodyn_ros.dynamics.arguments import (
     coefficients,
     external,
 )
-from hodyn_ros.dynamics.bodies import kernel
 from hodyn_ros.dynamics.forward_kinematics import move_bodies, place_bodies
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import kernel
 from hodyn_ros.robot import Robot, lie
 
 Array = NDArray[np.float64]

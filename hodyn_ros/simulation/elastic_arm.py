@@ -11,7 +11,7 @@ from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.dynamics.inverse import InverseDynamics, inverse_dynamics
+from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import Springs, build_model
 

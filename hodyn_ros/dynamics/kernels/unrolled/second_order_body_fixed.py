@@ -10,9 +10,9 @@ translation (x, y, 0) and a rotation about x, which spares a third of the consta
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.bodies import kernel, step
-from hodyn_ros.dynamics.second_order import joints
-from hodyn_ros.dynamics.second_order.jets import (
+from hodyn_ros.dynamics.kernels.bodies import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials as joints
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
     jet,
@@ -22,7 +22,7 @@ from hodyn_ros.dynamics.second_order.jets import (
     write,
     write_known,
 )
-from hodyn_ros.dynamics.second_order.vectors import (
+from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     Number,
     add,
     cross,

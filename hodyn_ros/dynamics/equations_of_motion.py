@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, coefficients
-from hodyn_ros.dynamics.bodies import kernel, six
 from hodyn_ros.dynamics.forward_kinematics import move_bodies, place_bodies
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import kernel, six
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]

@@ -7,8 +7,8 @@ passed costs as much time as half a joint.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.bodies import kernel, step
-from hodyn_ros.dynamics.second_order.jets import (
+from hodyn_ros.dynamics.kernels.bodies import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
     gathered_jet,
@@ -17,7 +17,7 @@ from hodyn_ros.dynamics.second_order.jets import (
     read,
     write,
 )
-from hodyn_ros.dynamics.second_order.vectors import Number
+from hodyn_ros.dynamics.kernels.unrolled.vectors import Number
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ turning are untouched.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics import bodies
-from hodyn_ros.dynamics.bodies import cross_add, kernel, six, step
-from hodyn_ros.dynamics.memory import block, borrowed
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import cross_add, kernel, six, step
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import Tree
 
 Array = NDArray[np.float64]

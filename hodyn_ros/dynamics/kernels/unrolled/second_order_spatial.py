@@ -7,9 +7,9 @@ too, eqs. (9) and (18)–(22) of M21 come out of the products.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.bodies import kernel, step
-from hodyn_ros.dynamics.second_order import joints
-from hodyn_ros.dynamics.second_order.jets import (
+from hodyn_ros.dynamics.kernels.bodies import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials as joints
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
     integral,
@@ -20,7 +20,7 @@ from hodyn_ros.dynamics.second_order.jets import (
     write,
     write_known,
 )
-from hodyn_ros.dynamics.second_order.vectors import (
+from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     Number,
     add,
     combine,

@@ -4,7 +4,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import hybrid
+from hodyn_ros.dynamics.hybrid_dynamics import solve
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -70,5 +70,5 @@ def forward_dynamics(
 
     """
     free = np.zeros(robot.n, dtype=np.bool_)
-    return hybrid.solve(
+    return solve(
         robot, q, tau, 'tau', free, base_pose, base_twist, base_wrench, None, external_wrenches)

@@ -14,12 +14,12 @@ import pytest
 from random_robots import assert_close, random_base_motion, random_motion, random_robot
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics import inverse
-from hodyn_ros.dynamics.second_order import body_fixed, spatial
-from hodyn_ros.dynamics.second_order.jets import LANES
-from hodyn_ros.dynamics.second_order.joints import LARGEST_ANGLE, sine_cosine
+from hodyn_ros.dynamics import inverse_dynamics as inverse
+from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import LARGEST_ANGLE, sine_cosine
+from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 
-FAST = {'spatial': spatial, 'body_fixed': body_fixed}
+FAST = {'spatial': second_order_spatial, 'body_fixed': second_order_body_fixed}
 
 
 def by_any_order(robot, q, formulation):
@@ -249,7 +249,8 @@ def test_without_numba_the_kernel_of_any_order_serves():
 
 def test_importing_compiles_nothing():
     code = (
-        'import hodyn_ros; from hodyn_ros.dynamics.second_order import body_fixed, spatial; '
+        'import hodyn_ros; from hodyn_ros.dynamics.kernels.unrolled import '
+        'second_order_body_fixed as body_fixed, second_order_spatial as spatial; '
         'print([len(k.signatures) for k in (spatial.one, spatial.many, body_fixed.one)])')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '[0, 0, 0]'

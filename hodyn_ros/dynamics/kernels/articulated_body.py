@@ -9,9 +9,9 @@ base; the missing accelerations run up again. With zero for the unknowns, bias t
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics import bodies
-from hodyn_ros.dynamics.bodies import kernel, step
-from hodyn_ros.dynamics.memory import block, borrowed
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import kernel, step
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import Tree
 
 Array = NDArray[np.float64]

@@ -6,9 +6,9 @@ written for Taylor coefficients, so that one loop serves every order.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics import bodies
-from hodyn_ros.dynamics.bodies import kernel
-from hodyn_ros.dynamics.memory import block, borrowed
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import kernel
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import Tree
 
 Array = NDArray[np.float64]

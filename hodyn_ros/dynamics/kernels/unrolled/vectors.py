@@ -4,7 +4,7 @@ from typing import Any
 import numba as nb
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.second_order.jets import rate, read, size, write, write_known
+from hodyn_ros.dynamics.kernels.unrolled.taylor import rate, read, size, write, write_known
 
 Number = Any  # of `jets`, or a float
 Vector = tuple[Number, Number, Number]

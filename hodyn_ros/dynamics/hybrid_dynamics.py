@@ -5,8 +5,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import articulated
 from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, external
+from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
@@ -121,10 +121,10 @@ def solve(
     elif base_wrench is not None or base_motion is not None:
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
-    singular = articulated.hybrid_dynamics(
+    singular = articulated_body.hybrid_dynamics(
         robot.tree.parent, robot.tree.constants, robot.tree.body_in_kernel, robot.gravity, state,
         pose, twist, moved, joints, base_moved, base_given, wrenches, found, base_found,
-        articulated.workspace(robot.tree, orders - 1))
+        articulated_body.workspace(robot.tree, orders - 1))
     if singular >= 0:
         body = robot.bodies[singular]
         raise HodynError(

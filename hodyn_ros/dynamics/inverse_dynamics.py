@@ -9,11 +9,11 @@ from numba.core import config
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import body_fixed, closed_form, spatial
+from hodyn_ros.dynamics import closed_form
 from hodyn_ros.dynamics.arguments import base_state, numbers
-from hodyn_ros.dynamics.second_order import body_fixed as second_order_body_fixed
-from hodyn_ros.dynamics.second_order import spatial as second_order_spatial
-from hodyn_ros.dynamics.second_order.jets import LANES
+from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
+from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -173,7 +173,7 @@ def _prepared(
 
 def recursion(formulation: Formulation) -> ModuleType:
     """Return the module of the recursive kernels of 'spatial' or 'body_fixed'."""
-    return spatial if formulation == 'spatial' else body_fixed
+    return rnea_spatial if formulation == 'spatial' else rnea_body_fixed
 
 
 @overload
