@@ -1,1 +1,1 @@
-"""Inverse dynamics of order 2 at full speed, from one text for single calls and for batches."""
+"""Inverse dynamics of order 2, unrolled and vectorised, from one source for calls and batches."""
