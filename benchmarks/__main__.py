@@ -15,7 +15,7 @@ from benchmarks import growth, startup
 from benchmarks.interleaved import Contender, race
 from benchmarks.peers import casadi_torques, installed, pinocchio_model
 from hodyn_ros import InverseDynamics, Robot, inverse_dynamics, load_robot
-from hodyn_ros.dynamics import spatial
+from hodyn_ros.dynamics.kernels import rnea_spatial
 
 SAMPLES = 10_000
 BASELINE = 'pin.rnea'
@@ -56,15 +56,16 @@ def trees() -> list[Contender]:
     q, pose = rng.normal(size=(SAMPLES, 5, robot.n)), np.tile(np.eye(4), (SAMPLES, 1, 1))
     twist = rng.normal(size=(SAMPLES, 4, 6))
     torque, wrench = np.empty((SAMPLES, 3, robot.n)), np.empty((SAMPLES, 3, 6))
-    tree = robot.tree
+    model = robot.kernel_model
     return [
         Contender(
             'floating tree, batch', InverseDynamics(robot).floating_batch,
             (q, pose, twist, torque, wrench), SAMPLES, TREE_TARGET),
         Contender(
-            'floating tree, batch, any-order kernel', spatial.inverse_dynamics_floating_batch,
-            (tree.parent, tree.constants, tree.body_in_kernel, robot.gravity, q, pose, twist,
-             np.zeros((1, 0, 0, 0)), torque, wrench, spatial.workspace(tree, 2)), SAMPLES),
+            'floating tree, batch, any-order kernel', rnea_spatial.inverse_dynamics,
+            (model.parent, model.body_table, model.body_in_kernel, robot.gravity, q, pose, twist,
+             np.zeros((1, 0, 0, 0)), torque, wrench,
+             rnea_spatial.workspace(len(robot.bodies), 2)), SAMPLES),
     ]
 
 

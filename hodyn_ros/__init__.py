@@ -2,16 +2,16 @@
 from importlib import metadata
 import sys
 
-from hodyn_ros.dynamics.equations import (
+from hodyn_ros.dynamics.equations_of_motion import (
     EquationsOfMotion,
     christoffel_symbols,
     equations_of_motion,
 )
-from hodyn_ros.dynamics.forward import forward_dynamics
+from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
-from hodyn_ros.dynamics.hybrid import hybrid_dynamics
+from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
 from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
-from hodyn_ros.dynamics.inverse import InverseDynamics, inverse_dynamics
+from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
 from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
 from hodyn_ros.dynamics.pose_solver import solve_pose
 from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon

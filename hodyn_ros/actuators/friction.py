@@ -1,9 +1,10 @@
 """Smooth joint friction with its time derivatives."""
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class SigmoidFriction:
         return out
 
 
-@nb.njit(cache=True)
+@njit()
 def _add(amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torque: Array) -> None:
     for i in range(q.shape[1]):
         a, s = slope[i], velocity_offset[i]
@@ -67,7 +68,7 @@ def _add(amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torqu
         torque[2, i] += first * q[3, i] + second * q[2, i] ** 2
 
 
-@nb.njit(cache=True)
+@njit()
 def _add_batch(
     amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torque: Array,
 ) -> None:

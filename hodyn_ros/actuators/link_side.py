@@ -1,11 +1,11 @@
 """The link side: what springs do to links and motors that are where they are."""
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.actuators.springs import forces
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class LinkSide:
         return self.torque
 
 
-@nb.njit(cache=True)
+@njit()
 def _evaluate(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, q: Array, qd: Array, theta: Array,

@@ -1,5 +1,4 @@
 """The motor side of a motion: θ, θ̇, θ̈ and τ_m from q … q̈ and Q, Q̇, Q̈."""
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -7,6 +6,7 @@ from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
 from hodyn_ros.errors import HodynError
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 
@@ -147,7 +147,7 @@ class MotorSide:
             'much; ask for less torque or take a stiffer spring')
 
 
-@nb.njit(cache=True)
+@njit()
 def _evaluate(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, q: Array, torque: Array, stiffness: Array,
@@ -200,7 +200,7 @@ def _evaluate(
                 + motors[j, 2] * np.tanh(out[1, j] / motors[j, 3]) + carried)
 
 
-@nb.njit(cache=True)
+@njit()
 def _evaluate_many(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, times: Array, q: Array, torque: Array,

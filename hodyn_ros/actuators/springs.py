@@ -3,7 +3,6 @@
 Elongations are x = θ − q; of antagonistic pairs x₁ = θ₁ − q and x₂ = q − θ₂. In both directions
 the numbers of one joint go in, and what comes out is written to small arrays of the caller.
 """
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,11 +15,12 @@ from hodyn_ros.actuators.laws import (
     TABULATED,
     VARIABLE,
 )
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 
 
-@nb.njit(cache=True)
+@njit()
 def elongations(
     kind: int, p: Array, table: Array, torque: Array, stiffness: Array, out: Array,
 ) -> float:
@@ -91,13 +91,13 @@ def elongations(
     return margin
 
 
-@nb.njit(cache=True)
+@njit()
 def _above(value: float, bound: float) -> float:
     """Return value − bound, but negative at equality, where the law breaks down."""
     return value - bound if value > bound else min(value - bound, -1e-300)
 
 
-@nb.njit(cache=True)
+@njit()
 def _through_slope(
     x: float, slope: float, bend: float, t1: float, t2: float, out: Array,
 ) -> None:
@@ -108,7 +108,7 @@ def _through_slope(
     out[0, 2] = (t2 - bend * rate * rate) / slope
 
 
-@nb.njit(cache=True)
+@njit()
 def _quotient(
     t0: float, t1: float, t2: float, s0: float, s1: float, s2: float, out: Array,
 ) -> None:
@@ -118,7 +118,7 @@ def _quotient(
     out[2] = (t2 - 2.0 * s1 * out[1] - s2 * out[0]) / s0
 
 
-@nb.njit(cache=True)
+@njit()
 def _solve_cubic(k1: float, k3: float, torque: float) -> float:
     """Return the root of k₁ x + k₃ x³ = Q nearest to 0, for |Q| where the slope is positive."""
     if k3 == 0.0:
@@ -134,7 +134,7 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
     return root
 
 
-@nb.njit(cache=True)
+@njit()
 def _solve_table(table: Array, torque: float) -> tuple[int, float]:
     """Return the piece, and x from its start, where the curve has this torque."""
     low, high = 0, len(table) - 1
@@ -165,7 +165,7 @@ def _solve_table(table: Array, torque: float) -> tuple[int, float]:
     return low, x
 
 
-@nb.njit(cache=True)
+@njit()
 def forces(
     kind: int, p: Array, table: Array, elongation: Array, rate: Array, stiffness: float,
     out: Array,
@@ -216,7 +216,7 @@ def forces(
     return slope
 
 
-@nb.njit(cache=True)
+@njit()
 def damped_acceleration(
     stiffness: float, damping: float, h: float, before: Array, now: Array, acceleration: float,
 ) -> float:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.arguments import checked_joints, external
 from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.body_table import ROTATION, TRANSLATION
 from hodyn_ros.robot.mass_matrix import body_inertias, pose_in_parent
 
 Array = NDArray[np.float64]
@@ -34,9 +35,9 @@ class ClosedForm:
     coriolis_skew : (r + 1, n, n) array
         C̄ of MK21 eq. (54): C̄ q̇ = C q̇, and Ṁ − 2 C̄ is skew symmetric.
     gravity : (r + 1, n) array
-        Q_grav: what holds the weight, N m (prismatic: N).
+        Q_grav: generalized forces that balance gravity, N m (prismatic: N).
     external : (r + 1, n) array
-        Q_ext: what balances the wrenches of the environment.
+        Q_ext: generalized forces that balance the external wrenches.
 
     """
 
@@ -57,7 +58,7 @@ def closed_form(
     Parameters
     ----------
     robot : Robot
-        On a fixed base.
+        Fixed base.
     q : (r + 2, n) array
         Joint positions and derivatives.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
@@ -109,16 +110,16 @@ def _transposed(a: list[Array]) -> list[Array]:
 
 def _terms(robot: Robot, q: Array, wrenches: Array) -> tuple[list[Array], ...]:
     """Return the Taylor coefficients of M, C, C̄, Q_grav and Q_ext; q (r + 2, n)."""
-    tree, n, orders = robot.tree, robot.n, len(q) - 1
+    model, n, orders = robot.kernel_model, robot.n, len(q) - 1
     x = np.zeros((n, 6))  # joint screws, constant in kernel frames
-    x[:, 2], x[:, 5] = tree.constants[:, 12], tree.constants[:, 13]
+    x[:, 2], x[:, 5] = model.body_table[:, ROTATION], model.body_table[:, TRANSLATION]
     screws = _block_diagonal(x[:, :, None])
     screw_ads = _ad(x)
-    inertia = _block_diagonal(body_inertias(tree.constants))
+    inertia = _block_diagonal(body_inertias(model.body_table))
     rate = [q[k + 1] / math.factorial(k) for k in range(orders)]
 
     poses = _poses(robot, q[0])
-    a_matrix = [_path_matrix(tree.parent, poses)]
+    a_matrix = [_path_matrix(model.parent, poses)]
     a_times_a: list[Array] = []  # A a
     up = [np.concatenate([lie.adjoint(lie.inverse(pose)) for pose in poses])]  # U of eq. (26)
     for k in range(orders):
@@ -147,7 +148,7 @@ def _exerted(robot: Robot, wrenches: Array, orders: int) -> list[Array]:
     """Return the wrenches that the robot exerts, in kernel frames, coefficients (6 n,)."""
     if len(wrenches) == 0:
         return [np.zeros(6 * robot.n) for _ in range(orders)]
-    to_kernel = [lie.adjoint(lie.inverse(pose)).T for pose in robot.tree.body_in_kernel]
+    to_kernel = [lie.adjoint(lie.inverse(pose)).T for pose in robot.kernel_model.body_in_kernel]
     return [
         -np.concatenate([t @ w for t, w in zip(to_kernel, wrenches[k], strict=True)])
         / math.factorial(k) for k in range(orders)]
@@ -156,9 +157,9 @@ def _exerted(robot: Robot, wrenches: Array, orders: int) -> list[Array]:
 def _poses(robot: Robot, q: Array) -> list[Array]:
     """Return the pose of each kernel frame (MK21 eq. 3)."""
     poses: list[Array] = []
-    for i, parent in enumerate(robot.tree.parent):
+    for i, parent in enumerate(robot.kernel_model.parent):
         above = poses[parent] if parent >= 0 else np.eye(4)
-        poses.append(above @ pose_in_parent(robot.tree.constants[i], q[i]))
+        poses.append(above @ pose_in_parent(robot.kernel_model.body_table[i], q[i]))
     return poses
 
 

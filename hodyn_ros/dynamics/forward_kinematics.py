@@ -4,16 +4,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import bodies
-from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import base_state
-from hodyn_ros.dynamics.bodies import kernel
-from hodyn_ros.dynamics.representation import Representation
+from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
+from hodyn_ros.dynamics.representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
-SINGULAR = 1e-10  # least singular value of a Jacobian that counts as regular, of the largest
+SINGULAR = 1e-10  # a singular value of J up to this times the largest one counts as zero
 
 
 def forward_kinematics(
@@ -38,16 +36,16 @@ def forward_kinematics(
     link : str, optional
         Name of a body, of a link merged into one, or of the tool; all bodies when not given.
     representation : 'spatial', 'body_fixed' or 'hybrid'
-        Of the twists (angular, linear): 'spatial', in world axes about the world origin;
-        'body_fixed', in the link's axes about its origin; 'hybrid', in world axes about its
-        origin, so that the linear part is the velocity of that point.
+        Representation of the twists (angular, linear): 'spatial', in world axes about the world
+        origin; 'body_fixed', in the link's axes about its origin; 'hybrid', in world axes about
+        its origin, so that the linear part is the velocity of that point.
     base_pose, base_twist : (4, 4) and (k, 6), or (T, 4, 4) and (T, k, 6) arrays, optional
-        Of a floating base, with T for a batch; spatial.
+        Pose and spatial twist of a floating base, with T for a batch.
 
     Returns
     -------
     pose : (4, 4) array
-        In the world. For all bodies (n_bodies, 4, 4); a batch has T before that.
+        Pose in the world. For all bodies (n_bodies, 4, 4); a batch has T before that.
     twist : (k, 6) array
         V, V̇, … V⁽ᵏ⁻¹⁾, component-wise derivatives in the representation. For all bodies
         (k, n_bodies, 6); a batch has T before that.
@@ -58,17 +56,18 @@ def forward_kinematics(
         For wrong shapes, values that are not finite, and unknown links.
 
     """
-    mode = representations.number(representation)
+    number = representation_number(representation)
     motion, batch = _checked(robot, q)
     frames = (
-        list(enumerate(robot.tree.body_in_kernel)) if link is None else [link_frame(robot, link)])
+        list(enumerate(robot.kernel_model.body_in_kernel)) if link is None
+        else [link_frame(robot, link)])
     samples, orders = len(motion), motion.shape[1] - 1
     poses = np.empty((samples, len(frames), 4, 4))
     twists = np.empty((samples, len(frames), orders, 6))
-    _follow_links(
-        robot.tree.parent, robot.tree.constants,
+    link_motions(
+        robot.kernel_model.parent, robot.kernel_model.body_table,
         *_coefficients(robot, motion, batch, base_pose, base_twist),
-        np.array([index for index, _ in frames]), np.array([pose for _, pose in frames]), mode,
+        np.array([index for index, _ in frames]), np.array([pose for _, pose in frames]), number,
         poses, twists)
     twists = np.swapaxes(twists, 1, 2) * _factorials(orders)[:, None, None]
     if link is None:
@@ -103,15 +102,15 @@ def jacobian(
         J, J̇, … J⁽ᵏ⁾. Joints that do not carry the link have zero columns.
 
     """
-    mode = representations.number(representation)
+    number = representation_number(representation)
     motion, batch = _checked(robot, q)
     index, in_kernel = link_frame(robot, link)
     carriers = np.array(path_to(robot, index), dtype=np.int64)
     samples, orders = len(motion), motion.shape[1]
     columns = np.empty((samples, len(carriers), orders, 6))
-    _follow_columns(
-        robot.tree.parent, robot.tree.constants,
-        *_coefficients(robot, motion, batch, base_pose, base_twist), carriers, in_kernel, mode,
+    jacobian_columns(
+        robot.kernel_model.parent, robot.kernel_model.body_table,
+        *_coefficients(robot, motion, batch, base_pose, base_twist), carriers, in_kernel, number,
         columns)
     result = np.zeros((samples, orders, 6, robot.n))
     result[..., carriers - robot.floating] = columns.transpose(0, 2, 3, 1)
@@ -125,7 +124,7 @@ def link_frame(robot: Robot, name: str) -> tuple[int, Array]:
     For a link fixed to the world −1 and its pose there.
     """
     index, in_body = robot.frame(name)
-    return index, in_body if index < 0 else robot.tree.body_in_kernel[index] @ in_body
+    return index, in_body if index < 0 else robot.kernel_model.body_in_kernel[index] @ in_body
 
 
 def path_to(robot: Robot, index: int) -> list[int]:
@@ -135,167 +134,6 @@ def path_to(robot: Robot, index: int) -> list[int]:
         path.insert(0, index)
         index = robot.bodies[index].parent
     return path
-
-
-@kernel
-def place_bodies(
-    parent: NDArray[np.int64], constants: Array, q: Array, base_pose: Array, pose: Array,
-    screw: Array,
-) -> None:
-    """Write poses of kernel frames, (n_bodies, 12), and joint screws (n_bodies, k, 6), order 0.
-
-    Parameters
-    ----------
-    parent, constants : (n_bodies,) and (n_bodies, 30) arrays
-        Of the `Tree`.
-    q : (n,) array
-        Joint positions.
-    base_pose : (4, 4) array
-        (0, 1) for a fixed base.
-    pose, screw : (n_bodies, 12) and (n_bodies, k, 6) arrays
-        Written.
-
-    """
-    floating = len(parent) - len(q)
-    for i in range(len(parent)):
-        if i < floating:
-            bodies.place_base(base_pose, pose[i], screw[i])
-        else:
-            bodies.place(parent[i], constants[i], q[i - floating], pose, i, screw[i])
-
-
-@kernel
-def move_bodies(
-    parent: NDArray[np.int64], start: int, stop: int, rate: Array, base_twist: Array,
-    screw: Array, twist: Array,
-) -> None:
-    """Write coefficients start … stop − 1 of screws and twists, (n_bodies, k, 6).
-
-    Parameters
-    ----------
-    parent : (n_bodies,) array
-        Of the `Tree`.
-    start, stop : int
-        Which coefficients.
-    rate : (n, k) array
-        Coefficients of q̇.
-    base_twist : (k, 6) array
-        Coefficients of the spatial twist of a floating base.
-    screw, twist : (n_bodies, k, 6) arrays
-        Written; order 0 of the screws is given.
-
-    """
-    floating = len(parent) - len(rate)
-    for i in range(len(parent)):
-        if i < floating:
-            for k in range(start, stop):
-                for c in range(6):
-                    twist[i, k, c] = base_twist[k, c]
-                    if k > 0:
-                        screw[i, k, c] = 0.0
-        else:
-            above = twist[parent[i]] if parent[i] >= 0 else twist[0, :0]
-            bodies.move(start, stop, above, rate[i - floating], screw[i], twist[i])
-
-
-@kernel
-def place_link(pose: Array, in_kernel: Array, link: Array) -> None:
-    """Write the pose (4, 4) of a link.
-
-    Parameters
-    ----------
-    pose : (12,) array
-        Of its body's kernel frame.
-    in_kernel : (4, 4) array
-        Of the link, in that frame.
-    link : (4, 4) array
-        Written.
-
-    """
-    for row in range(3):
-        for column in range(4):
-            link[row, column] = 0.0 if column < 3 else pose[9 + row]
-            for c in range(3):
-                link[row, column] += pose[3 * row + c] * in_kernel[c, column]
-        link[3, row] = 0.0
-    link[3, 3] = 1.0
-
-
-@kernel
-def _follow_links(
-    parent: NDArray[np.int64], constants: Array, q: Array, rate: Array, base_pose: Array,
-    base_twist: Array, index: NDArray[np.int64], in_kernel: Array, mode: int, poses: Array,
-    twists: Array,
-) -> None:
-    """Write poses (T, m, 4, 4) and coefficients of the twists (T, m, k, 6) of m links.
-
-    Parameters
-    ----------
-    parent, constants : (n_bodies,) and (n_bodies, 30) arrays
-        Of the `Tree`.
-    q, rate, base_pose, base_twist
-        Of `_coefficients`.
-    index, in_kernel : (m,) and (m, 4, 4) arrays
-        Bodies of the links, and their poses in these bodies' kernel frames; −1 and the pose in the
-        world for a link that is fixed.
-    mode : int
-        Number of the representation.
-    poses, twists : (T, m, 4, 4) and (T, m, k, 6) arrays
-        Written.
-
-    """
-    n, orders = len(parent), twists.shape[2]
-    pose = np.empty((n, 12))
-    screw, twist = np.empty((n, orders + 1, 6)), np.empty((n, orders + 1, 6))
-    for t in range(len(q)):
-        place_bodies(parent, constants, q[t], base_pose[t], pose, screw)
-        move_bodies(parent, 0, orders, rate[t], base_twist[t], screw, twist)
-        for f in range(len(index)):
-            if index[f] < 0:
-                poses[t, f] = in_kernel[f]
-                twists[t, f] = 0.0
-                continue
-            place_link(pose[index[f]], in_kernel[f], poses[t, f])
-            twists[t, f] = twist[index[f], :orders]
-            representations.see(mode, poses[t, f], twist[index[f]], twists[t, f:f + 1])
-
-
-@kernel
-def _follow_columns(
-    parent: NDArray[np.int64], constants: Array, q: Array, rate: Array, base_pose: Array,
-    base_twist: Array, carriers: NDArray[np.int64], in_kernel: Array, mode: int, columns: Array,
-) -> None:
-    """Write the coefficients (T, m, k + 1, 6) of the Jacobian's columns.
-
-    Parameters
-    ----------
-    parent, constants : (n_bodies,) and (n_bodies, 30) arrays
-        Of the `Tree`.
-    q, rate, base_pose, base_twist
-        Of `_coefficients`.
-    carriers : (m,) array
-        The m bodies from the base to that of the link.
-    in_kernel : (4, 4) array
-        The link's pose in its body's kernel frame.
-    mode : int
-        Number of the representation.
-    columns : (T, m, k + 1, 6) array
-        Written.
-
-    """
-    n, orders = len(parent), columns.shape[2]
-    pose = np.empty((n, 12))
-    screw, twist = np.empty((n, orders, 6)), np.empty((n, orders, 6))
-    link = np.empty((4, 4))
-    for t in range(len(q)):
-        place_bodies(parent, constants, q[t], base_pose[t], pose, screw)
-        # The last coefficient of the twists lacks a rate, and is not used.
-        move_bodies(parent, 0, orders, rate[t], base_twist[t], screw, twist)
-        for c in range(len(carriers)):
-            columns[t, c] = screw[carriers[c]]
-        if len(carriers) > 0:
-            place_link(pose[carriers[-1]], in_kernel, link)
-            representations.see(mode, link, twist[carriers[-1]], columns[t])
 
 
 def _coefficients(
@@ -311,7 +149,7 @@ def _coefficients(
     rate : (T, n, k + 1) array
         Coefficients of q̇; the last, unknown, is zero.
     base_pose : (T, 4, 4) array
-        Of a floating base; (T, 0, 1) for a fixed one.
+        Pose of a floating base; (T, 0, 1) for a fixed one.
     base_twist : (T, k + 1, 6) array
         Coefficients of its twist; the last, unknown, is zero.
 

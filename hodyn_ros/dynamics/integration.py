@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.arguments import checked, numbers
-from hodyn_ros.dynamics.forward import forward_dynamics
+from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]

@@ -6,10 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import forward_kinematics as kinematics
-from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import checked
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR
-from hodyn_ros.dynamics.representation import Representation
+from hodyn_ros.dynamics.kernels.kinematics import (
+    body_poses,
+    body_twists,
+    change_representation,
+    link_pose,
+)
+from hodyn_ros.dynamics.representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -35,7 +40,7 @@ def inverse_kinematics(
     Parameters
     ----------
     robot : Robot
-        On a fixed base.
+        Fixed base.
     q : (n,) array
         Joint positions, of `solve_pose` for instance.
     twist : (k, 6) array
@@ -63,7 +68,7 @@ def inverse_kinematics(
         when fewer than six joints are free; and for wrong shapes.
 
     """
-    mode = representations.number(representation)
+    number = representation_number(representation)
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
@@ -78,22 +83,22 @@ def inverse_kinematics(
     if not (math.isfinite(damping) and damping >= 0.0):
         raise HodynError(f'damping must be a finite number of at least 0, got {damping!r}')
 
-    tree, n_bodies = robot.tree, len(robot.bodies)
-    pose, (screw, moved) = np.empty((n_bodies, 12)), np.empty((2, n_bodies, orders, 6))
+    model, n_bodies = robot.kernel_model, len(robot.bodies)
+    pose, (screw, body_twist) = np.empty((n_bodies, 12)), np.empty((2, n_bodies, orders, 6))
     here, no_base = np.empty((4, 4)), np.zeros((0, 1))
-    kinematics.place_bodies(tree.parent, tree.constants, start, no_base, pose, screw)
-    kinematics.place_link(pose[index], in_kernel, here)
+    body_poses(model.parent, model.body_table, start, no_base, pose, screw)
+    link_pose(pose[index], in_kernel, here)
     law = None
     for k in range(orders):
         # Screws of order k follow from the rates below it. The free rates of order k are still
         # zero, so the link's twist comes to all that is known of it.
-        kinematics.move_bodies(tree.parent, k, k + 1, rate, no_base, screw, moved)
-        seen = np.concatenate([screw[free, :k + 1], moved[index, None, :k + 1]])
-        representations.see(mode, here, moved[index], seen)
-        columns, known = seen[:-1, k].T, seen[-1, k]
+        body_twists(model.parent, k, k + 1, rate, no_base, screw, body_twist)
+        converted = np.concatenate([screw[free, :k + 1], body_twist[index, None, :k + 1]])
+        change_representation(number, here, body_twist[index], converted)
+        columns, known = converted[:-1, k].T, converted[-1, k]
         law = law or _RateLaw(columns, damping, robot, free)
         rate[free, k] = law.rates(columns, target[k] / scale[k] - known)
-        kinematics.move_bodies(tree.parent, k, k + 1, rate, no_base, screw, moved)
+        body_twists(model.parent, k, k + 1, rate, no_base, screw, body_twist)
     return np.concatenate([start[None], rate.T * scale[:-1]])
 
 

@@ -5,8 +5,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import forward_kinematics as kinematics
-from hodyn_ros.dynamics import representation as representations
 from hodyn_ros.dynamics.arguments import checked, checked_pose
+from hodyn_ros.dynamics.kernels.kinematics import (
+    HYBRID,
+    body_poses,
+    change_representation,
+    link_pose,
+)
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
@@ -33,9 +38,9 @@ def solve_pose(
     Parameters
     ----------
     robot : Robot
-        On a fixed base.
+        Fixed base.
     pose : (4, 4) array
-        Of the link in the world.
+        Wanted pose of the link in the world.
     link : str
         Name of a body, of a link merged into one, or of the tool.
     guess : (n,) array, optional
@@ -44,7 +49,7 @@ def solve_pose(
     within_limits : bool
         Keep the joints between their position limits.
     tolerance : float
-        Of the error, rad and m.
+        Largest error that is accepted, rad and m.
     iterations : int
         From each start, at most.
 
@@ -104,15 +109,15 @@ class _Look(NamedTuple):
 def _look(
     robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
 ) -> _Look:
-    tree, n_bodies = robot.tree, len(robot.bodies)
+    model, n_bodies = robot.kernel_model, len(robot.bodies)
     pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, 1, 6))
     here, no_base, no_twist = np.empty((4, 4)), np.zeros((0, 1)), np.zeros((0, 6))
-    kinematics.place_bodies(tree.parent, tree.constants, q, no_base, pose, screw)
-    kinematics.place_link(pose[index], in_kernel, here)
+    body_poses(model.parent, model.body_table, q, no_base, pose, screw)
+    link_pose(pose[index], in_kernel, here)
     error = np.concatenate([
         lie.rotation_log(target[:3, :3] @ here[:3, :3].T), target[:3, 3] - here[:3, 3]])
     columns = screw[carriers]
-    representations.see(representations.number('hybrid'), here, no_twist, columns)
+    change_representation(HYBRID, here, no_twist, columns)
     return _Look(error, 0.5 * float(error @ error), columns[:, 0].T)
 
 

@@ -4,7 +4,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import bodies
 from hodyn_ros.dynamics.arguments import (
     base_state,
     checked,
@@ -13,9 +12,14 @@ from hodyn_ros.dynamics.arguments import (
     coefficients,
     external,
 )
-from hodyn_ros.dynamics.bodies import kernel
-from hodyn_ros.dynamics.forward_kinematics import move_bodies, place_bodies
+from hodyn_ros.dynamics.kernels.kinematics import (
+    body_poses,
+    body_twists,
+    com_motions,
+    wrenches_to_world,
+)
 from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
 
@@ -41,8 +45,8 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     for top in reversed(range(len(body))):  # from the highest derivative of the components on
         below, image = image, [to_world @ body[top]]
         for k, rest in enumerate(below):
-            swept = sum(ads[a] @ image[k - a] for a in range(k + 1))
-            image.append((rest - swept) / (k + 1))
+            transported = sum(ads[a] @ image[k - a] for a in range(k + 1))
+            image.append((rest - transported) / (k + 1))
     return _derivatives(image)
 
 
@@ -91,8 +95,8 @@ def gravity_wrenches(
     base = base_state(robot, base_pose, base_twist, (), len(motion) - 1)
     pose, _, twist = _motion(robot, motion, base)
     com = np.empty((len(robot.bodies), len(motion), 3))
-    _com_paths(robot.tree.constants, pose, twist, com)
-    mass = robot.tree.constants[:, 14]
+    com_motions(robot.kernel_model.body_table, pose, twist, com)
+    mass = robot.kernel_model.body_table[:, MASS]
     result = np.zeros((len(motion), len(robot.bodies), 6))
     for k in range(len(motion)):
         weighted = math.factorial(k) * mass[:, None] * com[:, k]
@@ -132,17 +136,17 @@ def external_efforts(
     base = base_state(robot, base_pose, base_twist, (), orders - 1)
     wrenches = coefficients(external(robot, external_wrenches, orders), orders)
     pose, screw, twist = _motion(robot, motion, base)
-    load = np.empty((len(robot.bodies), orders, 6))
-    _load_bodies(
-        np.ascontiguousarray(wrenches.swapaxes(0, 1)), robot.tree.body_in_kernel, pose, twist,
-        np.empty((orders, 4, 3)), load)
-    for i in range(len(load) - 1, 0, -1):
-        if robot.tree.parent[i] >= 0:
-            load[robot.tree.parent[i]] += load[i]
+    total = np.empty((len(robot.bodies), orders, 6))
+    wrenches_to_world(
+        np.ascontiguousarray(wrenches.swapaxes(0, 1)), robot.kernel_model.body_in_kernel, pose,
+        twist, np.empty((orders, 4, 3)), total)
+    for i in range(len(total) - 1, 0, -1):
+        if robot.kernel_model.parent[i] >= 0:
+            total[robot.kernel_model.parent[i]] += total[i]
     result = np.empty((orders, robot.n + 6 * robot.floating))
     for k in range(orders):
-        joints = sum(np.sum(screw[:, a] * load[:, k - a], axis=1) for a in range(k + 1))
-        base_part = load[0, k, :6 * robot.floating]
+        joints = sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1))
+        base_part = total[0, k, :6 * robot.floating]
         result[k] = -math.factorial(k) * np.concatenate([base_part, joints[robot.floating:]])
     return result
 
@@ -151,12 +155,12 @@ def _motion(
     robot: Robot, q: Array, base: tuple[Array, Array] | None,
 ) -> tuple[Array, Array, Array]:
     """Return poses, and coefficients of screws and twists, one less than q has."""
-    tree, orders, n_bodies = robot.tree, len(q), len(robot.bodies)
+    model, orders, n_bodies = robot.kernel_model, len(q), len(robot.bodies)
     base_pose, base_twist = base if base is not None else (np.zeros((0, 1)), np.zeros((0, 6)))
     pose, (screw, twist) = np.empty((n_bodies, 12)), np.zeros((2, n_bodies, orders, 6))
-    place_bodies(tree.parent, tree.constants, q[0], base_pose, pose, screw)
-    move_bodies(
-        tree.parent, 0, orders, np.ascontiguousarray(coefficients(q[1:], orders).T),
+    body_poses(model.parent, model.body_table, q[0], base_pose, pose, screw)
+    body_twists(
+        model.parent, 0, orders, np.ascontiguousarray(coefficients(q[1:], orders).T),
         coefficients(base_twist, orders), screw, twist)
     return pose, screw, twist
 
@@ -174,38 +178,3 @@ def _operands(
 
 def _derivatives(coefficients: list[Array]) -> Array:
     return np.array([math.factorial(k) * x for k, x in enumerate(coefficients)])
-
-
-@kernel
-def _com_paths(constants: Array, pose: Array, twist: Array, com: Array) -> None:
-    """Write the coefficients of the paths of the centres of mass."""
-    for i in range(len(com)):
-        bodies.place_com(constants[i], pose[i], com[i])
-        bodies.follow(1, com.shape[1], twist[i], com[i])
-
-
-@kernel
-def _load_bodies(
-    wrenches: Array, body_in_kernel: Array, pose: Array, twist: Array, frame: Array,
-    load: Array,
-) -> None:
-    """Wrenches of the environment in world axes about the world origin (AGF26 eq. 69).
-
-    Parameters
-    ----------
-    wrenches : (n_bodies, r + 1, 6) array
-        Coefficients.
-    body_in_kernel : (n_bodies, 4, 4) array
-        Of the `Tree`.
-    pose, twist : (n_bodies, 12) and (n_bodies, r + 1, 6) arrays
-        Of the kernel frames; coefficients of the twists.
-    frame : (r + 1, 4, 3) array
-        Scratch.
-    load : (n_bodies, r + 1, 6) array
-        Coefficients, written.
-
-    """
-    for i in range(len(load)):
-        bodies.place_frame(body_in_kernel[i], pose[i], frame)
-        bodies.follow_frame(1, load.shape[1], twist[i], frame)
-        bodies.to_world(0, load.shape[1], frame, wrenches[i], load[i])

@@ -10,9 +10,10 @@ the noise at any sampling rate.
 """
 import math
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ HISTORY = STATES + STATES * STATES
 _PRIOR_MEMORIES = 10.0  # the prior of acceleration, jerk, snap: as far as they drift in this × T
 
 
-@nb.njit(cache=True)
+@njit()
 def memory(step: float, process: float, position_noise: float, velocity_noise: float) -> float:
     """Return T, s: how far back a sample still matters to the estimate, roughly.
 
@@ -43,7 +44,7 @@ def memory(step: float, process: float, position_noise: float, velocity_noise: f
     return float(max(time, step))
 
 
-@nb.njit(cache=True)
+@njit()
 def _start(
     position: float, velocity: float, velocity_scale: float, step: float, noise: Array,
     x: Array, p: Array,
@@ -64,7 +65,7 @@ def _start(
         p[1, 1] = (noise[2] * time) ** 2
 
 
-@nb.njit(cache=True)
+@njit()
 def _predict(h: float, density: float, x: Array, p: Array) -> None:
     """Advance state and covariance by h (in units of T), in place."""
     # Multiplying by F from the left adds scaled lower rows to upper ones; Horner by columns.
@@ -89,7 +90,7 @@ def _predict(h: float, density: float, x: Array, p: Array) -> None:
     _add_noise(h, density, p)
 
 
-@nb.njit(cache=True)
+@njit()
 def _add_noise(h: float, density: float, p: Array) -> None:
     """Add the covariance Q that the driving white noise brings over h (in units of T)."""
     factorial_i = 1.0
@@ -102,7 +103,7 @@ def _add_noise(h: float, density: float, p: Array) -> None:
         factorial_i *= STATES - i
 
 
-@nb.njit(cache=True)
+@njit()
 def _update(
     state: int, value: float, variance: float, x: Array, p: Array, gain: Array,
 ) -> tuple[float, float]:
@@ -128,7 +129,7 @@ def _update(
     return y, s
 
 
-@nb.njit(cache=True)
+@njit()
 def log_likelihood(
     time: Array, position: Array, velocity: Array, velocity_scale: float, noise: Array,
 ) -> float:
@@ -164,7 +165,7 @@ def log_likelihood(
     return total
 
 
-@nb.njit(cache=True)
+@njit()
 def smooth(
     time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
     noise: Array, history: Array, motion: Array, covariance: Array,
@@ -227,7 +228,7 @@ def smooth(
                 covariance[t, i, j] = p[i, j] * unit ** -(i + j)
 
 
-@nb.njit(cache=True)
+@njit()
 def _filter(
     time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
     noise: Array, history: Array,
@@ -248,7 +249,7 @@ def _filter(
         history[t, STATES:] = p.ravel()
 
 
-@nb.njit(cache=True)
+@njit()
 def _transition(h: float, density: float, move: Array, spread: Array) -> None:
     """Write the transition F over h (in units of T) and the covariance Q that it adds."""
     for i in range(STATES):
@@ -262,7 +263,7 @@ def _transition(h: float, density: float, move: Array, spread: Array) -> None:
     _add_noise(h, density, spread)
 
 
-@nb.njit(cache=True)
+@njit()
 def _smoother_gain(
     p: Array, move: Array, spread: Array, lower: Array, gain: Array, work: Array,
 ) -> None:
@@ -294,7 +295,7 @@ def _smoother_gain(
             gain[c, i] = total / lower[i, i]
 
 
-@nb.njit(cache=True)
+@njit()
 def _sandwich(a: Array, p: Array, work: Array, out: Array) -> None:
     """Write A P Aᵀ."""
     for i in range(STATES):

@@ -7,11 +7,11 @@ the instants at which they were sampled are restored from the states themselves.
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.recording import JointStates
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -218,7 +218,7 @@ def choose_clock(states: JointStates) -> str:
 _FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(verdict) for verdict in list(StampStatus)[:5])
 
 
-@nb.njit(cache=True)
+@njit()
 def _judge(stamps: NDArray[np.int64], gap: int, verdicts: NDArray[np.int8]) -> None:
     """Set the verdict of each stamp; the first one begins a run like one after a reset."""
     if len(stamps) == 0:

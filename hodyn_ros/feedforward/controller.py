@@ -3,12 +3,12 @@ from dataclasses import dataclass
 import itertools
 from typing import TypedDict
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
+from hodyn_ros.jit import njit
 from hodyn_ros.plans.limits import stop_limits
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.stop import move_plan
@@ -298,6 +298,6 @@ def warm_up_controller(feedforward: FeedForward, options: ControllerOptions) -> 
     evaluate()
 
 
-@nb.njit(cache=True)
+@njit()
 def _all_finite(values: Array) -> bool:
     return bool(np.isfinite(values).all())

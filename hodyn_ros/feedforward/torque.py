@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.dynamics.inverse import InverseDynamics
+from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]

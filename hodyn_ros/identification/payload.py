@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
 from hodyn_ros.robot.lie import skew
 
 Array = NDArray[np.float64]
 
-_UNIQUE = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Payload:
     def parameters(self) -> Array:
         """The ten parameters that the torques are linear in."""
         about_origin = self.inertia - self.mass * skew(self.com) @ skew(self.com)
-        return np.concatenate([[self.mass], self.mass * self.com, about_origin[_UNIQUE]])
+        return np.concatenate([[self.mass], self.mass * self.com, pack(about_origin)])
 
 
 def point_mass(theta: Array) -> Payload:
@@ -77,7 +77,7 @@ def regressor(robot: Robot, q: Array, *, gravity: bool = True) -> Array:
     """
     probes = [Payload(1.0, np.zeros(3), np.eye(3))]
     probes += [Payload(1.0, axis, np.eye(3)) for axis in np.eye(3)]
-    for i, j in zip(*_UNIQUE, strict=True):
+    for i, j in SYMMETRIC_ENTRIES:
         inertia = 2.0 * np.eye(3)
         inertia[i, j] = inertia[j, i] = inertia[i, j] + 0.5
         probes.append(Payload(1.0, np.zeros(3), inertia))

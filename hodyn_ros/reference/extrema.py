@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from math import comb
 
-import numba
 import numpy as np
 
+from hodyn_ros.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, FACTORIALS, Array
 from hodyn_ros.reference.plan import Plan
 
@@ -34,7 +34,7 @@ def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
     return values, instants
 
 
-@numba.njit(cache=True)
+@njit()
 def _extrema(
     times: Array, coefficients: Array, order: int, values: Array, instants: Array
 ) -> None:
@@ -78,7 +78,7 @@ def _extrema(
         instants[0, joint], instants[1, joint] = low_time, high_time
 
 
-@numba.njit(cache=True)
+@njit()
 def _maximum(hull: Array, best: float, slack: float) -> tuple[float, float]:
     """Return the largest value above `best` on [0, 1] and where; `best` and 0 if there is none."""
     size = hull.size
@@ -120,7 +120,7 @@ def _maximum(hull: Array, best: float, slack: float) -> tuple[float, float]:
     return best, where
 
 
-@numba.njit(cache=True)
+@njit()
 def _copy(source: Array, target: Array) -> None:
     """Do what assigning a whole array does, which takes numba a second to compile."""
     for j in range(source.size):

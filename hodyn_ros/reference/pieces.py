@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from math import factorial
 
-import numba
 import numpy as np
 from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
+
+from hodyn_ros.jit import njit
 
 Array = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ def _tables() -> tuple[Array, Array]:
 ENDS, UPPER = _tables()
 
 
-@numba.njit(cache=True)
+@njit()
 def hermite_coefficients(times: Array, knots: Array, out: Array) -> None:
     """Write the pieces' coefficients in s, (m, 10, n), from their knots (m + 1, 5, n)."""
     z = np.empty(10)

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.errors import HodynError
+from hodyn_ros.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, Array
 
 
@@ -99,7 +99,7 @@ class Plan:
         return Plan(self.times * scale, self.coefficients, self.ends, self.interpolation)
 
 
-@numba.njit(cache=True)
+@njit()
 def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Array) -> None:
     """Write q ... q^(4) at t into `out` (5, n)."""
     last = times.size - 1
@@ -143,7 +143,7 @@ def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Arr
         out[4, joint] = 24.0 * d4 * inverse2 * inverse2
 
 
-@numba.njit(cache=True)
+@njit()
 def _evaluate_many(
     times: Array, coefficients: Array, ends: Array, instants: Array, out: Array
 ) -> None:

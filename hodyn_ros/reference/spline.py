@@ -1,14 +1,14 @@
 """The smoothest motion through given knot values: least integral of (q^(5))^2."""
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.jit import njit
 from hodyn_ros.reference.pieces import ENDS, Array
 
 
-@numba.njit(cache=True)
+@njit()
 def smoothest_knots(
     times: Array, fixed: NDArray[np.bool_], rows: Array, targets: Array, knots: Array
 ) -> None:
@@ -145,7 +145,7 @@ def smoothest_knots(
                 previous[r, joint] = solution[r, joint] if r < here else 0.0
 
 
-@numba.njit(cache=True)
+@njit()
 def _triangularise(work: Array, rows: int, columns: int) -> None:
     """Householder QR of work[:rows, :columns], applied to all columns in place.
 

@@ -1,11 +1,11 @@
 """Plans of one piece: those that hold, go from rest to rest, and stop a motion."""
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.errors import HodynError
+from hodyn_ros.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 
@@ -73,7 +73,7 @@ def stop_plan(
     return Plan(times, coefficients, knots[:, 0], 'stop')
 
 
-@numba.njit(cache=True)
+@njit()
 def _stop_distance(start: Array, duration: float) -> Array:
     """Return how far the smoothest stop goes, (n,): its highest Legendre coefficient vanishes."""
     # Joint by joint: what assigns whole arrays takes numba seconds to compile.
@@ -86,7 +86,7 @@ def _stop_distance(start: Array, duration: float) -> Array:
     return distance
 
 
-@numba.njit(cache=True)
+@njit()
 def _excess(start: Array, limits: Array, duration: float) -> float:
     """Return the largest ratio of a stop's peaks to its limits."""
     n = start.shape[1]
@@ -118,7 +118,7 @@ def _excess(start: Array, limits: Array, duration: float) -> float:
     return worst
 
 
-@numba.njit(cache=True)
+@njit()
 def _stop_time(start: Array, limits: Array) -> float:
     """Scan the durations, then bisect to the shortest within limits."""
     ratio = (MAX_DURATION / MIN_DURATION) ** (1.0 / STEPS)

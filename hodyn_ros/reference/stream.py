@@ -1,11 +1,11 @@
 """A reference that arrives sample by sample, smoothed so that it has four derivatives."""
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.errors import HodynError
+from hodyn_ros.jit import njit
 from hodyn_ros.reference.pieces import Array
 
 # PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
@@ -92,7 +92,7 @@ class StreamFilter:
         return out
 
 
-@numba.njit(cache=True)
+@njit()
 def _advance(state: Array, target: Array, omega: float, interval: float) -> None:
     """Move state (5, n) and target (3, n) on by the interval."""
     x = omega * interval

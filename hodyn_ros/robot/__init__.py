@@ -1,5 +1,5 @@
 """The robot: the model that the kernels read, its joints' names, its files."""
 from hodyn_ros.errors import HodynError
-from hodyn_ros.robot.model import Body, Limits, Robot, Tree
+from hodyn_ros.robot.model import Body, KernelModel, Limits, Robot
 
-__all__ = ['Body', 'HodynError', 'Limits', 'Robot', 'Tree']
+__all__ = ['Body', 'HodynError', 'KernelModel', 'Limits', 'Robot']

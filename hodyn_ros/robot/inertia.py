@@ -1,4 +1,4 @@
-"""Rigid-body inertia: what is physical, and what two bodies fixed to each other have together."""
+"""Rigid-body inertia: packing of symmetric matrices, physical consistency, combination."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +7,23 @@ from hodyn_ros.robot import lie
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # of the trace
-LEAST_GYRATION = 1e-9  # m, a radius of gyration below which no difference counts
+MIN_GYRATION_RADIUS = 1e-9  # m; below it differences of inertia are taken as rounding
+
+SYMMETRIC_ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Order in which the entries of a symmetric 3×3 matrix are packed: xx yy zz xy xz yz."""
+_ROWS, _COLUMNS = (list(indices) for indices in zip(*SYMMETRIC_ENTRIES, strict=True))
+
+
+def pack(matrix: Array) -> Array:
+    """Return the six entries xx yy zz xy xz yz of a symmetric matrix (3, 3)."""
+    return matrix[_ROWS, _COLUMNS]
+
+
+def unpack(entries: Array) -> Array:
+    """Return the symmetric matrix (3, 3) of its entries xx yy zz xy xz yz (6,)."""
+    matrix = np.empty((3, 3))
+    matrix[_ROWS, _COLUMNS] = matrix[_COLUMNS, _ROWS] = entries
+    return matrix
 
 
 def asymmetry(inertia: Array) -> str | None:
@@ -20,11 +36,11 @@ def asymmetry(inertia: Array) -> str | None:
 def physical_fault(mass: float, inertia: Array) -> str | None:
     """Return why no rigid body has this mass and inertia about its centre of mass, or None.
 
-    Its least principal value is below 0, or the least two together are below the largest, by more
-    than 1e-9 of the trace.
+    It has none if the smallest principal value is negative, or the two smaller ones add up to less
+    than the largest, by more than 1e-9 of the trace.
     """
     a, b, c = np.linalg.eigvalsh(inertia)
-    tolerance = TOLERANCE * abs(np.trace(inertia)) + LEAST_GYRATION**2 * mass
+    tolerance = TOLERANCE * abs(np.trace(inertia)) + MIN_GYRATION_RADIUS**2 * mass
     if a < -tolerance:
         return f'not positive: its least principal value is {a:.3g} kg m^2'
     if c - a - b <= tolerance:
@@ -34,7 +50,7 @@ def physical_fault(mass: float, inertia: Array) -> str | None:
         f'triangle inequality by {c - a - b:.2g} kg m^2')
 
 
-def together(
+def combine(
     mass: float, com: Array, inertia: Array,
     other_mass: float, other_com: Array, other_inertia: Array, placement: Array,
 ) -> tuple[float, Array, Array]:

@@ -60,6 +60,24 @@ def ad(screw: Array) -> Array:
     return result
 
 
+def rotation_x(angle: float) -> Array:
+    """Return the rotation matrix of a turn about the x axis, rad."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
+
+
+def rotation_y(angle: float) -> Array:
+    """Return the rotation matrix of a turn about the y axis, rad."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
+
+
+def rotation_z(angle: float) -> Array:
+    """Return the rotation matrix of a turn about the z axis, rad."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
 def rotation_onto(axis: ArrayLike) -> Array:
     """Return a rotation matrix whose z column is the unit vector along an axis.
 

@@ -1,31 +1,40 @@
-"""The mass matrix in a few lines of numpy, for checks of robots as they are loaded.
+"""The mass matrix M(q) by the composite-rigid-body algorithm (CRBA) in numpy, to check robots.
 
 The kernels are faster, but compiling them takes seconds.
 """
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
-from hodyn_ros.robot.inertia import LEAST_GYRATION
+from hodyn_ros.robot.body_table import (
+    COM,
+    HOME_POSITION,
+    HOME_ROTATION,
+    MASS,
+    ORIGIN_INERTIA,
+    ROTATION,
+    TRANSLATION,
+)
 from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-SINGULAR = 1e-13  # least eigenvalue that counts as positive, of a mass matrix with unit diagonal
+SINGULAR = 1e-13  # eigenvalues up to it count as zero, of a mass matrix with unit diagonal
 
 
-def body_that_resists_nothing(robot: Robot) -> int | None:
-    """Return the body of a joint that, alone or with others, moves no mass, or None.
+def find_massless_joint(robot: Robot) -> int | None:
+    """Return the body of a joint that makes M(q) singular for every q, or None.
 
-    The determinant is analytic in q: zero at one configuration without symmetries, it is zero
-    everywhere.
+    One configuration suffices: det M(q) is analytic, so if it is zero at a configuration without
+    symmetries it is zero everywhere.
     """
-    mass, least = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
-    resistance = np.diag(mass)
-    if np.any(resistance <= least):
-        column = int(np.argmin(resistance - least))
+    mass, round_off = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
+    diagonal = np.diag(mass)
+    if np.any(diagonal <= round_off):
+        column = int(np.argmin(diagonal - round_off))
     else:
-        scale = np.sqrt(resistance)
+        scale = np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(mass / np.outer(scale, scale))
         if values[0] > SINGULAR:
             return None
@@ -34,32 +43,33 @@ def body_that_resists_nothing(robot: Robot) -> int | None:
 
 
 def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
-    """Return M (N, N), and (N,) below which its diagonal is round-off; a floating base is first.
+    """Return M (N, N) and the round-off (N,) of its diagonal; a floating base comes first.
 
-    By composite bodies, in the kernel frames: far from the world's origin nothing is lost. The
-    base's six are its twist in its own frame.
+    Composite-rigid-body algorithm (CRBA) in kernel frames, which loses no digits far from the
+    world's origin. The first six coordinates of a floating base are its body-fixed twist.
     """
-    parent, constants = robot.tree.parent, robot.tree.constants
-    composite = body_inertias(constants)
+    parent, body_table = robot.kernel_model.parent, robot.kernel_model.body_table
+    composite = body_inertias(body_table)
     first, count = [], 0
     screws: list[Array] = []
-    for body, row in zip(robot.bodies, constants, strict=True):
+    for body, row in zip(robot.bodies, body_table, strict=True):
         floating = body.type == 'floating'
         screws.append(
             np.eye(6) if floating
-            else np.array([[0.0, 0.0, row[12], 0.0, 0.0, row[13]]]).T)
+            else np.array([[0.0, 0.0, row[ROTATION], 0.0, 0.0, row[TRANSLATION]]]).T)
         first.append(slice(count, count + screws[-1].shape[1]))
         count = first[-1].stop
     positions = np.zeros(len(parent))
     positions[robot.floating:] = q
     to_body = [
         lie.adjoint(lie.inverse(pose_in_parent(row, position)))
-        for row, position in zip(constants, positions, strict=True)]
-    mass, least = np.zeros((count, count)), np.empty(count)
+        for row, position in zip(body_table, positions, strict=True)]
+    mass, round_off = np.zeros((count, count)), np.empty(count)
     for i in range(len(parent) - 1, -1, -1):
         momentum = composite[i] @ screws[i]
-        least[first[i]] = (
-            LEAST_GYRATION**2 * composite[i, 5, 5] + SINGULAR * np.trace(composite[i, :3, :3]))
+        round_off[first[i]] = (
+            inertias.MIN_GYRATION_RADIUS**2 * composite[i, 5, 5]
+            + SINGULAR * np.trace(composite[i, :3, :3]))
         j = i
         while True:
             mass[first[j], first[i]] = screws[j].T @ momentum
@@ -70,27 +80,24 @@ def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
             j = parent[j]
         if parent[i] >= 0:
             composite[parent[i]] += to_body[i].T @ composite[i] @ to_body[i]
-    return mass, least
+    return mass, round_off
 
 
-def body_inertias(constants: Array) -> Array:
+def body_inertias(body_table: Array) -> Array:
     """Return the inertia matrices about the kernel frames' origins, (n, 6, 6) (MK21 eq. 24)."""
-    result = np.zeros((len(constants), 6, 6))
-    for matrix, row in zip(result, constants, strict=True):
-        xx, yy, zz, xy, xz, yz = row[24:]
-        matrix[:3, :3] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-        matrix[:3, 3:] = row[14] * lie.skew(row[15:18])
+    result = np.zeros((len(body_table), 6, 6))
+    for matrix, row in zip(result, body_table, strict=True):
+        matrix[:3, :3] = inertias.unpack(row[ORIGIN_INERTIA:ORIGIN_INERTIA + 6])
+        matrix[:3, 3:] = row[MASS] * lie.skew(row[COM:COM + 3])
         matrix[3:, :3] = matrix[:3, 3:].T
-        matrix[3:, 3:] = row[14] * np.eye(3)
+        matrix[3:, 3:] = row[MASS] * np.eye(3)
     return result
 
 
-def pose_in_parent(constants: Array, q: float) -> Array:
-    """Return the pose of a kernel frame in its parent's (MK21 eq. 3), of its row of constants."""
-    home = lie.pose(constants[:9].reshape(3, 3), constants[9:12])
-    sine, cosine = np.sin(constants[12] * q), np.cos(constants[12] * q)
-    joint = lie.pose(
-        [[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]],
-        [0.0, 0.0, constants[13] * q])
+def pose_in_parent(row: Array, q: float) -> Array:
+    """Return the pose of a kernel frame in its parent's (MK21 eq. 3) by its row of the table."""
+    home = lie.pose(
+        row[HOME_ROTATION:HOME_ROTATION + 9].reshape(3, 3), row[HOME_POSITION:HOME_POSITION + 3])
+    joint = lie.pose(lie.rotation_z(row[ROTATION] * q), [0.0, 0.0, row[TRANSLATION] * q])
     pose: Array = home @ joint
     return pose

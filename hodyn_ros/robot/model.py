@@ -12,6 +12,7 @@ from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
 
 Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
@@ -69,14 +70,14 @@ class Body:
 
     def with_load(self, mass: float, com: Array, inertia: Array, placement: Array) -> 'Body':
         """Return the body with another fixed to it at this pose (4, 4) in its frame."""
-        total, middle, tensor = inertias.together(
+        total, middle, tensor = inertias.combine(
             self.mass, self.com, self.inertia, mass, com, inertia, placement)
         return replace(self, mass=total, com=middle, inertia=tensor)
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What the joints can do, one entry a joint; infinite where no limit is known.
+    """Limits of the joints, one entry a joint; infinite where no limit is known.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class KernelModel:
     """The constants that the kernels read, body by body, in frames whose z axis is the joint's.
 
     A kernel frame K and its body frame B differ by the constant pose `body_in_kernel`. In kernel
@@ -115,16 +116,16 @@ class Tree:
     ----------
     parent : (n_bodies,) int64 array
         −1 for the world.
-    constants : (n_bodies, 30) array
-        Rotation of K in the parent's K at home, row by row (9); its position (3); ρ, h; mass; com
-        in K (3); inertia about the com, xx yy zz xy xz yz (6); the same about K's origin (6).
+    body_table : (n_bodies, 30) array
+        One row a body, with the columns that `body_table` names: pose of K in the parent's K at
+        q = 0; ρ, h; mass; centre of mass in K; inertia about it and about K's origin.
     body_in_kernel : (n_bodies, 4, 4) array
         Poses of B in K.
 
     """
 
     parent: NDArray[np.int64]
-    constants: Array
+    body_table: Array
     body_in_kernel: Array
 
 
@@ -135,24 +136,25 @@ class Robot:
     Attributes
     ----------
     name : str
-        For people.
+        Name that messages and reports use.
     gravity : (3,) array
         Acceleration vector in world axes, m/s².
     bodies : tuple of Body
         The moving bodies, parents before children; links fixed to others are merged into them.
     joint_prefixes : tuple of str
-        What drivers put before the joint names.
+        Prefixes that drivers put before the joint names.
     limits : Limits
-        Of the joints.
+        Joint limits.
     friction : SigmoidFriction or None
-        Of the joints; part of the feed-forward, not of the inverse dynamics.
+        Joint friction; part of the feed-forward, not of the inverse dynamics.
     actuators : Actuators or None
-        Of the joints, None where the motors are not modelled; part of the feed-forward too.
+        Joint actuators, None where the motors are not modelled; part of the feed-forward too.
     frames : mapping of str to (int, (4, 4) array)
-        Of the merged links by name: index of the body that carries it (−1 world) and pose.
+        Merged links by name: index of the body that carries the link (−1 world) and its pose in
+        that body.
     base_pose : (4, 4) array
-        Of the base in the world; the placements of the first bodies contain it.
-    tree : Tree
+        Pose of the base in the world; the placements of the first bodies contain it.
+    kernel_model : KernelModel
         The bodies as the kernels read them.
 
     """
@@ -166,11 +168,11 @@ class Robot:
     actuators: Actuators | None = None
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))
-    tree: Tree = field(init=False)
+    kernel_model: KernelModel = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
-        object.__setattr__(self, 'tree', _pack(self.bodies))
+        object.__setattr__(self, 'kernel_model', _pack(self.bodies))
         if self.actuators is not None and self.actuators.names != self.joint_names:
             raise HodynError(
                 f'robot {self.name!r}: the actuators are of joints '
@@ -316,7 +318,7 @@ def _numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 
 
 def _arrays(robot: Robot) -> list[Array]:
-    owners: list[Any] = [robot, *robot.bodies, robot.limits, robot.tree]
+    owners: list[Any] = [robot, *robot.bodies, robot.limits, robot.kernel_model]
     if robot.friction is not None:
         owners.append(robot.friction)
     values = [getattr(owner, f.name) for owner in owners for f in fields(owner)]
@@ -324,13 +326,13 @@ def _arrays(robot: Robot) -> list[Array]:
     return [value for value in values if isinstance(value, np.ndarray)]
 
 
-def _pack(bodies: tuple[Body, ...]) -> Tree:
+def _pack(bodies: tuple[Body, ...]) -> KernelModel:
     kernel_in_body = [
         lie.pose(lie.rotation_onto(body.axis), body.point) if body.type != 'floating'
         else np.eye(4) for body in bodies
     ]
     body_in_kernel = np.array([lie.inverse(frame) for frame in kernel_in_body])
-    constants = np.empty((len(bodies), 30))
+    body_table = np.empty((len(bodies), COLUMNS))
     for i, body in enumerate(bodies):
         home = body.placement @ kernel_in_body[i]
         if body.parent >= 0:
@@ -339,16 +341,15 @@ def _pack(bodies: tuple[Body, ...]) -> Tree:
         com = rotation @ body.com + body_in_kernel[i][:3, 3]
         inertia = rotation @ body.inertia @ rotation.T
         about_origin = inertia - body.mass * lie.skew(com) @ lie.skew(com)
-        constants[i] = np.concatenate([
+        body_table[i] = np.concatenate([
             home[:3, :3].ravel(), home[:3, 3], _ROTATION_AND_TRANSLATION[body.type],
-            [body.mass], com, inertia[_UNIQUE], about_origin[_UNIQUE],
+            [body.mass], com, inertias.pack(inertia), inertias.pack(about_origin),
         ])
         if body.type == 'helical':
-            constants[i, 13] = body.pitch
-    return Tree(np.array([body.parent for body in bodies]), constants, body_in_kernel)
+            body_table[i, TRANSLATION] = body.pitch
+    return KernelModel(np.array([body.parent for body in bodies]), body_table, body_in_kernel)
 
 
-_UNIQUE = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))
 _ROTATION_AND_TRANSLATION = {
     'revolute': (1.0, 0.0), 'helical': (1.0, 0.0), 'prismatic': (0.0, 1.0), 'floating': (0.0, 0.0),
 }

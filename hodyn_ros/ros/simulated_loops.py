@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
-from hodyn_ros.dynamics.inverse import inverse_dynamics
+from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.arm import SimulatedArm
 from hodyn_ros.simulation.elastic_arm import ElasticArm

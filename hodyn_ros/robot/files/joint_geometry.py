@@ -33,7 +33,9 @@ def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]
         rad; theta and d are the values at q = 0.
 
     """
-    placement = _turn_z(theta) @ lie.pose(None, [a, 0.0, d]) @ _turn_x(alpha)
+    placement = (
+        lie.pose(lie.rotation_z(theta)) @ lie.pose(None, [a, 0.0, d])
+        @ lie.pose(lie.rotation_x(alpha)))
     in_body = lie.inverse(placement)
     return {'placement': placement, 'axis': in_body[:3, 2], 'point': in_body[:3, 3]}
 
@@ -53,7 +55,9 @@ def modified_dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[st
         rad; theta and d are the values at q = 0.
 
     """
-    placement = _turn_x(alpha) @ lie.pose(None, [a, 0.0, 0.0]) @ _turn_z(theta)
+    placement = (
+        lie.pose(lie.rotation_x(alpha)) @ lie.pose(None, [a, 0.0, 0.0])
+        @ lie.pose(lie.rotation_z(theta)))
     placement[:3, 3] += d * placement[:3, 2]
     return {'placement': placement, 'axis': np.array([0.0, 0.0, 1.0])}
 
@@ -112,13 +116,3 @@ def _joint(screw: Array, index: int) -> dict[str, Any]:
         'type': 'helical' if pitch else 'revolute', 'axis': angular,
         'point': np.cross(angular, linear), 'pitch': pitch,
     }
-
-
-def _turn_x(angle: float) -> Array:
-    cosine, sine = np.cos(angle), np.sin(angle)
-    return lie.pose([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
-
-
-def _turn_z(angle: float) -> Array:
-    cosine, sine = np.cos(angle), np.sin(angle)
-    return lie.pose([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])

@@ -20,7 +20,7 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import joint_geometry, strict_yaml, urdf
 from hodyn_ros.robot.files.actuators import read_actuators
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
-from hodyn_ros.robot.mass_matrix import body_that_resists_nothing
+from hodyn_ros.robot.mass_matrix import find_massless_joint
 from hodyn_ros.robot.model import Body, Limits, Robot
 
 Array = NDArray[np.float64]
@@ -321,7 +321,7 @@ def _check_merged(bodies: list[Body], section: CheckedMapping) -> None:
 
 def _check_mass_matrix(robot: Robot, section: CheckedMapping) -> None:
     """Refuse joints that can move without moving any mass."""
-    index = body_that_resists_nothing(robot)
+    index = find_massless_joint(robot)
     if index is None:
         return
     body = robot.bodies[index]

@@ -248,9 +248,6 @@ def _pose(origin: Any, what: str) -> Array:
         return np.eye(4)
     if not np.all(np.isfinite([origin.xyz, origin.rpy])):
         raise HodynError(f'{what}: its origin is not finite')
-    (cr, cp, cy), (sr, sp, sy) = np.cos(origin.rpy), np.sin(origin.rpy)
-    return lie.pose([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ], origin.xyz)
+    roll, pitch, yaw = origin.rpy
+    return lie.pose(
+        lie.rotation_z(yaw) @ lie.rotation_y(pitch) @ lie.rotation_x(roll), origin.xyz)

@@ -62,7 +62,8 @@ def test_dh_keys_in_a_robot(key):
     by_function = hd.load_robot({
         'name': 'r',
         'bodies': [{**b, **convention(**row)} for b, row in zip(rest, table, strict=True)]})
-    np.testing.assert_array_equal(by_keys.tree.constants, by_function.tree.constants)
+    np.testing.assert_array_equal(
+        by_keys.kernel_model.body_table, by_function.kernel_model.body_table)
 
 
 def test_dh_beside_a_placement_is_refused():

@@ -78,10 +78,12 @@ def test_a_robot_is_immutable_and_survives_pickling():
         robot.name = 'other'
     copy_of_it = pickle.loads(pickle.dumps(robot))
     for one in (robot, copy_of_it):
-        for array in (one.gravity, one.tree.constants, one.bodies[0].com, one.limits.effort):
+        for array in (
+                one.gravity, one.kernel_model.body_table, one.bodies[0].com, one.limits.effort):
             with pytest.raises(ValueError, match='read-only'):
                 array[...] = 0.0
-    np.testing.assert_array_equal(copy_of_it.tree.constants, robot.tree.constants)
+    np.testing.assert_array_equal(
+        copy_of_it.kernel_model.body_table, robot.kernel_model.body_table)
 
 
 def change(data, path, value):

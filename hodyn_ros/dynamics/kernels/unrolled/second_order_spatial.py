@@ -1,26 +1,26 @@
 """Inverse dynamics of order 2 in spatial representation: Algorithms 1 and 3 of M21, for trees.
 
-Written with polynomials in time (`jets`), so one text serves single calls and batches on any
-processor and reads like the Newton-Euler algorithm of order 0: since the poses are polynomials
-too, eqs. (9) and (18)–(22) of M21 come out of the products.
+Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
+on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0: since the
+poses are polynomials too, eqs. (9) and (18)–(22) of M21 come out of the products.
 """
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.bodies import kernel, step
-from hodyn_ros.dynamics.second_order import joints
-from hodyn_ros.dynamics.second_order.jets import (
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials as joints
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
     integral,
-    jet,
-    jets,
     read,
     size,
+    taylor4,
+    taylor4x8,
     write,
     write_known,
 )
-from hodyn_ros.dynamics.second_order.vectors import (
+from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     Number,
     add,
     combine,
@@ -35,63 +35,80 @@ from hodyn_ros.dynamics.second_order.vectors import (
     write_vector,
 )
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.body_table import (
+    COM,
+    COM_INERTIA,
+    HOME_POSITION,
+    HOME_ROTATION,
+    MASS,
+    ORIGIN_INERTIA,
+    ROTATION,
+    TRANSLATION,
+)
 
 Array = NDArray[np.float64]
 
-CONSTANTS = 27  # parent, places of the parent's and the body's frame, then the first 24 of `Tree`
+# Columns of this kernel's table; from _BODY on those of `KernelModel.body_table`.
+_PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
+COLUMNS = _BODY + ORIGIN_INERTIA
 _KEPT = 12  # numbers a body: wrench, and screw of the joint
-_FRAME = 18  # columns of R, r, twist
+_FRAME = 18  # numbers a slot: columns of R, r, twist
 _FACTORIALS = (1.0, 1.0, 2.0, 6.0)
 
 
-def memory(robot: Robot, motions: int) -> Array:
-    """Return the array for `one` motion, or for `many` by 8 motions at a time."""
-    parent = robot.tree.parent
-    places = _frame_places(parent)
+def workspace(robot: Robot, motions: int) -> Array:
+    """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+    model = robot.kernel_model
+    parent = model.parent
+    slots = _frame_slots(parent)
     table = np.column_stack([
-        parent, places[parent], places[:-1], robot.tree.constants[:, :CONSTANTS - 3]])
+        parent, slots[parent], slots[:-1], model.body_table[:, :ORIGIN_INERTIA]])
     kept = np.zeros((_KEPT * (1 + len(parent)), COEFFICIENTS, motions))
-    frames = np.zeros((1 + places.max(), _FRAME, COEFFICIENTS, motions))
+    frames = np.zeros((1 + slots.max(), _FRAME, COEFFICIENTS, motions))
     frames[0, (0, 4, 8), 0] = 1.0
     frames[0, 15:18, 1] = -robot.gravity[:, np.newaxis]
     frames = frames.reshape(-1, COEFFICIENTS, motions)
-    return joints.packed(table[:, 15], table, np.concatenate([kept, frames]))
+    return joints.packed_workspace(
+        table[:, _BODY + ROTATION], table, np.concatenate([kept, frames]))
 
 
-def _frame_places(parent: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each body's frame is kept, and last the mount's, 0.
+def _frame_slots(parent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the workspace slot of each body's frame; the base (last entry) has slot 0.
 
-    A place is used again once all children of its body are done, since a batch must stay in the
-    first cache to be fast: an arm needs two places beside the mount's.
+    A slot is used again once all children of its body are done, to keep a batch in the first-level
+    cache: an arm needs two slots beside the base's.
     """
-    places = np.zeros(len(parent) + 1, dtype=np.int64)
+    slots = np.zeros(len(parent) + 1, dtype=np.int64)
     free: list[int] = []
     for i, before in enumerate(parent):
-        places[i] = free.pop() if free else places.max() + 1
-        free += [int(places[j]) for j in (before, i) if j >= 0 and j not in parent[i + 1:]]
-    return places
+        slots[i] = free.pop() if free else slots.max() + 1
+        free += [int(slots[j]) for j in (before, i) if j >= 0 and j not in parent[i + 1:]]
+    return slots
 
 
 @step
 def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
-    Gravity comes in as the velocity −g t of the mount, whose pose and twist are given and whose
+    Gravity enters as the velocity −g t of the base, whose pose and twist are given and whose
     wrench is written. `free` is 1 when body 0 is a floating base, which has no joint, else 0;
     `like` is of the type to compute with.
     """
-    table, first, kept = joints.places(bodies, CONSTANTS, motions)
+    table, first, kept = joints.offsets(bodies, COLUMNS, motions)
     unit = size(like)
     vector = 3 * unit
     frames = kept + _KEPT * unit * (bodies + 1)
     write_vector(memory, kept, (like, like, like))
     write_vector(memory, kept + vector, (like, like, like))
     for i in range(bodies):
-        row, joint, own = table + 27 * i, first + 4 * unit * i, kept + 4 * vector * (i + 1)
-        parent = frames + _FRAME * unit * int(memory[row + 1])
-        body = frames + _FRAME * unit * int(memory[row + 2])
-        home, com, axes = row + 3, row + 18, row + 21
-        rotation, shift, mass = memory[row + 15], memory[row + 16], memory[row + 17]
+        row, joint, own = table + COLUMNS * i, first + 4 * unit * i, kept + 4 * vector * (i + 1)
+        parent = frames + _FRAME * unit * int(memory[row + _PARENT_SLOT])
+        body = frames + _FRAME * unit * int(memory[row + _SLOT])
+        home, position = row + _BODY + HOME_ROTATION, row + _BODY + HOME_POSITION
+        com, axes = row + _BODY + COM, row + _BODY + COM_INERTIA
+        rotation, translation, mass = (
+            memory[row + _BODY + ROTATION], memory[row + _BODY + TRANSLATION],
+            memory[row + _BODY + MASS])
 
         # Pose, a row of R and of r after the other: few enough numbers to stay in registers.
         cosine, sine = read(memory, joint, like), read(memory, joint + unit, like)
@@ -104,10 +121,10 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
             write(memory, end, cosine * u + sine * v)
             write(memory, end + vector, cosine * v - sine * u)
             r = read(memory, start + 3 * vector, like) + (
-                x * memory[home + 9] + y * memory[home + 10] + z * memory[home + 11])
+                x * memory[position] + y * memory[position + 1] + z * memory[position + 2])
             z = x * memory[home + 2] + y * memory[home + 5] + z * memory[home + 8]
-            if shift != 0.0:
-                r = r + read(memory, joint + 3 * unit, like) * shift * z
+            if translation != 0.0:
+                r = r + read(memory, joint + 3 * unit, like) * translation * z
             write(memory, end + 2 * vector, z)
             write(memory, end + 3 * vector, r)
 
@@ -119,8 +136,8 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
         turning = velocity * rotation
         omega = add(read_vector(memory, parent + 4 * vector, like), scale(turning, z))
         linear = add(read_vector(memory, parent + 5 * vector, like), scale(turning, moment))
-        if shift != 0.0:
-            linear = add(linear, scale(velocity * shift, z))
+        if translation != 0.0:
+            linear = add(linear, scale(velocity * translation, z))
         write_vector(memory, body + 4 * vector, omega)
         write_vector(memory, body + 5 * vector, linear)
         write_vector(memory, own + 2 * vector, z)
@@ -139,17 +156,18 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
         write_known_vector(memory, own + vector, force)
 
     for i in range(bodies - 1, -1, -1):
-        row, joint, own = table + 27 * i, first + 4 * unit * i, kept + 4 * vector * (i + 1)
-        parent = kept + 4 * vector * (int(memory[row]) + 1)
-        rotation, shift = memory[row + 15], memory[row + 16]
+        row, joint, own = table + COLUMNS * i, first + 4 * unit * i, kept + 4 * vector * (i + 1)
+        parent = kept + 4 * vector * (int(memory[row + _PARENT]) + 1)
+        rotation, translation = (
+            memory[row + _BODY + ROTATION], memory[row + _BODY + TRANSLATION])
         torque = read_vector(memory, own, like)
         force = read_vector(memory, own + vector, like)
         if i >= free:
             z = read_vector(memory, own + 2 * vector, like)
             moment = read_vector(memory, own + 3 * vector, like)
             work = (dot(z, torque) + dot(moment, force)) * rotation
-            if shift != 0.0:
-                work = work + dot(z, force) * shift
+            if translation != 0.0:
+                work = work + dot(z, force) * translation
             write_known(memory, joint, work)
         write_known_vector(memory, parent, add(read_vector(memory, parent, like), torque))
         write_known_vector(
@@ -157,28 +175,28 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
 
 
 @kernel
-def one(memory: Array, q: Array, out: Array) -> None:
+def single(memory: Array, q: Array, out: Array) -> None:
     """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); nothing is checked or allocated."""
     n = q.shape[1]
-    _, first, _ = joints.places(n, CONSTANTS, 1)
-    joints.one(memory, 0, first, q)
-    _recursion(memory, n, 0, 1, jet())
-    joints.torques_of_one(memory, first, out)
+    _, first, _ = joints.offsets(n, COLUMNS, 1)
+    joints.single(memory, 0, first, q)
+    _recursion(memory, n, 0, 1, taylor4())
+    joints.write_torques(memory, first, out)
 
 
 @kernel
-def many(memory: Array, q: Array, out: Array) -> None:
+def batch(memory: Array, q: Array, out: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n)."""
     n = q.shape[2]
-    _, first, _ = joints.places(n, CONSTANTS, LANES)
+    _, first, _ = joints.offsets(n, COLUMNS, LANES)
     for t in range(0, q.shape[0], LANES):
-        joints.eight(memory, 0, first, q, t)
-        _recursion(memory, n, 0, LANES, jets())
-        joints.torques_of_eight(memory, first, out, t)
+        joints.lanes(memory, 0, first, q, t)
+        _recursion(memory, n, 0, LANES, taylor4x8())
+        joints.write_torques_of_lanes(memory, first, out, t)
 
 
 @kernel
-def many_floating(
+def batch_floating(
     memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
     base_wrench: Array,
 ) -> None:
@@ -187,35 +205,35 @@ def many_floating(
     Parameters
     ----------
     memory : array
-        Of the function `memory`.
+        From `workspace`.
     gravity : (3,) array
         m/s².
     base_pose, base_twist : (T, 4, 4) and (T, 4, 6) arrays
         The spatial twist and its derivatives.
     q, out : (T, 5, n) and (T, 3, n) arrays
-        As for `many`.
+        As for `batch`.
     base_wrench : (T, 3, 6) array
         Written: what must act on the base, in world axes about the world origin.
 
     """
     bodies = q.shape[2] + 1
-    _, first, kept = joints.places(bodies, CONSTANTS, LANES)
-    first += joints.JOINT * LANES
+    _, first, kept = joints.offsets(bodies, COLUMNS, LANES)
+    first += joints.DOUBLES_PER_JOINT * LANES
     number = COEFFICIENTS * LANES
-    mount = kept + _KEPT * number * (bodies + 1)
+    base_frame = kept + _KEPT * number * (bodies + 1)
     for t in range(0, q.shape[0], LANES):
         for lane in range(LANES):
             s = min(t + lane, q.shape[0] - 1)
             for k in range(12):
-                memory[mount + number * k + lane] = base_pose[s, k % 3, k // 3]
+                memory[base_frame + number * k + lane] = base_pose[s, k % 3, k // 3]
             for k in range(6):
                 for a in range(COEFFICIENTS):
-                    memory[mount + number * (12 + k) + LANES * a + lane] = (
+                    memory[base_frame + number * (12 + k) + LANES * a + lane] = (
                         base_twist[s, a, k] / _FACTORIALS[a])
-        _move_mount(memory, mount, gravity, jets())
-        joints.eight(memory, 1, first, q, t)
-        _recursion(memory, bodies, 1, LANES, jets())
-        joints.torques_of_eight(memory, first, out, t)
+        _move_base(memory, base_frame, gravity, taylor4x8())
+        joints.lanes(memory, 1, first, q, t)
+        _recursion(memory, bodies, 1, LANES, taylor4x8())
+        joints.write_torques_of_lanes(memory, first, out, t)
         for lane in range(min(LANES, q.shape[0] - t)):
             for k in range(6):
                 wrench = kept + number * k + lane
@@ -225,35 +243,36 @@ def many_floating(
 
 
 @kernel
-def _move_mount(memory: Array, mount: int, gravity: Array, like: Number) -> None:
-    """Complete the mount's pose, of which the present is given, by its twist; add −g t to that.
+def _move_base(memory: Array, base: int, gravity: Array, like: Number) -> None:
+    """Complete the polynomials of the base's pose by its twist; add −g t to the latter.
 
-    Ẋ = ω × X for the columns of R and ṙ = v + ω × r; each iteration yields one coefficient more.
+    Coefficient 0 is given. Ẋ = ω × X for the columns of R and ṙ = v + ω × r; each iteration yields
+    one coefficient more.
     """
     step = size(like)
-    omega = read_vector(memory, mount + 12 * step, like)
-    linear = read_vector(memory, mount + 15 * step, like)
+    omega = read_vector(memory, base + 12 * step, like)
+    linear = read_vector(memory, base + 15 * step, like)
     for k in range(4):
-        place = mount + 3 * k * step
+        address = base + 3 * k * step
         present = (
-            _present(memory, place, like), _present(memory, place + step, like),
-            _present(memory, place + 2 * step, like))
+            _constant(memory, address, like), _constant(memory, address + step, like),
+            _constant(memory, address + 2 * step, like))
         moving = present
         for _ in range(COEFFICIENTS - 1):
             rate = cross(omega, moving)
             if k == 3:
                 rate = add(rate, linear)
             moving = add(present, (integral(rate[0]), integral(rate[1]), integral(rate[2])))
-        write_vector(memory, place, moving)
+        write_vector(memory, address, moving)
     for k in range(3):
-        place = mount + (15 + k) * step + LANES
+        address = base + (15 + k) * step + LANES
         for lane in range(LANES):
-            memory[place + lane] -= gravity[k]
+            memory[address + lane] -= gravity[k]
 
 
 @kernel
-def _present(memory: Array, place: int, like: Number) -> Number:
-    """Return the constant that stands at a place, its further coefficients 0."""
+def _constant(memory: Array, address: int, like: Number) -> Number:
+    """Return the polynomial whose coefficient 0 is at an address, its further coefficients 0."""
     for k in range(LANES, COEFFICIENTS * LANES):
-        memory[place + k] = 0.0
-    return read(memory, place, like)
+        memory[address + k] = 0.0
+    return read(memory, address, like)

@@ -1,8 +1,8 @@
-"""Views of arrays inside kernels that count no references.
+"""Array views without reference counting, to cut a kernel's workspace into its arrays.
 
-Numba counts the references of each array it takes a view of, with atomic instructions: for kernels
-that look at small parts of a workspace all the time, that is a third of their time. The owner of
-such a view has to outlive it; arguments of a kernel do.
+Numba counts references to each array that it takes a view of, with atomic instructions; in kernels
+that take many small views this is a third of the time. The owner of such a view must outlive it,
+as the arguments of a kernel do.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-cgutils: Any = _cgutils  # numba's internals have no types
+cgutils: Any = _cgutils  # numba has no type stubs for its internals
 arrayobj: Any = _arrayobj
 types: Any = nb.types
 
@@ -51,11 +51,11 @@ def _cut(typing: Any, memory: Any, start: Any, shape: Any) -> Any:
 
 if TYPE_CHECKING or nb.config.DISABLE_JIT:
     def borrowed(array: Array) -> Array:
-        """Return the same array, not counted."""
+        """Return the same array as a view without reference counting."""
         return array
 
     def block(memory: Array, start: int, shape: tuple[int, ...]) -> Array:
-        """Return what follows memory[start], (…,) and contiguous, in a shape; unchecked."""
+        """Return a contiguous array of this shape that starts at memory[start]; unchecked."""
         return memory[start:start + int(np.prod(shape))].reshape(shape)
 else:
     borrowed, block = intrinsic(_borrow), intrinsic(_cut)

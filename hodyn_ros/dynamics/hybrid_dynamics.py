@@ -5,8 +5,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import articulated
 from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, external
+from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
@@ -39,9 +39,9 @@ def hybrid_dynamics(
     base_motion: ArrayLike | None = None,
     external_wrenches: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Return the efforts of the joints that are moved, and the motion of the others.
+    """Return the efforts of the joints whose motion is given, and the motion of the others.
 
-    AGF26, Algorithm 4 (H-GHYB), with eq. (58) mended: W_j acts on body j from its parent.
+    AGF26, Algorithm 4 (H-GHYB), with eq. (58) corrected: W_j acts on body j from its parent.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def hybrid_dynamics(
     moved_joints : collection of str
         Names of the joints whose motion is given.
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
-        Of a floating base: the spatial twist in world axes.
+        Pose and spatial twist of a floating base, in world axes.
     base_wrench, base_motion : (r + 1, 6) array, optional
-        Of a floating base, exactly one of them, in world axes about the world origin: the wrench
+        For a floating base, exactly one of them, in world axes about the world origin: the wrench
         that acts on it and its derivatives, or V̇ and its derivatives.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`.
@@ -72,8 +72,8 @@ def hybrid_dynamics(
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, unknown joint names, and a joint that nothing
-        heavy hangs on.
+        For wrong shapes, values that are not finite, unknown joint names, and a joint with zero
+        articulated inertia.
 
     """
     unknown = [name for name in moved_joints if name not in robot.joint_names]
@@ -81,55 +81,56 @@ def hybrid_dynamics(
         raise HodynError(
             f'moved_joints: robot {robot.name!r} has no joint {unknown[0]!r}; its joints are '
             f'{", ".join(robot.joint_names)}')
-    moved = np.array([name in moved_joints for name in robot.joint_names], dtype=np.bool_)
+    prescribed = np.array([name in moved_joints for name in robot.joint_names], dtype=np.bool_)
     return solve(
-        robot, q, given, 'given', moved, base_pose, base_twist, base_wrench, base_motion,
+        robot, q, given, 'given', prescribed, base_pose, base_twist, base_wrench, base_motion,
         external_wrenches)
 
 
 def solve(
-    robot: Robot, q: ArrayLike, given: ArrayLike, name: str, moved: NDArray[np.bool_],
+    robot: Robot, q: ArrayLike, inputs: ArrayLike, name: str, prescribed: NDArray[np.bool_],
     base_pose: ArrayLike | None, base_twist: ArrayLike | None, base_wrench: ArrayLike | None,
     base_motion: ArrayLike | None, external_wrenches: ArrayLike | None,
 ) -> Array | tuple[Array, Array]:
     """Check the arguments of forward or hybrid dynamics and run the kernel."""
     state = checked(q, 'q', (2, robot.n))
-    joints = checked_joints(given, name, robot, 1)
+    joints = checked_joints(inputs, name, robot, 1)
     orders = len(joints)
     base = base_state(robot, base_pose, base_twist, (), 1)
     wrenches = external(robot, external_wrenches, orders)
-    found = np.empty_like(joints)
-    base_found = np.empty((orders, 6))
-    pose = twist = base_given = np.zeros((0, 1))
-    base_moved = False
+    outputs = np.empty_like(joints)
+    base_outputs = np.empty((orders, 6))
+    pose = twist = base_inputs = np.zeros((0, 1))
+    base_prescribed = False
     if base is not None:
         pose, twist = base
         if (base_wrench is None) == (base_motion is None):
             raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or, in hybrid_dynamics, its base_motion')
-        # About the base's origin instead of the world's, which may be far: with inertias that
-        # hold the distance squared, forward dynamics would lose twice the digits of the distance.
-        away = lie.adjoint(lie.pose(None, pose[:3, 3]))
+        # About the base's origin instead of the world's, which may be far away: inertias contain
+        # the distance squared, so forward dynamics would lose twice as many digits.
+        to_base = lie.adjoint(lie.pose(None, pose[:3, 3]))
         back = lie.adjoint(lie.pose(None, -pose[:3, 3]))
         pose, twist = lie.pose(pose[:3, :3]), twist @ back.T
-        base_moved = base_motion is not None
+        base_prescribed = base_motion is not None
         if base_motion is not None:
-            base_given = checked(base_motion, 'base_motion', (orders, 6)) @ back.T
+            base_inputs = checked(base_motion, 'base_motion', (orders, 6)) @ back.T
         else:
-            base_given = checked(np.asarray(base_wrench), 'base_wrench', (orders, 6)) @ away
+            base_inputs = checked(np.asarray(base_wrench), 'base_wrench', (orders, 6)) @ to_base
     elif base_wrench is not None or base_motion is not None:
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
-    singular = articulated.hybrid_dynamics(
-        robot.tree.parent, robot.tree.constants, robot.tree.body_in_kernel, robot.gravity, state,
-        pose, twist, moved, joints, base_moved, base_given, wrenches, found, base_found,
-        articulated.workspace(robot.tree, orders - 1))
+    model = robot.kernel_model
+    singular = articulated_body.hybrid_dynamics(
+        model.parent, model.body_table, model.body_in_kernel, robot.gravity, state, pose, twist,
+        prescribed, joints, base_prescribed, base_inputs, wrenches, outputs, base_outputs,
+        articulated_body.workspace(len(robot.bodies), orders - 1))
     if singular >= 0:
         body = robot.bodies[singular]
         raise HodynError(
             f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists '
             f'joint {body.joint!r}; check the masses and inertias from body {body.name!r} on')
     if base is None:
-        return found
-    return found, base_found @ (back if base_moved else away.T)
+        return outputs
+    return outputs, base_outputs @ (back if base_prescribed else to_base.T)

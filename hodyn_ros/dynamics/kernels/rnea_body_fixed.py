@@ -1,26 +1,35 @@
-"""Inverse dynamics to any order in body-fixed representation, for trees: the O(n) recursion.
+"""RNEA, the recursive Newton-Euler algorithm: inverse dynamics, body-fixed, any order, for trees.
 
 The recursion of KM21, section II (to second order M21, appendix B), for trees and a floating
 base, written for Taylor coefficients: V_k by Cauchy products, Π_k = M V_k, and
 W_k = (k + 1) Π_{k+1} − Σ ad_{V_a}ᵀ Π_{k−a}, with no derivatives of joint screws or inertias.
 Kernel frames stand in for body frames: each joint turns about and moves along their z axis.
-Weight enters as an acceleration −g of the world, which starts from rest, so that poses and their
-turning are untouched.
+Gravity enters as an acceleration −g of the world, which starts from rest; poses and rotations are
+not affected.
 """
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics import bodies
-from hodyn_ros.dynamics.bodies import cross_add, kernel, six, step
-from hodyn_ros.dynamics.memory import block, borrowed
-from hodyn_ros.robot import Tree
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import cross_add, row6
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
+from hodyn_ros.robot.body_table import (
+    COM,
+    HOME_POSITION,
+    HOME_ROTATION,
+    MASS,
+    ORIGIN_INERTIA,
+    ROTATION,
+    TRANSLATION,
+)
 
 Array = NDArray[np.float64]
 
 
-def workspace(tree: Tree, order: int) -> Array:
-    """Return the scratch memory that `inverse_dynamics` needs for this tree and order."""
-    return np.empty(len(tree.parent) * _per_body(order) + _scratch(order))
+def workspace(n_bodies: int, order: int) -> Array:
+    """Return the scratch memory that `inverse_dynamics` needs."""
+    return np.empty(n_bodies * _per_body(order) + _scratch(order))
 
 
 @kernel
@@ -35,102 +44,81 @@ def _scratch(order: int) -> int:
 
 @kernel
 def inverse_dynamics(
-    parent: NDArray[np.int64], constants: Array, body_in_kernel: Array, gravity: Array, q: Array,
-    wrenches: Array, torque: Array, memory: Array,
-) -> None:
-    """Write Q and its derivatives for one motion; the arguments of `spatial.inverse_dynamics`."""
-    none = block(memory, 0, (0, 1))
-    inverse_dynamics_floating(
-        parent, constants, body_in_kernel, gravity, q, none, none, wrenches, torque, none, memory)
-
-
-@kernel
-def inverse_dynamics_floating(
-    parent: NDArray[np.int64], constants: Array, body_in_kernel: Array, gravity: Array, q: Array,
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
     base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
     memory: Array,
 ) -> None:
-    """The same on a floating base; the arguments of `spatial.inverse_dynamics_floating`."""
+    """Write Q and its derivatives for T ≥ 1 motions; arguments as for that of `rnea_spatial`."""
+    floating, forced = len(parent) - q.shape[2], min(wrenches.shape[1], 1)
+    for t in range(q.shape[0]):
+        b, w = t * floating, t * forced
+        _inverse_dynamics(
+            parent, body_table, body_in_kernel, gravity, q[t], base_pose[b], base_twist[b],
+            wrenches[w], torque[t], base_wrench[b], memory)
+
+
+@kernel
+def _inverse_dynamics(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
+    base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
+    memory: Array,
+) -> None:
+    """The same for one motion, without the first axis."""
     order, n = torque.shape[0] - 1, len(parent)
-    constants, body_in_kernel = borrowed(constants), borrowed(body_in_kernel)
+    body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     q, wrenches = borrowed(q), borrowed(wrenches)
     floating = n - torque.shape[1]
-    jets = order + 2
-    size = n * jets * 3
-    joint = block(memory, 0, (n, 3, jets))
-    twist = block(memory, size, (n, jets, 6))
-    size += n * jets * 6
+    twists = order + 2
+    size = n * twists * 3
+    joint = block(memory, 0, (n, 3, twists))
+    twist = block(memory, size, (n, twists, 6))
+    size += n * twists * 6
     wrench = block(memory, size, (n, order + 1, 6))
     size += n * (order + 1) * 6
-    above = block(memory, size, (jets, 6))
-    size += jets * 6
-    momentum = block(memory, size, (jets, 6))
-    size += jets * 6
-    frame = block(memory, size, (jets, 4, 3))
+    above = block(memory, size, (twists, 6))
+    size += twists * 6
+    momentum = block(memory, size, (twists, 6))
+    size += twists * 6
+    frame = block(memory, size, (twists, 4, 3))
 
     for i in range(n):
         if i < floating:
-            _move_base(base_pose, base_twist, gravity, above, momentum, frame, twist[i])
+            _base_twist(base_pose, base_twist, gravity, above, momentum, frame, twist[i])
         else:
             if parent[i] >= 0:
-                _carry_home(constants[i], twist[parent[i]], above)
+                _twist_at_home(body_table[i], twist[parent[i]], above)
             else:
-                _world_at_home(constants[i], gravity, above)
-            _turn_joint(constants[i], q[:, i - floating], joint[i])
-            _carry_twist(constants[i], q[:, i - floating], joint[i], above, twist[i])
-        _balance(constants[i], twist[i], momentum, wrench[i])
+                _world_twist_at_home(body_table[i], gravity, above)
+            _joint_coefficients(body_table[i], q[:, i - floating], joint[i])
+            _joint_twist(body_table[i], q[:, i - floating], joint[i], above, twist[i])
+        _newton_euler_wrench(body_table[i], twist[i], momentum, wrench[i])
         if wrenches.shape[0] > 0:
-            _apply(wrenches[:, i], body_in_kernel[i], wrench[i])
+            _subtract_external(wrenches[:, i], body_in_kernel[i], wrench[i])
 
     for i in range(n - 1, -1, -1):
         factorial = 1.0
         if i < floating:
-            bodies.to_world(0, order + 1, frame, wrench[i], momentum)
+            bodies.wrench_to_world(0, order + 1, frame, wrench[i], momentum)
             for k in range(order + 1):
                 factorial *= max(k, 1)
                 for c in range(6):
                     base_wrench[k, c] = factorial * momentum[k, c]
             continue
-        rotation, shift = constants[i, 12], constants[i, 13]
+        rotation, translation = body_table[i, ROTATION], body_table[i, TRANSLATION]
         for k in range(order + 1):
             factorial *= max(k, 1)
             torque[k, i - floating] = factorial * (
-                rotation * wrench[i, k, 2] + shift * wrench[i, k, 5])
+                rotation * wrench[i, k, 2] + translation * wrench[i, k, 5])
         if parent[i] >= 0:
-            _carry_wrench(constants[i], joint[i], wrench[i], above, wrench[parent[i]])
-
-
-@kernel
-def inverse_dynamics_batch(
-    parent: NDArray[np.int64], constants: Array, body_in_kernel: Array, gravity: Array, q: Array,
-    wrenches: Array, torque: Array, memory: Array,
-) -> None:
-    """The same for T motions: q (T, r + 3, n), wrenches (T, …) or (1, 0, 0, 0), torque (T, …)."""
-    for t in range(q.shape[0]):
-        w = wrenches[t] if wrenches.shape[1] > 0 else wrenches[0]
-        inverse_dynamics(parent, constants, body_in_kernel, gravity, q[t], w, torque[t], memory)
-
-
-@kernel
-def inverse_dynamics_floating_batch(
-    parent: NDArray[np.int64], constants: Array, body_in_kernel: Array, gravity: Array, q: Array,
-    base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
-    memory: Array,
-) -> None:
-    """`inverse_dynamics_floating` for T motions, T on the first axis of all but the tree."""
-    for t in range(q.shape[0]):
-        w = wrenches[t] if wrenches.shape[1] > 0 else wrenches[0]
-        inverse_dynamics_floating(
-            parent, constants, body_in_kernel, gravity, q[t], base_pose[t], base_twist[t], w,
-            torque[t], base_wrench[t], memory)
+            _add_to_parent(body_table[i], joint[i], wrench[i], above, wrench[parent[i]])
 
 
 @step
-def _move_base(
-    base_pose: Array, base_twist: Array, gravity: Array, spatial: Array, moved: Array,
+def _base_twist(
+    base_pose: Array, base_twist: Array, gravity: Array, spatial: Array, velocity: Array,
     frame: Array, twist: Array,
 ) -> None:
-    """Body-fixed twist Ad_C⁻¹ (V + (0, −g t)) of the base from the spatial one."""
+    """Write the body-fixed twist Ad_C⁻¹ (V + (0, −g t)) of the base from the spatial one."""
     factorial = 1.0
     for k in range(twist.shape[0]):
         factorial *= max(k, 1)
@@ -139,14 +127,14 @@ def _move_base(
     for row in range(3):
         for c in range(4):
             frame[0, c, row] = base_pose[row, c]
-    bodies.follow_frame(1, twist.shape[0], spatial, frame)
-    for k in range(twist.shape[0]):  # `moved` is the velocity of the base's origin
+    bodies.body_frame_motion(1, twist.shape[0], spatial, frame)
+    for k in range(twist.shape[0]):  # `velocity` is that of the base's origin
         for c in range(3):
-            moved[k, c] = spatial[k, 3 + c]
+            velocity[k, c] = spatial[k, 3 + c]
             if k == 1:
-                moved[k, c] -= gravity[c]
+                velocity[k, c] -= gravity[c]
         for a in range(k + 1):
-            cross_add(spatial[a, :3], frame[k - a, 3], moved[k, :3])
+            cross_add(spatial[a, :3], frame[k - a, 3], velocity[k, :3])
     for k in range(twist.shape[0]):
         for c in range(3):
             twist[k, c] = 0.0
@@ -154,39 +142,41 @@ def _move_base(
             for a in range(k + 1):
                 for row in range(3):
                     twist[k, c] += frame[a, c, row] * spatial[k - a, row]
-                    twist[k, 3 + c] += frame[a, c, row] * moved[k - a, row]
+                    twist[k, 3 + c] += frame[a, c, row] * velocity[k - a, row]
 
 
 @step
-def _world_at_home(constants: Array, gravity: Array, above: Array) -> None:
-    """The twist of the world, which accelerates by −g, in the home axes of a first joint."""
+def _world_twist_at_home(body: Array, gravity: Array, above: Array) -> None:
+    """Write the twist of the world, which accelerates by −g, in the home axes of a first joint."""
     for k in range(above.shape[0]):
         for c in range(6):
             above[k, c] = 0.0
     for c in range(3):
         for row in range(3):
-            above[1, 3 + c] -= constants[3 * row + c] * gravity[row]
+            above[1, 3 + c] -= body[HOME_ROTATION + 3 * row + c] * gravity[row]
 
 
 @step
-def _carry_home(constants: Array, parent_twist: Array, above: Array) -> None:
-    """Twist of the parent in the frame where the joint is at home, by the constant part of Ad."""
-    px, py, pz = constants[9], constants[10], constants[11]
+def _twist_at_home(body: Array, parent_twist: Array, above: Array) -> None:
+    """Write the parent's twist in the frame of the joint at q = 0: the constant part of Ad."""
+    px, py, pz = body[HOME_POSITION], body[HOME_POSITION + 1], body[HOME_POSITION + 2]
     for k in range(above.shape[0]):
-        wx, wy, wz, vx, vy, vz = six(parent_twist, k)
+        wx, wy, wz, vx, vy, vz = row6(parent_twist, k)
         vx += wy * pz - wz * py
         vy += wz * px - wx * pz
         vz += wx * py - wy * px
         for c in range(3):
-            x, y, z = constants[c], constants[3 + c], constants[6 + c]
+            x, y, z = (
+                body[HOME_ROTATION + c], body[HOME_ROTATION + 3 + c],
+                body[HOME_ROTATION + 6 + c])
             above[k, c] = x * wx + y * wy + z * wz
             above[k, 3 + c] = x * vx + y * vy + z * vz
 
 
 @step
-def _turn_joint(constants: Array, q: Array, joint: Array) -> None:
-    """Coefficients of cos ρq, sin ρq and h q."""
-    rotation, shift = constants[12], constants[13]
+def _joint_coefficients(body: Array, q: Array, joint: Array) -> None:
+    """Write the coefficients of cos ρq, sin ρq and h q."""
+    rotation, translation = body[ROTATION], body[TRANSLATION]
     cosine, sine, advance = joint
     cosine[0], sine[0], advance[0] = np.cos(rotation * q[0]), np.sin(rotation * q[0]), q[0]
     factorial = 1.0
@@ -199,24 +189,24 @@ def _turn_joint(constants: Array, q: Array, joint: Array) -> None:
             cosine[k] -= rate * sine[k - a]
             sine[k] += rate * cosine[k - a]
     for k in range(len(sine)):
-        advance[k] *= shift
+        advance[k] *= translation
 
 
 @step
-def _carry_twist(
-    constants: Array, q: Array, joint: Array, above: Array, twist: Array,
+def _joint_twist(
+    body: Array, q: Array, joint: Array, above: Array, twist: Array,
 ) -> None:
-    """V = Ad V_parent + X q̇ (M21 eq. 40), from the joint's home frame on."""
-    rotation, shift = constants[12], constants[13]
+    """Write V = Ad V_parent + X q̇ (M21 eq. 40), V_parent being in the joint's frame at q = 0."""
+    rotation, translation = body[ROTATION], body[TRANSLATION]
     cosine, sine, advance = joint
-    jets = twist.shape[0]
-    if shift != 0.0:
-        for k in range(jets):
+    twists = twist.shape[0]
+    if translation != 0.0:
+        for k in range(twists):
             for a in range(k + 1):
                 above[k, 3] += advance[a] * above[k - a, 1]
                 above[k, 4] -= advance[a] * above[k - a, 0]
     factorial = 1.0
-    for k in range(jets):
+    for k in range(twists):
         factorial *= max(k, 1)
         rate = q[k + 1] / factorial
         if rotation == 0.0:
@@ -226,7 +216,7 @@ def _carry_twist(
             wx, wy, vx, vy = 0.0, 0.0, 0.0, 0.0
             for a in range(k + 1):
                 c, s = cosine[a], sine[a]
-                ax, ay, _, bx, by, _ = six(above, k - a)
+                ax, ay, _, bx, by, _ = row6(above, k - a)
                 wx += c * ax + s * ay
                 wy += c * ay - s * ax
                 vx += c * bx + s * by
@@ -234,18 +224,19 @@ def _carry_twist(
             twist[k, 0], twist[k, 1], twist[k, 2] = wx, wy, above[k, 2]
             twist[k, 3], twist[k, 4], twist[k, 5] = vx, vy, above[k, 5]
         twist[k, 2] += rotation * rate
-        twist[k, 5] += shift * rate
+        twist[k, 5] += translation * rate
 
 
 @step
-def _balance(constants: Array, twist: Array, momentum: Array, wrench: Array) -> None:
-    """Π = M V and W = Π̇ − ad_Vᵀ Π (KM21 eq. 13), about the frame's origin."""
-    mass = constants[14]
-    cx, cy, cz = mass * constants[15], mass * constants[16], mass * constants[17]
-    xx, yy, zz = constants[24], constants[25], constants[26]
-    xy, xz, yz = constants[27], constants[28], constants[29]
+def _newton_euler_wrench(body: Array, twist: Array, momentum: Array, wrench: Array) -> None:
+    """Write Π = M V and W = Π̇ − ad_Vᵀ Π (KM21 eq. 13), about the frame's origin."""
+    mass = body[MASS]
+    cx, cy, cz = mass * body[COM], mass * body[COM + 1], mass * body[COM + 2]
+    xx, yy, zz = body[ORIGIN_INERTIA], body[ORIGIN_INERTIA + 1], body[ORIGIN_INERTIA + 2]
+    xy, xz, yz = (
+        body[ORIGIN_INERTIA + 3], body[ORIGIN_INERTIA + 4], body[ORIGIN_INERTIA + 5])
     for k in range(twist.shape[0]):
-        wx, wy, wz, vx, vy, vz = six(twist, k)
+        wx, wy, wz, vx, vy, vz = row6(twist, k)
         momentum[k, 0] = xx * wx + xy * wy + xz * wz + cy * vz - cz * vy
         momentum[k, 1] = xy * wx + yy * wy + yz * wz + cz * vx - cx * vz
         momentum[k, 2] = xz * wx + yz * wy + zz * wz + cx * vy - cy * vx
@@ -253,12 +244,12 @@ def _balance(constants: Array, twist: Array, momentum: Array, wrench: Array) -> 
         momentum[k, 4] = mass * vy + wz * cx - wx * cz
         momentum[k, 5] = mass * vz + wx * cy - wy * cx
     for k in range(wrench.shape[0]):
-        mx, my, mz, fx, fy, fz = six(momentum, k + 1)
+        mx, my, mz, fx, fy, fz = row6(momentum, k + 1)
         mx, my, mz = (k + 1) * mx, (k + 1) * my, (k + 1) * mz
         fx, fy, fz = (k + 1) * fx, (k + 1) * fy, (k + 1) * fz
         for a in range(k + 1):
-            wx, wy, wz, vx, vy, vz = six(twist, a)
-            lx, ly, lz, px, py, pz = six(momentum, k - a)
+            wx, wy, wz, vx, vy, vz = row6(twist, a)
+            lx, ly, lz, px, py, pz = row6(momentum, k - a)
             mx += wy * lz - wz * ly + vy * pz - vz * py
             my += wz * lx - wx * lz + vz * px - vx * pz
             mz += wx * ly - wy * lx + vx * py - vy * px
@@ -270,8 +261,8 @@ def _balance(constants: Array, twist: Array, momentum: Array, wrench: Array) -> 
 
 
 @step
-def _apply(derivatives: Array, body_in_kernel: Array, wrench: Array) -> None:
-    """Take off the wrench of the environment: a constant change of axes and origin."""
+def _subtract_external(derivatives: Array, body_in_kernel: Array, wrench: Array) -> None:
+    """Subtract the external wrench: a constant change of axes and origin."""
     factorial = 1.0
     for k in range(wrench.shape[0]):
         factorial *= max(k, 1)
@@ -288,11 +279,11 @@ def _apply(derivatives: Array, body_in_kernel: Array, wrench: Array) -> None:
 
 
 @step
-def _carry_wrench(
-    constants: Array, joint: Array, wrench: Array, home: Array, parent_wrench: Array,
+def _add_to_parent(
+    body: Array, joint: Array, wrench: Array, home: Array, parent_wrench: Array,
 ) -> None:
-    """Add Adᵀ W of a child to its parent's: the way of `_carry_twist` and `_carry_home` back."""
-    rotation, shift = constants[12], constants[13]
+    """Add Adᵀ W of a child to its parent's: `_twist_at_home` and `_joint_twist` transposed."""
+    rotation, translation = body[ROTATION], body[TRANSLATION]
     cosine, sine, advance = joint
     order = wrench.shape[0] - 1
     for k in range(order + 1):
@@ -303,23 +294,25 @@ def _carry_wrench(
         mx, my, fx, fy = 0.0, 0.0, 0.0, 0.0
         for a in range(k + 1):
             c, s = cosine[a], sine[a]
-            ax, ay, _, bx, by, _ = six(wrench, k - a)
+            ax, ay, _, bx, by, _ = row6(wrench, k - a)
             mx += c * ax - s * ay
             my += c * ay + s * ax
             fx += c * bx - s * by
             fy += c * by + s * bx
         home[k, 0], home[k, 1], home[k, 2] = mx, my, wrench[k, 2]
         home[k, 3], home[k, 4], home[k, 5] = fx, fy, wrench[k, 5]
-    if shift != 0.0:
+    if translation != 0.0:
         for k in range(order + 1):
             for a in range(k + 1):
                 home[k, 0] -= advance[a] * home[k - a, 4]
                 home[k, 1] += advance[a] * home[k - a, 3]
-    px, py, pz = constants[9], constants[10], constants[11]
+    px, py, pz = body[HOME_POSITION], body[HOME_POSITION + 1], body[HOME_POSITION + 2]
     for k in range(order + 1):
-        mx, my, mz, fx, fy, fz = six(home, k)
+        mx, my, mz, fx, fy, fz = row6(home, k)
         for row in range(3):
-            x, y, z = constants[3 * row], constants[3 * row + 1], constants[3 * row + 2]
+            x, y, z = (
+                body[HOME_ROTATION + 3 * row], body[HOME_ROTATION + 3 * row + 1],
+                body[HOME_ROTATION + 3 * row + 2])
             parent_wrench[k, row] += x * mx + y * my + z * mz
             home[k, 3 + row] = x * fx + y * fy + z * fz
             parent_wrench[k, 3 + row] += home[k, 3 + row]

@@ -1,19 +1,17 @@
-"""Vectors in kernels: tuples of three numbers of `jets`, or of floats."""
+"""Vectors in kernels: tuples of three numbers of `taylor`, or of floats."""
 from typing import Any
 
-import numba as nb
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.second_order.jets import rate, read, size, write, write_known
+from hodyn_ros.dynamics.kernels.decorators import step
+from hodyn_ros.dynamics.kernels.unrolled.taylor import rate, read, size, write, write_known
 
-Number = Any  # of `jets`, or a float
+Number = Any  # a type of `taylor`, or float
 Vector = tuple[Number, Number, Number]
 Symmetric = tuple[Vector, Vector]  # (xx, yy, zz), (xy, xz, yz)
 
-_inlined = nb.njit(cache=True, fastmath={'contract'}, forceinline=True)
 
-
-@_inlined
+@step
 def read_vector(memory: NDArray[Any], index: int, like: Number) -> Vector:
     """Return the three numbers that start at memory[index]."""
     step = size(like)
@@ -22,43 +20,43 @@ def read_vector(memory: NDArray[Any], index: int, like: Number) -> Vector:
         read(memory, index + 2 * step, like))
 
 
-@_inlined
+@step
 def write_vector(memory: NDArray[Any], index: int, vector: Vector) -> None:
-    """Store three numbers at memory[index] and what follows."""
+    """Store three numbers from memory[index] on."""
     step = size(vector[0])
     write(memory, index, vector[0])
     write(memory, index + step, vector[1])
     write(memory, index + 2 * step, vector[2])
 
 
-@_inlined
+@step
 def write_known_vector(memory: NDArray[Any], index: int, vector: Vector) -> None:
-    """Store what is known of three numbers that come from `rate`."""
+    """Store three numbers that come from `rate`, without their undefined coefficients."""
     step = size(vector[0])
     write_known(memory, index, vector[0])
     write_known(memory, index + step, vector[1])
     write_known(memory, index + 2 * step, vector[2])
 
 
-@_inlined
+@step
 def add(a: Vector, b: Vector) -> Vector:
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@_inlined
+@step
 def subtract(a: Vector, b: Vector) -> Vector:
     """Return a − b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@_inlined
+@step
 def scale(number: Number, a: Vector) -> Vector:
     """Return a times a number."""
     return number * a[0], number * a[1], number * a[2]
 
 
-@_inlined
+@step
 def combine(numbers: Vector, x: Vector, y: Vector, z: Vector) -> Vector:
     """Return a x + b y + c z for the numbers a, b, c."""
     a, b, c = numbers
@@ -67,25 +65,25 @@ def combine(numbers: Vector, x: Vector, y: Vector, z: Vector) -> Vector:
         a * x[2] + b * y[2] + c * z[2])
 
 
-@_inlined
+@step
 def dot(a: Vector, b: Vector) -> Number:
     """Return a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@_inlined
+@step
 def cross(a: Vector, b: Vector) -> Vector:
     """Return a × b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@_inlined
+@step
 def rates(a: Vector) -> Vector:
     """Return the time derivative of a vector."""
     return rate(a[0]), rate(a[1]), rate(a[2])
 
 
-@_inlined
+@step
 def times(matrix: Symmetric, a: Vector) -> Vector:
     """Return a symmetric matrix times a vector."""
     (xx, yy, zz), (xy, xz, yz) = matrix

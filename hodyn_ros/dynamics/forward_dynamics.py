@@ -1,10 +1,10 @@
-"""Forward dynamics of any order: the motion that given efforts cause."""
+"""Forward dynamics of any order (ABA): the motion that given efforts cause."""
 from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import hybrid
+from hodyn_ros.dynamics.hybrid_dynamics import solve
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -35,8 +35,9 @@ def forward_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the joint accelerations that torques cause, and their time derivatives.
 
-    AGF26, Algorithm 3 (H-GABI), to the order r that tau supports. Each order costs digits by
-    conditioning: expect 1e-9 relative at r = 3 and 1e-7 at r = 5.
+    The articulated-body algorithm (ABA) to the order r that tau supports: AGF26, Algorithm 3
+    (H-GABI). Each order costs digits by conditioning: expect 1e-9 relative at r = 3 and 1e-7 at
+    r = 5.
 
     Parameters
     ----------
@@ -47,9 +48,9 @@ def forward_dynamics(
     tau : (r + 1, n) array
         Joint torques and their derivatives, N m/sᵏ (prismatic: N/sᵏ).
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
-        Of a floating base: the spatial twist in world axes.
+        Pose and spatial twist of a floating base, in world axes.
     base_wrench : (r + 1, 6) array, optional
-        Of a floating base: what acts on it (moment, force) in world axes about the world origin,
+        Wrench (moment, force) that acts on a floating base, in world axes about the world origin,
         and its component-wise derivatives; zeros for a free one.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`.
@@ -69,6 +70,7 @@ def forward_dynamics(
         definite, naming the joint.
 
     """
-    free = np.zeros(robot.n, dtype=np.bool_)
-    return hybrid.solve(
-        robot, q, tau, 'tau', free, base_pose, base_twist, base_wrench, None, external_wrenches)
+    none_prescribed = np.zeros(robot.n, dtype=np.bool_)
+    return solve(
+        robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,
+        external_wrenches)

@@ -1,24 +1,32 @@
-"""Motion and momentum of one body in spatial representation, in Taylor coefficients.
+"""One body in spatial representation: joint pose, twist and Newton-Euler wrench, to any order.
 
-The steps that the spatial kernels share. A coefficient is x_k = x⁽ᵏ⁾ / k!, which turns the Leibniz
-sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products. Arrays of
-coefficients have them on the first axis. A step writes the coefficients from `start` to `stop` − 1
-from those below, so a caller can go through all orders of a body at once or, where an order needs
-the solution of the one before it, through all bodies order by order.
+The steps that the spatial kernels share, in Taylor coefficients x_k = x⁽ᵏ⁾ / k!, which turn the
+Leibniz sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products. Arrays
+of coefficients have them on the first axis. A step computes the coefficients from `start` to
+`stop` − 1 from the lower ones, so a caller can go through all orders of a body at once or, where
+an order needs the solution of the one before it, through all bodies order by order.
 
-The momentum balance is taken about the world origin, but its inertia is split into the mass on the
-path c(t) of the centre of mass and the spin about it: that spares the 6×6 mass matrix and its
-derivatives, and weight enters the force alone.
+The Newton-Euler equations are taken about the world origin, with the inertia split into the mass
+at the centre of mass c(t) and the angular momentum about it. This needs no 6×6 inertia matrix and
+no derivatives of one, and gravity enters the force only.
+
+`body` is a row of `KernelModel.body_table`.
 """
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.dynamics.kernels.decorators import inlined, step
+from hodyn_ros.robot.body_table import (
+    COM,
+    COM_INERTIA,
+    HOME_POSITION,
+    HOME_ROTATION,
+    ROTATION,
+    TRANSLATION,
+)
+from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
 
-kernel = nb.njit(cache=True, fastmath={'contract'})
-step = nb.njit(cache=True, fastmath={'contract'}, forceinline=True)
-inlined = nb.njit(cache=True, fastmath={'contract'}, inline='always')
+Array = NDArray[np.float64]
 
 
 @inlined
@@ -30,20 +38,20 @@ def cross_add(a: Array, b: Array, out: Array) -> None:
 
 
 @step
-def three(array: Array, k: int) -> tuple[float, float, float]:
-    """Return a row of an array (…, 3); to unpack the row itself would count a reference."""
+def row3(array: Array, k: int) -> tuple[float, float, float]:
+    """Return row k of an array (…, 3); avoids reference-counting a row view."""
     return array[k, 0], array[k, 1], array[k, 2]
 
 
 @step
-def six(array: Array, k: int) -> tuple[float, float, float, float, float, float]:
-    """Return a row of an array (…, 6)."""
+def row6(array: Array, k: int) -> tuple[float, float, float, float, float, float]:
+    """Return row k of an array (…, 6); avoids reference-counting a row view."""
     return array[k, 0], array[k, 1], array[k, 2], array[k, 3], array[k, 4], array[k, 5]
 
 
 @step
-def place_base(base_pose: Array, pose: Array, screw: Array) -> None:
-    """Pose of a floating base, rows of R then r; it has no joint screw."""
+def floating_base_pose(base_pose: Array, pose: Array, screw: Array) -> None:
+    """Write the pose of a floating base, rows of R then r, and a zero joint screw."""
     for row in range(3):
         for column in range(3):
             pose[3 * row + column] = base_pose[row, column]
@@ -53,73 +61,82 @@ def place_base(base_pose: Array, pose: Array, screw: Array) -> None:
 
 
 @step
-def place(parent: int, constants: Array, q: float, pose: Array, i: int, screw: Array) -> None:
-    """Pose of kernel frame i, rows of R then r, and the joint screw S (M21 eqs. 4 and 7)."""
-    rotation, shift = constants[12], constants[13]
+def joint_pose(parent: int, body: Array, q: float, pose: Array, i: int, screw: Array) -> None:
+    """Write the pose of kernel frame i, rows of R then r, and its joint screw S (M21 (4), (7))."""
+    rotation, translation = body[ROTATION], body[TRANSLATION]
     sine, cosine = np.sin(rotation * q), np.cos(rotation * q)
     for row in range(3):
         if parent < 0:
-            x, y, z = constants[3 * row], constants[3 * row + 1], constants[3 * row + 2]
-            origin = constants[9 + row]
+            x, y, z = (
+                body[HOME_ROTATION + 3 * row], body[HOME_ROTATION + 3 * row + 1],
+                body[HOME_ROTATION + 3 * row + 2])
+            origin = body[HOME_POSITION + row]
         else:
             a, b, c = pose[parent, 3 * row], pose[parent, 3 * row + 1], pose[parent, 3 * row + 2]
-            x = a * constants[0] + b * constants[3] + c * constants[6]
-            y = a * constants[1] + b * constants[4] + c * constants[7]
-            z = a * constants[2] + b * constants[5] + c * constants[8]
+            x = (
+                a * body[HOME_ROTATION] + b * body[HOME_ROTATION + 3]
+                + c * body[HOME_ROTATION + 6])
+            y = (
+                a * body[HOME_ROTATION + 1] + b * body[HOME_ROTATION + 4]
+                + c * body[HOME_ROTATION + 7])
+            z = (
+                a * body[HOME_ROTATION + 2] + b * body[HOME_ROTATION + 5]
+                + c * body[HOME_ROTATION + 8])
             origin = (
-                pose[parent, 9 + row] + a * constants[9] + b * constants[10] + c * constants[11])
+                pose[parent, 9 + row] + a * body[HOME_POSITION] + b * body[HOME_POSITION + 1]
+                + c * body[HOME_POSITION + 2])
         pose[i, 3 * row] = cosine * x + sine * y
         pose[i, 3 * row + 1] = cosine * y - sine * x
         pose[i, 3 * row + 2] = z
-        pose[i, 9 + row] = origin + shift * q * z
+        pose[i, 9 + row] = origin + translation * q * z
     ex, ey, ez = pose[i, 2], pose[i, 5], pose[i, 8]
     rx, ry, rz = pose[i, 9], pose[i, 10], pose[i, 11]
     screw[0, 0] = rotation * ex
     screw[0, 1] = rotation * ey
     screw[0, 2] = rotation * ez
-    screw[0, 3] = rotation * (ry * ez - rz * ey) + shift * ex
-    screw[0, 4] = rotation * (rz * ex - rx * ez) + shift * ey
-    screw[0, 5] = rotation * (rx * ey - ry * ex) + shift * ez
+    screw[0, 3] = rotation * (ry * ez - rz * ey) + translation * ex
+    screw[0, 4] = rotation * (rz * ex - rx * ez) + translation * ey
+    screw[0, 5] = rotation * (rx * ey - ry * ex) + translation * ez
 
 
 @step
-def move(
+def propagate_twist(
     start: int, stop: int, parent_twist: Array, rate: Array, screw: Array, twist: Array,
 ) -> None:
-    """Joint screw and twist: Ṡ = ad_V S and V = V_parent + S q̇ (M21 eqs. 6 and 9).
+    """Write joint screw and twist: Ṡ = ad_V S and V = V_parent + S q̇ (M21 eqs. 6 and 9).
 
     Parameters
     ----------
     start, stop : int
-        Coefficients to write, the last one less than `stop`.
+        Coefficients start … stop − 1 are written.
     parent_twist : (k, 6) array
-        Coefficients of the parent's twist; of the world's, (0, 6).
+        Coefficients of the parent's twist; (0, 6) if the parent is the world.
     rate : (k,) array
         Coefficients of q̇.
     screw, twist : (k, 6) arrays
-        Coefficients, written; the screw's first one is given.
+        Coefficients, written; coefficient 0 of the screw is given.
 
     """
     for k in range(start, stop):
         if k > 0:
             x, y, z, u, v, w = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             for a in range(k):
-                px, py, pz, pu, pv, pw = six(twist, a)
-                sx, sy, sz, su, sv, sw = six(screw, k - 1 - a)
+                px, py, pz, pu, pv, pw = row6(twist, a)
+                sx, sy, sz, su, sv, sw = row6(screw, k - 1 - a)
                 x += py * sz - pz * sy
                 y += pz * sx - px * sz
                 z += px * sy - py * sx
                 u += pv * sz - pw * sy + py * sw - pz * sv
                 v += pw * sx - pu * sz + pz * su - px * sw
                 w += pu * sy - pv * sx + px * sv - py * su
-            part = 1.0 / k  # six divisions would take longer
+            part = 1.0 / k  # one division instead of six
             screw[k, 0], screw[k, 1], screw[k, 2] = x * part, y * part, z * part
             screw[k, 3], screw[k, 4], screw[k, 5] = u * part, v * part, w * part
         x, y, z, u, v, w = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if parent_twist.shape[0] > 0:
-            x, y, z, u, v, w = six(parent_twist, k)
+            x, y, z, u, v, w = row6(parent_twist, k)
         for b in range(k + 1):
-            sx, sy, sz, su, sv, sw = six(screw, k - b)
+            sx, sy, sz, su, sv, sw = row6(screw, k - b)
             x += sx * rate[b]
             y += sy * rate[b]
             z += sz * rate[b]
@@ -131,11 +148,11 @@ def move(
 
 
 @step
-def _advance(k: int, u: float, v: float, w: float, twist: Array, vector: Array) -> None:
-    """Coefficient k > 0 of a vector whose rate is ω × x and, of coefficient k − 1, (u, v, w)."""
+def _next_coefficient(k: int, u: float, v: float, w: float, twist: Array, vector: Array) -> None:
+    """Write coefficient k > 0 of a vector x with ẋ = ω × x + y, where y_(k−1) is (u, v, w)."""
     for a in range(k):
         wx, wy, wz = twist[a, 0], twist[a, 1], twist[a, 2]
-        x, y, z = three(vector, k - 1 - a)
+        x, y, z = row3(vector, k - 1 - a)
         u += wy * z - wz * y
         v += wz * x - wx * z
         w += wx * y - wy * x
@@ -144,34 +161,34 @@ def _advance(k: int, u: float, v: float, w: float, twist: Array, vector: Array) 
 
 
 @step
-def turn(start: int, stop: int, twist: Array, direction: Array) -> None:
-    """A body-fixed direction, start > 0: ė = ω × e."""
+def direction_rate(start: int, stop: int, twist: Array, direction: Array) -> None:
+    """Write the rates of a body-fixed direction, ė = ω × e; start > 0."""
     for k in range(start, stop):
-        _advance(k, 0.0, 0.0, 0.0, twist, direction)
+        _next_coefficient(k, 0.0, 0.0, 0.0, twist, direction)
 
 
 @step
-def follow(start: int, stop: int, twist: Array, point: Array) -> None:
-    """A body-fixed point, start > 0: ṗ = v + ω × p."""
+def point_motion(start: int, stop: int, twist: Array, point: Array) -> None:
+    """Write the motion of a body-fixed point, ṗ = v + ω × p; start > 0."""
     for k in range(start, stop):
-        _advance(k, twist[k - 1, 3], twist[k - 1, 4], twist[k - 1, 5], twist, point)
+        _next_coefficient(k, twist[k - 1, 3], twist[k - 1, 4], twist[k - 1, 5], twist, point)
 
 
 @step
-def place_com(constants: Array, pose: Array, com: Array) -> None:
-    """Position of the centre of mass, coefficient 0."""
+def com_position(body: Array, pose: Array, com: Array) -> None:
+    """Write the position of the centre of mass, coefficient 0."""
     for row in range(3):
         com[0, row] = pose[9 + row]
         for c in range(3):
-            com[0, row] += pose[3 * row + c] * constants[15 + c]
+            com[0, row] += pose[3 * row + c] * body[COM + c]
 
 
 @step
-def place_inertia(constants: Array, pose: Array, inertia: Array) -> None:
-    """Inertia Θ about the centre of mass in world axes (xx yy zz xy xz yz), coefficient 0."""
-    xx, yy, zz = constants[18], constants[19], constants[20]
-    xy, xz, yz = constants[21], constants[22], constants[23]
-    for entry, (row, column) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
+def com_inertia(body: Array, pose: Array, inertia: Array) -> None:
+    """Write the inertia Θ about the centre of mass in world axes, packed, coefficient 0."""
+    xx, yy, zz = body[COM_INERTIA], body[COM_INERTIA + 1], body[COM_INERTIA + 2]
+    xy, xz, yz = body[COM_INERTIA + 3], body[COM_INERTIA + 4], body[COM_INERTIA + 5]
+    for entry, (row, column) in enumerate(SYMMETRIC_ENTRIES):
         a, b, c = pose[3 * row], pose[3 * row + 1], pose[3 * row + 2]
         d, e, f = pose[3 * column], pose[3 * column + 1], pose[3 * column + 2]
         inertia[0, entry] = (
@@ -181,7 +198,7 @@ def place_inertia(constants: Array, pose: Array, inertia: Array) -> None:
 
 @step
 def spatial_inertia(mass: float, com: Array, inertia: Array, out: Array) -> None:
-    """Inertia matrix of a body in world axes about the world origin (AGF26 eq. 60)."""
+    """Write the 6×6 inertia matrix in world axes about the world origin (AGF26 eq. 60)."""
     x, y, z = com
     xx, yy, zz, xy, xz, yz = inertia
     for row in range(6):
@@ -203,13 +220,13 @@ def spatial_inertia(mass: float, com: Array, inertia: Array, out: Array) -> None
 
 
 @step
-def turn_inertia(start: int, stop: int, twist: Array, inertia: Array) -> None:
-    """Θ, start > 0: Θ̇ = ω̃ Θ − Θ ω̃."""
+def inertia_rate(start: int, stop: int, twist: Array, inertia: Array) -> None:
+    """Write the rates of the inertia in world axes, Θ̇ = ω̃ Θ − Θ ω̃; start > 0."""
     for k in range(start, stop):
         ixx, iyy, izz, ixy, ixz, iyz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(k):
             x, y, z = twist[a, 0], twist[a, 1], twist[a, 2]
-            xx, yy, zz, xy, xz, yz = six(inertia, k - 1 - a)
+            xx, yy, zz, xy, xz, yz = row6(inertia, k - 1 - a)
             ixx += 2.0 * (y * xz - z * xy)
             iyy += 2.0 * (z * xy - x * yz)
             izz += 2.0 * (x * yz - y * xz)
@@ -222,13 +239,13 @@ def turn_inertia(start: int, stop: int, twist: Array, inertia: Array) -> None:
 
 
 @step
-def spin_momentum(start: int, stop: int, twist: Array, inertia: Array, spin: Array) -> None:
-    """Θ ω, the angular momentum about the centre of mass."""
+def angular_momentum(start: int, stop: int, twist: Array, inertia: Array, spin: Array) -> None:
+    """Write the angular momentum Θ ω about the centre of mass."""
     for k in range(start, stop):
         lx, ly, lz = 0.0, 0.0, 0.0
         for a in range(k + 1):
             x, y, z = twist[k - a, 0], twist[k - a, 1], twist[k - a, 2]
-            xx, yy, zz, xy, xz, yz = six(inertia, a)
+            xx, yy, zz, xy, xz, yz = row6(inertia, a)
             lx += xx * x + xy * y + xz * z
             ly += xy * x + yy * y + yz * z
             lz += xz * x + yz * y + zz * z
@@ -236,13 +253,13 @@ def spin_momentum(start: int, stop: int, twist: Array, inertia: Array, spin: Arr
 
 
 @step
-def balance(
+def newton_euler_wrench(
     start: int, stop: int, mass: float, gravity: Array, com: Array, spin: Array, force: Array,
     wrench: Array,
 ) -> None:
-    """The wrench that moves the body and holds its weight (M21 eqs. 15–22, AGF26 eq. 57).
+    """Write force m (c̈ − g) and wrench (c × f + d/dt(Θ ω), f) (M21 eqs. 15–22, AGF26 eq. 57).
 
-    Coefficient k reads k + 2 of c and k + 1 of Θ ω; `force` keeps the force.
+    Coefficient k reads coefficient k + 2 of c and k + 1 of Θ ω.
     """
     for k in range(start, stop):
         for c in range(3):
@@ -252,8 +269,8 @@ def balance(
             wrench[k, 3 + c] = force[k, c]
         x, y, z = (k + 1) * spin[k + 1, 0], (k + 1) * spin[k + 1, 1], (k + 1) * spin[k + 1, 2]
         for a in range(k + 1):
-            cx, cy, cz = three(com, a)
-            fx, fy, fz = three(force, k - a)
+            cx, cy, cz = row3(com, a)
+            fx, fy, fz = row3(force, k - a)
             x += cy * fz - cz * fy
             y += cz * fx - cx * fz
             z += cx * fy - cy * fx
@@ -261,8 +278,8 @@ def balance(
 
 
 @step
-def place_frame(body_in_kernel: Array, pose: Array, frame: Array) -> None:
-    """Columns of the body's rotation and its origin, coefficient 0 of frame (…, 4, 3)."""
+def body_frame_pose(body_in_kernel: Array, pose: Array, frame: Array) -> None:
+    """Write the columns of the body's rotation and its origin, coefficient 0 of (…, 4, 3)."""
     for row in range(3):
         for c in range(3):
             entry = 0.0
@@ -275,16 +292,16 @@ def place_frame(body_in_kernel: Array, pose: Array, frame: Array) -> None:
 
 
 @step
-def follow_frame(start: int, stop: int, twist: Array, frame: Array) -> None:
-    """Columns of R and the origin, start > 0."""
+def body_frame_motion(start: int, stop: int, twist: Array, frame: Array) -> None:
+    """Write the motion of the columns of R and of the origin; start > 0."""
     for c in range(3):
-        turn(start, stop, twist, frame[:, c])
-    follow(start, stop, twist, frame[:, 3])
+        direction_rate(start, stop, twist, frame[:, c])
+    point_motion(start, stop, twist, frame[:, 3])
 
 
 @step
-def to_world(start: int, stop: int, frame: Array, wrench: Array, world: Array) -> None:
-    """Ad⁻ᵀ w, a body wrench in world axes about the world origin (AGF26 eq. 69)."""
+def wrench_to_world(start: int, stop: int, frame: Array, wrench: Array, world: Array) -> None:
+    """Write Ad⁻ᵀ W, a body wrench in world axes about the world origin (AGF26 eq. 69)."""
     for k in range(start, stop):
         for c in range(6):
             world[k, c] = 0.0

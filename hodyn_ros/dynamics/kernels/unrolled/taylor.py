@@ -1,19 +1,20 @@
-"""Taylor polynomials in time as numba numbers: registers of the processor with + − and ×.
+"""Taylor polynomials in time as numba numbers in SIMD registers, with +, − and ×.
 
-A motion is known by its Taylor coefficients x_k = x⁽ᵏ⁾/k!, and the derivatives of a formula are
-the formula itself, evaluated on polynomials cut off after t³: then products are Cauchy products. A
-kernel written with such numbers reads like the one of order 0, and the types decide how it runs:
+A number is a polynomial x(t) = Σ x_k tᵏ with x_k = x⁽ᵏ⁾/k!, cut off after t³ (a truncated Taylor
+series, as in automatic differentiation). Products are Cauchy products, so a formula evaluated on
+such numbers yields its own time derivatives. A kernel written with them reads like the one of
+order 0, and the types decide how it runs:
 
-`Jet`
+`Taylor4`
     one motion, its four coefficients side by side in one register;
-`Jets`
+`Taylor4x8`
     eight motions, a register for each coefficient, for batches;
-`Lanes`
-    eight plain numbers in a register, multiplied one by one.
+`Float64x8`
+    eight plain numbers in a register, multiplied element by element.
 
 All three mix with floats. Registers wider than the processor's are split by the compiler, so the
-types serve every architecture. They live inside kernels only: arrays go in and out of those, and
-`read` and `write` between both.
+types serve every architecture. They live inside kernels only; `read` and `write` convert from and
+to arrays of doubles.
 """
 from collections.abc import Callable, Sequence
 import operator
@@ -23,7 +24,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-COEFFICIENTS = 4  # value, velocity, acceleration and jerk: what order 2 needs of twists
+COEFFICIENTS = 4  # t⁰ … t³: twists and their first three derivatives, as order 2 needs
 LANES = 8
 _DOUBLE = ir.DoubleType()
 
@@ -39,22 +40,22 @@ class Packed(types.Type):
         self.vector = ir.VectorType(_DOUBLE, width)
 
 
-class _Jet(Packed):
+class _Taylor4(Packed):
     pass
 
 
-class _Jets(Packed):
+class _Taylor4x8(Packed):
     pass
 
 
-class _Lanes(Packed):
+class _Float64x8(Packed):
     pass
 
 
-JET = _Jet('Jet', 1, COEFFICIENTS, True)
-JETS = _Jets('Jets', COEFFICIENTS, LANES, True)
-LANE_NUMBERS = _Lanes('Lanes', 1, LANES, False)
-_TYPES = (JET, JETS, LANE_NUMBERS)
+TAYLOR4 = _Taylor4('Taylor4', 1, COEFFICIENTS, True)
+TAYLOR4X8 = _Taylor4x8('Taylor4x8', COEFFICIENTS, LANES, True)
+FLOAT64X8 = _Float64x8('Float64x8', 1, LANES, False)
+_TYPES = (TAYLOR4, TAYLOR4X8, FLOAT64X8)
 
 
 class _Model(models.PrimitiveModel):
@@ -62,7 +63,7 @@ class _Model(models.PrimitiveModel):
         super().__init__(manager, packed, ir.ArrayType(packed.vector, packed.registers))
 
 
-for _kind in (_Jet, _Jets, _Lanes):
+for _kind in (_Taylor4, _Taylor4x8, _Float64x8):
     register_model(_kind)(_Model)
 
 
@@ -160,7 +161,7 @@ for _operation, _make in (
 
 
 def _primitive(define: Callable[..., Any]) -> Any:
-    """Return numba's `intrinsic`; its stub knows not that callers leave out the first argument."""
+    """Return numba's `intrinsic`, whose type stub does not know that callers omit `typing`."""
     return intrinsic(define)
 
 
@@ -181,35 +182,35 @@ def _elements(
 def read(typing: Any, memory: Any, index: Any, like: Any) -> Any:
     """Return the number of the type of `like` that starts at memory[index], unchecked."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        places = _elements(context, builder, like, memory, *arguments[:2])
-        return _join(builder, like, [builder.load(place, align=8) for place in places])
+        addresses = _elements(context, builder, like, memory, *arguments[:2])
+        return _join(builder, like, [builder.load(address, align=8) for address in addresses])
 
     return like(memory, types.intp, like), lower
 
 
-def _writer(left_out: int) -> Any:
+def _writer(omitted: int) -> Any:
     def write(typing: Any, memory: Any, index: Any, value: Any) -> Any:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            places = _elements(context, builder, value, memory, *arguments[:2])
+            addresses = _elements(context, builder, value, memory, *arguments[:2])
             registers = _split(builder, value, arguments[2])
-            kept = max(1, value.registers - left_out)
-            for register, place in zip(registers[:kept], places, strict=False):
-                builder.store(register, place, align=8)
+            kept = max(1, value.registers - omitted)
+            for register, address in zip(registers[:kept], addresses, strict=False):
+                builder.store(register, address, align=8)
             return context.get_dummy_value()
 
         return types.void(memory, types.intp, value), lower
     return _primitive(write)
 
 
-# Store a number at memory[index] and what follows, unchecked; the second of both leaves out the
-# last coefficient of `Jets`, so that the compiler need not compute what a `rate` does not know.
+# Store a number from memory[index] on, unchecked. `write_known` leaves out the last coefficient of
+# `Taylor4x8`, undefined after `rate`, so that the compiler does not compute it.
 write, write_known = _writer(0), _writer(1)
 
 
 def _gathered(packed: Packed) -> Any:
     @_primitive
     def gathered(typing: Any, numbers: Any) -> Any:
-        """Return the number of one type and register that consists of a tuple of floats."""
+        """Return the number whose register holds the floats of a tuple."""
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             register = ir.Constant(packed.vector, ir.Undefined)
             for k in range(packed.width):
@@ -222,7 +223,7 @@ def _gathered(packed: Packed) -> Any:
     return gathered
 
 
-gathered_jet, gathered_lanes = _gathered(JET), _gathered(LANE_NUMBERS)
+taylor4_of, float64x8_of = _gathered(TAYLOR4), _gathered(FLOAT64X8)
 
 
 def _zero(packed: Packed) -> Any:
@@ -236,7 +237,7 @@ def _zero(packed: Packed) -> Any:
     return zero
 
 
-jet, jets, lanes = _zero(JET), _zero(JETS), _zero(LANE_NUMBERS)
+taylor4, taylor4x8, float64x8 = _zero(TAYLOR4), _zero(TAYLOR4X8), _zero(FLOAT64X8)
 
 
 @_primitive
@@ -250,7 +251,7 @@ def size(typing: Any, like: Any) -> Any:
 
 @_primitive
 def rate(typing: Any, value: Any) -> Any:
-    """Return the time derivative; its last coefficient is not known and 0."""
+    """Return the time derivative; its last coefficient is undefined, here 0."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         registers = _split(builder, value, arguments[0])
         zero = ir.Constant(value.vector, [0.0] * value.width)
@@ -267,7 +268,7 @@ def rate(typing: Any, value: Any) -> Any:
 
 @_primitive
 def integral(typing: Any, value: Any) -> Any:
-    """Return the polynomial that starts at 0 and has this time derivative."""
+    """Return the integral over time from 0."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         registers = _split(builder, value, arguments[0])
         zero = ir.Constant(value.vector, [0.0] * value.width)

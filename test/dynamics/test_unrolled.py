@@ -14,39 +14,40 @@ import pytest
 from random_robots import assert_close, random_base_motion, random_motion, random_robot
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics import inverse
-from hodyn_ros.dynamics.second_order import body_fixed, spatial
-from hodyn_ros.dynamics.second_order.jets import LANES
-from hodyn_ros.dynamics.second_order.joints import LARGEST_ANGLE, sine_cosine
+from hodyn_ros.dynamics import inverse_dynamics as inverse
+from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import MAX_ANGLE, sine_cosine
+from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 
-FAST = {'spatial': spatial, 'body_fixed': body_fixed}
+FAST = {'spatial': second_order_spatial, 'body_fixed': second_order_body_fixed}
 
 
 def by_any_order(robot, q, formulation):
     """Return the torques of motions (T, 5, n) by the kernel of any order."""
     general = inverse.recursion(formulation)
     out = np.empty((len(q), 3, robot.n))
-    tree = robot.tree
-    general.inverse_dynamics_batch(
-        tree.parent, tree.constants, tree.body_in_kernel, robot.gravity, q,
-        np.zeros((1, 0, 0, 0)), out, general.workspace(tree, 2))
+    model = robot.kernel_model
+    no_base = np.zeros((1, 0, 0))
+    general.inverse_dynamics(
+        model.parent, model.body_table, model.body_in_kernel, robot.gravity, q, no_base, no_base,
+        np.zeros((1, 0, 0, 0)), out, no_base, general.workspace(robot.n, 2))
     return out
 
 
 def by_fast(robot, q, formulation):
     """Return the same by the fast kernel for single motions."""
     fast = FAST[formulation]
-    memory = fast.memory(robot, 1)
+    memory = fast.workspace(robot, 1)
     out = np.full((len(q), 3, robot.n), np.nan)
     for motion, torque in zip(q, out, strict=True):
-        fast.one(memory, motion, torque)
+        fast.single(memory, motion, torque)
     return out
 
 
 def by_fast_batch(robot, q, formulation):
     fast = FAST[formulation]
     out = np.full((len(q), 3, robot.n), np.nan)
-    fast.many(fast.memory(robot, LANES), q, out)
+    fast.batch(fast.workspace(robot, LANES), q, out)
     return out
 
 
@@ -138,7 +139,7 @@ def test_huge_angles(formulation, size):
     assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-13)
 
 
-@given(x=st.floats(-LARGEST_ANGLE, LARGEST_ANGLE) | st.integers(-318309, 318309).map(
+@given(x=st.floats(-MAX_ANGLE, MAX_ANGLE) | st.integers(-318309, 318309).map(
     lambda quarters: quarters * np.pi / 2) | st.floats(-12, 0).map(lambda e: 10.0**e))
 @settings(max_examples=1000, deadline=None)
 def test_sine_and_cosine_to_one_ulp(x):
@@ -251,8 +252,9 @@ def test_without_numba_the_kernel_of_any_order_serves():
 @pytest.mark.slow
 def test_importing_compiles_nothing():
     code = (
-        'import hodyn_ros; from hodyn_ros.dynamics.second_order import body_fixed, spatial; '
-        'print([len(k.signatures) for k in (spatial.one, spatial.many, body_fixed.one)])')
+        'import hodyn_ros; from hodyn_ros.dynamics.kernels.unrolled import '
+        'second_order_body_fixed as body_fixed, second_order_spatial as spatial; '
+        'print([len(k.signatures) for k in (spatial.single, spatial.batch, body_fixed.single)])')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '[0, 0, 0]'
 

@@ -1,36 +1,35 @@
-"""What joints do, as polynomials in time: cos q(t), sin q(t), q̇(t) and q(t).
+"""The joints' Taylor polynomials, cos q(t), sin q(t), q̇(t) and q(t), and the workspace layout.
 
-With them the layout of the one array that a kernel of order 2 needs beside motion and torques:
-constants of the model, and room for all that is computed. It is one because each array that is
-passed costs as much time as half a joint.
+An unrolled kernel takes one array beside motion and torques, with the constants of the model and
+room for all that is computed: each array that is passed costs as much time as half a joint.
 """
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.bodies import kernel, step
-from hodyn_ros.dynamics.second_order.jets import (
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
-    gathered_jet,
-    gathered_lanes,
-    lanes,
+    float64x8,
+    float64x8_of,
     read,
+    taylor4_of,
     write,
 )
-from hodyn_ros.dynamics.second_order.vectors import Number
+from hodyn_ros.dynamics.kernels.unrolled.vectors import Number
 
 Array = NDArray[np.float64]
 
-JOINT = 4 * COEFFICIENTS  # doubles a joint and motion: the four polynomials
+DOUBLES_PER_JOINT = 4 * COEFFICIENTS  # and motion: the four polynomials
 
-LARGEST_ANGLE = 5e5
-"""The largest |x| for `sine_cosine`, rad: below it, x is less than 2¹⁹ quarter turns."""
+MAX_ANGLE = 5e5
+"""Largest |x| for `sine_cosine`, rad: below it, x is less than 2¹⁹ quarter turns."""
 _HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 _ROUNDING = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
 
 
-def packed(rotation: Array, table: Array, frames: Array) -> Array:
-    """Return a kernel's array.
+def packed_workspace(rotation: Array, table: Array, frames: Array) -> Array:
+    """Return the workspace of a kernel.
 
     Parameters
     ----------
@@ -39,12 +38,12 @@ def packed(rotation: Array, table: Array, frames: Array) -> Array:
     table : (n_bodies, …) array
         The constants of the bodies.
     frames : (…, 4, motions) array
-        Polynomials: what is given of the mount and room for the bodies.
+        Polynomials: those of the base, and room for those of the bodies.
 
     """
-    table_at, joints_at, frames_at = places.py_func(
+    table_at, joints_at, frames_at = offsets.py_func(
         len(table), table.shape[1], frames.shape[-1])
-    # Registers are read fastest from addresses that are multiples of their size.
+    # Aligned to the register size, for speed.
     room = np.zeros(frames_at + frames.size + LANES)
     start = -room.ctypes.data // 8 % LANES
     array = room[start:start + frames_at + frames.size]
@@ -57,16 +56,16 @@ def packed(rotation: Array, table: Array, frames: Array) -> Array:
 
 
 @step
-def places(bodies: int, columns: int, motions: int) -> tuple[int, int, int]:
-    """Return where table, joints and frames start in a kernel's array."""
+def offsets(bodies: int, columns: int, motions: int) -> tuple[int, int, int]:
+    """Return where table, joint polynomials and frames start in the workspace."""
     table = bodies + LANES  # the angles per unit of q are read a register at a time
     joints = (table + columns * bodies + LANES - 1) // LANES * LANES
-    return table, joints, joints + JOINT * motions * bodies + 2 * LANES
+    return table, joints, joints + DOUBLES_PER_JOINT * motions * bodies + 2 * LANES
 
 
 @step
 def sine_cosine(x: Number) -> tuple[Number, Number]:
-    """Return sin x and cos x to 1 ulp, of a float or `Lanes`, for |x| ≤ `LARGEST_ANGLE`.
+    """Return sin x and cos x to 1 ulp, of a float or `Float64x8`, for |x| ≤ `MAX_ANGLE`.
 
     x = n π/2 + y + tail: π/2 is taken in parts of 33 bits, whose products with n are exact. Then
     the minimax polynomials on |y| ≤ π/4 that libraries of the C language have used since fdlibm.
@@ -104,7 +103,7 @@ def sine_cosine(x: Number) -> tuple[Number, Number]:
 def _turned(
     sine: Number, cosine: Number, first: Number, second: Number, third: Number,
 ) -> tuple[Number, Number, Number, Number, Number, Number, Number, Number]:
-    """Coefficients of cos and sin of q + d(t), of which d's are given, first to third.
+    """Return the coefficients of cos and sin of q + d(t) with d = d₁ t + d₂ t² + d₃ t³.
 
     cos d = 1 − d₁² t²/2 − d₁ d₂ t³ and sin d = d₁ t + d₂ t² + (d₃ − d₁³/6) t³.
     """
@@ -117,24 +116,24 @@ def _turned(
 
 
 @step
-def one(memory: Array, first: int, at: int, q: Array) -> None:
-    """Write the polynomials of the joints of a motion.
+def single(memory: Array, first: int, at: int, q: Array) -> None:
+    """Write the polynomials of the joints of one motion.
 
     Parameters
     ----------
     memory : array
-        Of `packed`.
+        From `packed_workspace`.
     first, at : int
-        Joint 0 is the body `first`, whose polynomials are at `at`.
+        Body of joint 0, and where its polynomials start in the workspace.
     q : (5, n) array
         Joint positions and derivatives.
 
     """
     n = q.shape[1]
-    room = at + JOINT * n
+    room = at + DOUBLES_PER_JOINT * n
     large = False
     for start in range(0, n, LANES):
-        sine, cosine = sine_cosine(gathered_lanes((
+        sine, cosine = sine_cosine(float64x8_of((
             _angle(memory, first, q, start), _angle(memory, first, q, start + 1),
             _angle(memory, first, q, start + 2), _angle(memory, first, q, start + 3),
             _angle(memory, first, q, start + 4), _angle(memory, first, q, start + 5),
@@ -143,12 +142,12 @@ def one(memory: Array, first: int, at: int, q: Array) -> None:
         write(memory, room + LANES, cosine)
         for i in range(start, min(start + LANES, n)):
             sine_i, cosine_i = memory[room + i - start], memory[room + i - start + LANES]
-            _one(memory, first, at, q, i, sine_i, cosine_i)
-            large |= not abs(memory[first + i] * q[0, i]) <= LARGEST_ANGLE
+            _write_joint(memory, first, at, q, i, sine_i, cosine_i)
+            large |= not abs(memory[first + i] * q[0, i]) <= MAX_ANGLE
     if large:
         for i in range(n):
             angle = memory[first + i] * q[0, i]
-            _one(memory, first, at, q, i, np.sin(angle), np.cos(angle))
+            _write_joint(memory, first, at, q, i, np.sin(angle), np.cos(angle))
 
 
 @step
@@ -159,7 +158,7 @@ def _angle(memory: Array, first: int, q: Array, i: int) -> float:
 
 
 @step
-def _one(
+def _write_joint(
     memory: Array, first: int, at: int, q: Array, i: int, sine: float, cosine: float,
 ) -> None:
     turn = memory[first + i]
@@ -167,25 +166,25 @@ def _one(
     third, fourth = q[3, i] * (1.0 / 6.0), q[4, i] * (1.0 / 6.0)
     c0, c1, c2, c3, s0, s1, s2, s3 = _turned(
         sine, cosine, turn * velocity, turn * second, turn * third)
-    here = at + JOINT * i
-    write(memory, here, gathered_jet((c0, c1, c2, c3)))
-    write(memory, here + 4, gathered_jet((s0, s1, s2, s3)))
-    write(memory, here + 8, gathered_jet((velocity, q[2, i], 0.5 * q[3, i], fourth)))
-    write(memory, here + 12, gathered_jet((q[0, i], velocity, second, third)))
+    here = at + DOUBLES_PER_JOINT * i
+    write(memory, here, taylor4_of((c0, c1, c2, c3)))
+    write(memory, here + 4, taylor4_of((s0, s1, s2, s3)))
+    write(memory, here + 8, taylor4_of((velocity, q[2, i], 0.5 * q[3, i], fourth)))
+    write(memory, here + 12, taylor4_of((q[0, i], velocity, second, third)))
 
 
 @kernel
-def eight(memory: Array, first: int, at: int, q: Array, t: int) -> None:
-    """The same for the motions t … t + 7 of a batch; after its end the last is repeated.
+def lanes(memory: Array, first: int, at: int, q: Array, t: int) -> None:
+    """The same for the motions t … t + 7 of a batch; beyond its end the last one is repeated.
 
     Parameters
     ----------
     memory, first, at
-        As for `one`.
+        As for `single`.
     q : (T, 5, n) array
         The batch.
     t : int
-        Its first motion to write.
+        First motion.
 
     """
     n = q.shape[2]
@@ -194,12 +193,12 @@ def eight(memory: Array, first: int, at: int, q: Array, t: int) -> None:
         s = min(t + lane, q.shape[0] - 1)
         for k in range(5):
             for i in range(n):
-                memory[at + JOINT * LANES * i + LANES * k + lane] = q[s, k, i]
+                memory[at + DOUBLES_PER_JOINT * LANES * i + LANES * k + lane] = q[s, k, i]
         for i in range(n):
-            large |= not abs(memory[first + i] * q[s, 0, i]) <= LARGEST_ANGLE
-    like = lanes()
+            large |= not abs(memory[first + i] * q[s, 0, i]) <= MAX_ANGLE
+    like = float64x8()
     for i in range(n):
-        here = at + JOINT * LANES * i
+        here = at + DOUBLES_PER_JOINT * LANES * i
         turn = memory[first + i]
         position = read(memory, here, like)
         velocity = read(memory, here + LANES, like)
@@ -228,19 +227,19 @@ def eight(memory: Array, first: int, at: int, q: Array, t: int) -> None:
 
 
 @step
-def torques_of_one(memory: Array, at: int, out: Array) -> None:
-    """Copy Q, Q̇ and Q̈ of a motion, which stand where cos q stood, to out (3, n)."""
+def write_torques(memory: Array, at: int, out: Array) -> None:
+    """Write Q, Q̇ and Q̈ of one motion, found in place of cos q, to out (3, n)."""
     for i in range(out.shape[1]):
-        here = at + JOINT * i
+        here = at + DOUBLES_PER_JOINT * i
         out[0, i], out[1, i], out[2, i] = memory[here], memory[here + 1], 2.0 * memory[here + 2]
 
 
 @step
-def torques_of_eight(memory: Array, at: int, out: Array, t: int) -> None:
+def write_torques_of_lanes(memory: Array, at: int, out: Array, t: int) -> None:
     """The same for the motions t … t + 7 of a batch, out (T, 3, n)."""
     for lane in range(min(LANES, out.shape[0] - t)):
         for i in range(out.shape[2]):
-            here = at + JOINT * LANES * i + lane
+            here = at + DOUBLES_PER_JOINT * LANES * i + lane
             out[t + lane, 0, i] = memory[here]
             out[t + lane, 1, i] = memory[here + LANES]
             out[t + lane, 2, i] = 2.0 * memory[here + 2 * LANES]

@@ -1,27 +1,53 @@
-"""Inverse dynamics of any order: the checked call, and the prepared handle for loops."""
+"""Inverse dynamics of any order (RNEA): the checked call, and the prepared handle for loops."""
 import functools
 import math
 import threading
-from types import ModuleType
-from typing import Any, Literal, NoReturn, get_args, overload
+from typing import Any, Literal, NoReturn, Protocol, get_args, overload
 
 from numba.core import config
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics import body_fixed, closed_form, spatial
+from hodyn_ros.dynamics import closed_form
 from hodyn_ros.dynamics.arguments import base_state, numbers
-from hodyn_ros.dynamics.second_order import body_fixed as second_order_body_fixed
-from hodyn_ros.dynamics.second_order import spatial as second_order_spatial
-from hodyn_ros.dynamics.second_order.jets import LANES
+from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
+from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 Formulation = Literal['spatial', 'body_fixed', 'closed_form']
 _FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 
-_NO_WRENCH = np.zeros((0, 0, 0))
 _NO_WRENCHES = np.zeros((1, 0, 0, 0))
+_NO_BASE = np.zeros((1, 0, 0))
+
+
+class RecursiveKernels(Protocol):
+    """The module of a formulation's recursion for any order."""
+
+    def workspace(self, n_bodies: int, order: int) -> Array:
+        """Return the scratch memory of `inverse_dynamics`."""
+
+    def inverse_dynamics(
+        self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+        q: Array, base_pose: Array, base_twist: Array, wrenches: Array, torque: Array,
+        base_wrench: Array, memory: Array,
+    ) -> None:
+        """Write Q and its derivatives for T ≥ 1 motions."""
+
+
+class UnrolledKernels(Protocol):
+    """The module of a formulation's unrolled recursion for order 2, without external wrenches."""
+
+    def workspace(self, robot: Robot, motions: int) -> Array:
+        """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+
+    def single(self, memory: Array, q: Array, out: Array) -> None:
+        """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
+
+    def batch(self, memory: Array, q: Array, out: Array) -> None:
+        """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n)."""
 
 
 class InverseDynamics(functools.partial[None]):
@@ -34,22 +60,22 @@ class InverseDynamics(functools.partial[None]):
     On a floating base only `floating_batch` serves; the others raise HodynError. The 'closed_form'
     allocates its matrices and is slow.
 
-    The handle is the kernel, applied in part to what belongs to the robot, since a method of ours
-    around it would cost another 5 % of a call.
+    The handle is a partial application of the kernel to the constants of the robot: a method
+    that called the kernel would cost another 5 % of a call.
 
     Attributes
     ----------
     robot : Robot
-        Whose dynamics they are.
+        The robot.
     order : int
-        Of the highest derivative of Q.
+        Order r of the highest derivative of Q.
     formulation : str
         As for `inverse_dynamics`.
 
     Raises
     ------
     HodynError
-        For an order or a formulation that there is none of.
+        If order is negative or formulation is unknown.
 
     """
 
@@ -60,13 +86,13 @@ class InverseDynamics(functools.partial[None]):
     def __new__(
         cls, robot: Robot, order: int = 2, formulation: Formulation = 'spatial',
     ) -> 'InverseDynamics':
-        """Choose the kernel: for order 2 a fast one where there is one, else that of any order."""
+        """Choose the kernel: the unrolled one if there is one, else that of any order."""
         if formulation not in _FORMULATIONS:
             raise HodynError(
                 f'formulation {formulation!r}: expected one of {", ".join(_FORMULATIONS)}')
         if not isinstance(order, (int, np.integer)) or order < 0:
             raise HodynError(f'order must be an integer of at least 0, got {order!r}')
-        fast = _fast(robot, order, formulation)
+        unrolled = _unrolled(robot, order, formulation)
         if formulation == 'closed_form':
             if robot.floating:
                 raise HodynError(
@@ -75,12 +101,12 @@ class InverseDynamics(functools.partial[None]):
             handle = super().__new__(cls, _closed_form, robot)
         elif robot.floating:
             handle = super().__new__(cls, _refuse_without_base, robot)
-        elif fast is None:
-            general = recursion(formulation)
-            memory = general.workspace(robot.tree, order)
-            handle = super().__new__(cls, _general, general, _tree(robot), memory)
+        elif unrolled is None:
+            kernels = recursion(formulation)
+            handle = super().__new__(
+                cls, _single, kernels, _model(robot), kernels.workspace(robot.n, order))
         else:
-            handle = super().__new__(cls, fast.one, fast.memory(robot, 1))
+            handle = super().__new__(cls, unrolled.single, unrolled.workspace(robot, 1))
         handle.robot, handle.order, handle.formulation = robot, order, formulation
         return handle
 
@@ -93,11 +119,12 @@ class InverseDynamics(functools.partial[None]):
             _refuse_without_base(self.robot)
         if self.formulation == 'closed_form':
             closed_form.inverse_dynamics_batch(self.robot, q, wrenches, out)
-        elif wrenches.shape[1] == 0 and self._fast is not None:
-            self._fast.many(self._memory_of_fast, q, out)
+        elif wrenches.shape[1] == 0 and self._unrolled is not None:
+            self._unrolled.batch(self._unrolled_workspace, q, out)
         else:
-            recursion(self.formulation).inverse_dynamics_batch(
-                *_tree(self.robot), q, wrenches, out, self._memory_of_general)
+            recursion(self.formulation).inverse_dynamics(
+                *_model(self.robot), q, _NO_BASE, _NO_BASE, wrenches, out, _NO_BASE,
+                self._workspace)
 
     def floating_batch(
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
@@ -106,34 +133,33 @@ class InverseDynamics(functools.partial[None]):
         """The same on a floating base: base_pose (T, 4, 4), base_twist (T, order + 2, 6)."""
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
-        if wrenches.shape[1] == 0 and self._fast is not None:
-            self._fast.many_floating(
-                self._memory_of_fast, self.robot.gravity, base_pose, base_twist, q, out,
+        if wrenches.shape[1] == 0 and self._unrolled is not None:
+            second_order_spatial.batch_floating(
+                self._unrolled_workspace, self.robot.gravity, base_pose, base_twist, q, out,
                 base_wrench)
         else:
-            recursion(self.formulation).inverse_dynamics_floating_batch(
-                *_tree(self.robot), q, base_pose, base_twist, wrenches, out, base_wrench,
-                self._memory_of_general)
+            recursion(self.formulation).inverse_dynamics(
+                *_model(self.robot), q, base_pose, base_twist, wrenches, out, base_wrench,
+                self._workspace)
 
     @functools.cached_property
-    def _fast(self) -> Any:
-        return _fast(self.robot, self.order, self.formulation)
+    def _unrolled(self) -> UnrolledKernels | None:
+        return _unrolled(self.robot, self.order, self.formulation)
 
     @functools.cached_property
-    def _memory_of_fast(self) -> Array:
-        memory: Array = self._fast.memory(self.robot, LANES)
-        return memory
+    def _unrolled_workspace(self) -> Array:
+        assert self._unrolled is not None
+        return self._unrolled.workspace(self.robot, LANES)
 
     @functools.cached_property
-    def _memory_of_general(self) -> Array:
-        memory: Array = recursion(self.formulation).workspace(self.robot.tree, self.order)
-        return memory
+    def _workspace(self) -> Array:
+        return recursion(self.formulation).workspace(len(self.robot.bodies), self.order)
 
 
-def _fast(robot: Robot, order: int, formulation: Formulation) -> Any:
-    """Return the module of the fast kernels, or None where there are none.
+def _unrolled(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
+    """Return the module of the unrolled kernels, or None where there are none.
 
-    Their numbers are registers, which python cannot run by itself with numba switched off.
+    With numba switched off there are none: their numbers are registers, which Python has not.
     """
     numba_config: Any = config  # filled at run time
     if order != 2 or formulation == 'closed_form' or numba_config.DISABLE_JIT:
@@ -143,13 +169,13 @@ def _fast(robot: Robot, order: int, formulation: Formulation) -> Any:
     return second_order_body_fixed if robot.serial else None
 
 
-def _tree(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
-    tree = robot.tree
-    return tree.parent, tree.constants, tree.body_in_kernel, robot.gravity
+def _model(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
+    model = robot.kernel_model
+    return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
 
 def _closed_form(robot: Robot, q: Array, out: Array) -> None:
-    out[:] = closed_form.inverse_dynamics(robot, q, _NO_WRENCH)
+    closed_form.inverse_dynamics_batch(robot, q[np.newaxis], _NO_WRENCHES, out[np.newaxis])
 
 
 def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
@@ -157,10 +183,12 @@ def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
         f'robot {robot.name!r} has a floating base: use floating_batch, which takes its motion')
 
 
-def _general(
-    general: ModuleType, tree: tuple[Any, ...], memory: Array, q: Array, out: Array,
+def _single(
+    kernels: RecursiveKernels, model: tuple[NDArray[np.int64], Array, Array, Array],
+    memory: Array, q: Array, out: Array,
 ) -> None:
-    general.inverse_dynamics(*tree, q, _NO_WRENCH, out, memory)
+    kernels.inverse_dynamics(
+        *model, q[np.newaxis], _NO_BASE, _NO_BASE, _NO_WRENCHES, out[np.newaxis], _NO_BASE, memory)
 
 
 @functools.lru_cache(maxsize=32)
@@ -171,9 +199,9 @@ def _prepared(
     return InverseDynamics(robot, order, formulation)
 
 
-def recursion(formulation: Formulation) -> ModuleType:
+def recursion(formulation: Formulation) -> RecursiveKernels:
     """Return the module of the recursive kernels of 'spatial' or 'body_fixed'."""
-    return spatial if formulation == 'spatial' else body_fixed
+    return rnea_spatial if formulation == 'spatial' else rnea_body_fixed
 
 
 @overload
@@ -216,11 +244,11 @@ def inverse_dynamics(
         'spatial' or 'body_fixed', the O(n) recursions, or 'closed_form', the matrices of MK21 and
         KM21 (fixed base, O(n³)). All give the same numbers up to rounding.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
-        Of a floating base, with T for a batch: the spatial twist (ω, v) in world axes about the
-        world origin and its component-wise derivatives.
+        Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
+        with component-wise derivatives; with T for a batch.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
-        (moment, force) of the environment on each body, in the body's axes about its origin, N m
-        and N, and the derivatives of these components.
+        Wrench (moment, force) of the environment on each body, in the body's axes about its
+        origin, N m and N, and the derivatives of these components.
     out : (r + 1, n) or (T, r + 1, n) array, optional
         Written in place when given: C-contiguous float64 of the result's shape.
 

@@ -1,0 +1,125 @@
+"""The equations of motion of trees on fixed or floating bases: M, C, g and their derivatives.
+
+The composite-rigid-body algorithm (CRBA), extended to the Coriolis matrix and to time derivatives.
+AGF26, section 4: M̄ = Sᵀ G_c M G_p S and C = Sᵀ G_c (M G_p Ṡ − ad_Vᵀ M G_p S) (eqs. 11, 21), with
+Proposition 1 corrected: Ṡ is zero in the base block. The products of the boolean matrices G_c, G_p
+with the inertias are inertias of subtrees, so that nothing larger than 6×6 appears; Taylor
+coefficients give every time derivative.
+"""
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, coefficients
+from hodyn_ros.dynamics.kernels import composite_body
+from hodyn_ros.dynamics.kernels.kinematics import body_poses, body_twists
+from hodyn_ros.robot import HodynError, Robot
+
+Array = NDArray[np.float64]
+
+
+class EquationsOfMotion(NamedTuple):
+    """Terms of M ν̇ + C ν + g = Q; entry k of each is the k-th time derivative.
+
+    ν is q̇, or on a floating base (V, q̇) with the spatial twist V first; N is its length, and Q is
+    the joint torques, with the base wrench first. `external_efforts` adds external wrenches.
+
+    Attributes
+    ----------
+    mass : (r + 1, N, N) array
+        The symmetric and positive mass matrix.
+    coriolis : (r + 1, N, N) array
+        The admissible Coriolis matrix of AGF26, Lemma 1: Ṁ − 2 C is skew symmetric.
+    gravity : (r + 1, N) array
+        Generalized forces that balance gravity.
+
+    """
+
+    mass: Array
+    coriolis: Array
+    gravity: Array
+
+
+def equations_of_motion(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+) -> EquationsOfMotion:
+    """Return the mass matrix, the Coriolis matrix and gravity, with their time derivatives.
+
+    AGF26, Proposition 1 (mended) and Lemma 1, to the order r that q supports; on a fixed base MK21
+    eqs. (20), (25), (54) and their derivatives.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (r + 2, n) array
+        Joint positions and derivatives.
+    base_pose, base_twist : (4, 4) and (r + 1, 6) arrays, optional
+        Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
+        with component-wise derivatives.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes and for values that are not finite.
+
+    """
+    motion = checked_joints(q, 'q', robot, 2)
+    orders = len(motion) - 1
+    base = base_state(robot, base_pose, base_twist, (), orders)
+    model, n_bodies, size = robot.kernel_model, len(robot.bodies), robot.n + 6 * robot.floating
+
+    pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, orders + 1, 6))
+    twist = np.empty((n_bodies, orders + 1, 6))
+    rate = coefficients(motion[1:], orders + 1).T.copy()
+    base_pose, base_twist = (np.zeros((0, 1)), np.zeros((0, 6))) if base is None else base
+    body_poses(model.parent, model.body_table, motion[0], base_pose, pose, screw)
+    body_twists(
+        model.parent, 0, orders + 1, rate, coefficients(base_twist, orders + 1), screw, twist)
+
+    inertia, ad_inertia = np.empty((2, n_bodies, orders, 6, 6))
+    composite_body.body_inertias(
+        model.body_table, pose, twist, inertia, ad_inertia, np.empty((1, 3)), np.empty((1, 6)))
+    columns = np.zeros((size, orders + 1, 6))
+    if robot.floating:
+        columns[:6, 0] = np.eye(6)
+    columns[size - robot.n:] = screw[robot.floating:]
+
+    mass, coriolis = np.zeros((2, orders, size, size))
+    gravity = np.zeros((orders, size))
+    composite_body.equations_of_motion(
+        model.parent, robot.gravity, columns, inertia, ad_inertia, mass, coriolis, gravity,
+        np.empty((3, orders, 6)))
+    return EquationsOfMotion(mass, coriolis, gravity)
+
+
+def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
+    """Return the Christoffel symbols Γ of a fixed-base robot's mass matrix, (n, n, n).
+
+    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (MR9 eq. 9.13): the Coriolis
+    matrix C_ij = Σ_k Γ_ijk q̇_k is another one with Ṁ − 2 C skew symmetric. The partial
+    derivatives are exact: ∂M/∂q_k is Ṁ for a unit rate of joint k.
+
+    Parameters
+    ----------
+    robot : Robot
+        On a fixed base.
+    q : (n,) array
+        Joint positions.
+
+    """
+    if robot.floating:
+        raise HodynError(f'robot {robot.name!r} has a floating base: Christoffel symbols want '
+                         'coordinates, and its pose has none')
+    position = checked(q, 'q', (robot.n,))
+    partial = np.empty((robot.n, robot.n, robot.n))
+    for k, unit in enumerate(np.eye(robot.n)):
+        motion = np.array([position, unit, np.zeros(robot.n)])
+        partial[:, :, k] = equations_of_motion(robot, motion).mass[1]
+    symbols: Array = partial + partial.transpose(0, 2, 1) - partial.transpose(2, 0, 1)
+    return symbols / 2.0

@@ -1,0 +1,355 @@
+"""ABA, the articulated-body algorithm: forward and hybrid dynamics, any order, for trees.
+
+The O(n) recursions H-GABI and H-GHYB: AGF26, Algorithms 3 and 4, in Taylor coefficients. At each
+order the highest derivatives enter linearly, with the same articulated inertias M^A (Lemma 2), so
+an order takes three sweeps: all bodies move as if the unknown accelerations were zero (outward);
+the wrenches and torque residuals of that motion are collected (inward); the acceleration
+corrections follow (outward). With zero for the unknowns, the bias twists and momenta (eqs. 65, 66)
+need no formulas of their own: they are those of the inverse dynamics.
+"""
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
+from hodyn_ros.robot.body_table import MASS
+
+Array = NDArray[np.float64]
+
+_SINGULAR = 1e-13  # S · M^A S counts as zero up to this times the sum of its terms' magnitudes
+
+
+class _State(NamedTuple):
+    """What is computed for each body, on the first axis; coefficients on the second.
+
+    Attributes
+    ----------
+    pose : (n, 12) array
+        Pose of the kernel frame, rows of R then r.
+    rate, screw, twist : (n, r + 2), (n, r + 2, 6) and (n, r + 2, 6) arrays
+        q̇, S and V.
+    inertia, spin : (n, r + 2, 6) and (n, r + 2, 3) arrays
+        Inertia about the centre of mass in world axes, and angular momentum about it.
+    com, force, wrench : (n, r + 3, 3), (n, r + 1, 3) and (n, r + 1, 6) arrays
+        Position of the centre of mass; force and wrench of the motion.
+    articulated : (n, 6, 6) array
+        Articulated inertia M^A.
+    reaction, joint_inertia : (n, 6) and (n,) arrays
+        U = M^A S and S · U.
+    torque_residual : (n,) array
+        Given torque less that of the tentative motion, of one order.
+    acceleration_correction : (n, 6) array
+        Acceleration that the tentative motion lacks, of one order.
+    frame, local, applied : (n, r + 1, 4, 3), (n, r + 1, 6) and (n, r + 1, 6) arrays
+        Body frame, and external wrench in it and in world axes.
+
+    """
+
+    pose: Array
+    rate: Array
+    screw: Array
+    twist: Array
+    inertia: Array
+    spin: Array
+    com: Array
+    force: Array
+    wrench: Array
+    articulated: Array
+    reaction: Array
+    joint_inertia: Array
+    torque_residual: Array
+    acceleration_correction: Array
+    frame: Array
+    local: Array
+    applied: Array
+
+
+def workspace(n_bodies: int, order: int) -> Array:
+    """Return the scratch memory that `hybrid_dynamics` needs."""
+    per_body = 12 + 22 * (order + 2) + 3 * (order + 3) + 33 * (order + 1) + 50
+    return np.empty(n_bodies * per_body + 36)
+
+
+@kernel
+def hybrid_dynamics(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
+    base_pose: Array, base_twist: Array, prescribed: NDArray[np.bool_], inputs: Array,
+    base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
+    base_outputs: Array, memory: Array,
+) -> int:
+    """Write what is not given of accelerations and torques; nothing is allocated or checked.
+
+    Parameters
+    ----------
+    parent, body_table, body_in_kernel, gravity
+        As for `rnea_spatial.inverse_dynamics`.
+    q : (2, n) array
+        Positions and velocities.
+    base_pose, base_twist : (4, 4) and (1, 6) arrays
+        Pose and spatial twist of a floating base; (0, 1) each for a fixed base.
+    prescribed, inputs, outputs : (n,), (r + 1, n) and (r + 1, n) arrays
+        Where `prescribed`, inputs are q̈ and its derivatives and outputs the torque; elsewhere, the
+        other way round.
+    base_prescribed, base_inputs, base_outputs : bool, (r + 1, 6) and (r + 1, 6) arrays
+        The same for the base: V̇ … or the wrench.
+    wrenches : (r + 1, n_bodies, 6) array
+        External wrenches, in body axes about the body origins; (0, 0, 0) for none.
+    memory : array
+        From `workspace`.
+
+    Returns
+    -------
+    int
+        −1, or the body whose articulated inertia is not positive about its joint.
+
+    """
+    order, n = inputs.shape[0] - 1, len(parent)
+    body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
+    floating = n - inputs.shape[1]
+    state, factors = _cut(memory, n, order)
+    for i in range(n):
+        if i < floating:
+            bodies.floating_base_pose(base_pose, state.pose[i], state.screw[i])
+            for c in range(6):
+                state.twist[i, 0, c] = base_twist[0, c]
+        else:
+            bodies.joint_pose(
+                parent[i], body_table[i], q[0, i - floating], state.pose, i, state.screw[i])
+            state.rate[i, 0] = q[1, i - floating]
+            bodies.propagate_twist(
+                0, 1, _parent_twist(state, parent[i]), state.rate[i], state.screw[i],
+                state.twist[i])
+        bodies.com_position(body_table[i], state.pose[i], state.com[i])
+        bodies.point_motion(1, 2, state.twist[i], state.com[i])
+        bodies.com_inertia(body_table[i], state.pose[i], state.inertia[i])
+        bodies.spatial_inertia(
+            body_table[i, MASS], state.com[i, 0], state.inertia[i, 0], state.articulated[i])
+
+    for i in range(n - 1, floating - 1, -1):
+        if not _articulate(state, i, parent[i], prescribed[i - floating]):
+            return i
+    if floating > 0 and not base_prescribed and not _factorize(state.articulated[0], factors):
+        return 0
+
+    factorial = 1.0  # k!
+    for k in range(order + 1):
+        factorial *= max(k, 1)
+        for i in range(n):
+            if i < floating:
+                for c in range(6):
+                    state.twist[i, k + 1, c] = (
+                        base_inputs[k, c] / ((k + 1) * factorial) if base_prescribed else 0.0)
+            else:
+                state.rate[i, k + 1] = (
+                    inputs[k, i - floating] / ((k + 1) * factorial)
+                    if prescribed[i - floating] else 0.0)
+                bodies.propagate_twist(
+                    k + 1, k + 2, _parent_twist(state, parent[i]), state.rate[i], state.screw[i],
+                    state.twist[i])
+            _tentative_wrench(state, i, k, body_table[i, MASS], gravity)
+            if wrenches.shape[0] > 0:
+                for c in range(6):
+                    state.local[i, k, c] = wrenches[k, i, c] / factorial
+                _subtract_external(state, i, k, body_in_kernel[i])
+
+        for i in range(n - 1, floating - 1, -1):
+            share = 0.0  # joint acceleration that the residual alone would cause
+            if not prescribed[i - floating]:
+                state.torque_residual[i] = (
+                    inputs[k, i - floating] / factorial
+                    - _torque(k, state.screw[i], state.wrench[i]))
+                share = state.torque_residual[i] / state.joint_inertia[i]
+            if parent[i] >= 0:
+                for c in range(6):
+                    state.wrench[parent[i], k, c] += state.wrench[i, k, c] + (
+                        share * state.reaction[i, c] if not prescribed[i - floating] else 0.0)
+
+        for i in range(n):
+            correction = state.acceleration_correction[i]
+            for c in range(6):
+                correction[c] = (
+                    state.acceleration_correction[parent[i], c] if parent[i] >= 0 else 0.0)
+            if i < floating:
+                if not base_prescribed:
+                    for c in range(6):
+                        correction[c] = base_inputs[k, c] / factorial - state.wrench[i, k, c]
+                    _solve(factors, correction)
+            elif not prescribed[i - floating]:
+                acceleration = _joint_acceleration(state, i)
+                state.rate[i, k + 1] = acceleration / (k + 1)
+                outputs[k, i - floating] = factorial * acceleration
+            _correct(state, i, k, body_table[i, MASS])
+            if i < floating:
+                for c in range(6):
+                    base_outputs[k, c] = factorial * (
+                        state.wrench[i, k, c] if base_prescribed
+                        else (k + 1) * state.twist[i, k + 1, c])
+            elif prescribed[i - floating]:
+                outputs[k, i - floating] = factorial * _torque(
+                    k, state.screw[i], state.wrench[i])
+    return -1
+
+
+@step
+def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
+    """Return the arrays that share the workspace, and room for the factors of the base (6, 6)."""
+    twists, wrenches = order + 2, order + 1
+    rate = 12 * n
+    screw = rate + n * twists
+    twist = screw + 6 * n * twists
+    inertia = twist + 6 * n * twists
+    spin = inertia + 6 * n * twists
+    com = spin + 3 * n * twists
+    force = com + 3 * n * (twists + 1)
+    wrench = force + 3 * n * wrenches
+    articulated = wrench + 6 * n * wrenches
+    reaction = articulated + 36 * n
+    joint_inertia = reaction + 6 * n
+    torque_residual = joint_inertia + n
+    correction = torque_residual + n
+    frame = correction + 6 * n
+    local = frame + 12 * n * wrenches
+    applied = local + 6 * n * wrenches
+    factors = applied + 6 * n * wrenches
+    return _State(
+        block(memory, 0, (n, 12)), block(memory, rate, (n, twists)),
+        block(memory, screw, (n, twists, 6)), block(memory, twist, (n, twists, 6)),
+        block(memory, inertia, (n, twists, 6)), block(memory, spin, (n, twists, 3)),
+        block(memory, com, (n, twists + 1, 3)), block(memory, force, (n, wrenches, 3)),
+        block(memory, wrench, (n, wrenches, 6)), block(memory, articulated, (n, 6, 6)),
+        block(memory, reaction, (n, 6)), block(memory, joint_inertia, (n,)),
+        block(memory, torque_residual, (n,)), block(memory, correction, (n, 6)),
+        block(memory, frame, (n, wrenches, 4, 3)), block(memory, local, (n, wrenches, 6)),
+        block(memory, applied, (n, wrenches, 6)),
+    ), block(memory, factors, (6, 6))
+
+
+@step
+def _parent_twist(state: _State, parent: int) -> Array:
+    return state.twist[parent] if parent >= 0 else state.twist[0, :0]
+
+
+@step
+def _articulate(state: _State, i: int, parent: int, prescribed: bool) -> bool:
+    """Add the articulated inertia to the parent's; False unless positive about a free joint."""
+    articulated, screw = state.articulated[i], state.screw[i, 0]
+    if not prescribed:
+        scale = 0.0
+        state.joint_inertia[i] = 0.0
+        for row in range(6):
+            state.reaction[i, row] = 0.0
+            for c in range(6):
+                part = articulated[row, c] * screw[c]
+                state.reaction[i, row] += part
+                scale += abs(screw[row] * part)
+            state.joint_inertia[i] += screw[row] * state.reaction[i, row]
+        if not state.joint_inertia[i] > _SINGULAR * scale:
+            return False
+    if parent >= 0:
+        for row in range(6):
+            for c in range(6):
+                entry = articulated[row, c]
+                if not prescribed:
+                    entry -= (
+                        state.reaction[i, row] * state.reaction[i, c] / state.joint_inertia[i])
+                state.articulated[parent, row, c] += entry
+    return True
+
+
+@step
+def _tentative_wrench(state: _State, i: int, k: int, mass: float, gravity: Array) -> None:
+    """Write coefficient k of the wrench of a body whose twist is known to coefficient k + 1."""
+    bodies.point_motion(k + 2, k + 3, state.twist[i], state.com[i])
+    bodies.inertia_rate(k + 1, k + 2, state.twist[i], state.inertia[i])
+    bodies.angular_momentum(k + 1, k + 2, state.twist[i], state.inertia[i], state.spin[i])
+    bodies.newton_euler_wrench(
+        k, k + 1, mass, gravity, state.com[i], state.spin[i], state.force[i], state.wrench[i])
+
+
+@step
+def _subtract_external(state: _State, i: int, k: int, body_in_kernel: Array) -> None:
+    """Subtract coefficient k of the external wrench, given in `local`."""
+    if k == 0:
+        bodies.body_frame_pose(body_in_kernel, state.pose[i], state.frame[i])
+    else:
+        bodies.body_frame_motion(k, k + 1, state.twist[i], state.frame[i])
+    bodies.wrench_to_world(k, k + 1, state.frame[i], state.local[i], state.applied[i])
+    for c in range(6):
+        state.wrench[i, k, c] -= state.applied[i, k, c]
+
+
+@step
+def _torque(k: int, screw: Array, wrench: Array) -> float:
+    """Return coefficient k of S · W."""
+    total = 0.0
+    for a in range(k + 1):
+        for c in range(6):
+            total += screw[a, c] * wrench[k - a, c]
+    return total
+
+
+@step
+def _joint_acceleration(state: _State, i: int) -> float:
+    """Return (u − U · V̇) / (S · U), and add S times it to the body's correction V̇."""
+    correction = state.acceleration_correction[i]
+    acceleration: float = state.torque_residual[i]
+    for c in range(6):
+        acceleration -= state.reaction[i, c] * correction[c]
+    acceleration /= state.joint_inertia[i]
+    for c in range(6):
+        correction[c] += state.screw[i, 0, c] * acceleration
+    return acceleration
+
+
+@step
+def _correct(state: _State, i: int, k: int, mass: float) -> None:
+    """Add a body's acceleration correction, coefficient k of V̇, to all that is linear in it."""
+    correction, inertia, com = state.acceleration_correction[i], state.inertia[i], state.com[i]
+    for c in range(6):
+        state.twist[i, k + 1, c] += correction[c] / (k + 1)
+        for row in range(6):
+            state.wrench[i, k, row] += state.articulated[i, row, c] * correction[c]
+    x, y, z = correction[0], correction[1], correction[2]
+    xx, yy, zz, xy, xz, yz = bodies.row6(inertia, 0)
+    state.spin[i, k + 1, 0] += (xx * x + xy * y + xz * z) / (k + 1)
+    state.spin[i, k + 1, 1] += (xy * x + yy * y + yz * z) / (k + 1)
+    state.spin[i, k + 1, 2] += (xz * x + yz * y + zz * z) / (k + 1)
+    for c in range(3):
+        nxt, last = (c + 1) % 3, (c + 2) % 3
+        of_com = (
+            correction[3 + c] + correction[nxt] * com[0, last] - correction[last] * com[0, nxt])
+        com[k + 2, c] += of_com / ((k + 1) * (k + 2))
+        state.force[i, k, c] += mass * of_com
+
+
+@step
+def _factorize(matrix: Array, factors: Array) -> bool:
+    """Write L and D of L D Lᵀ = matrix (6, 6), D on the diagonal; False unless positive."""
+    for row in range(6):
+        for c in range(row + 1):
+            value = matrix[row, c]
+            for d in range(c):
+                value -= factors[row, d] * factors[d, d] * factors[c, d]
+            if c < row:
+                factors[row, c] = value / factors[c, c]
+            else:
+                if not value > _SINGULAR * matrix[row, row]:
+                    return False
+                factors[row, row] = value
+    return True
+
+
+@step
+def _solve(factors: Array, x: Array) -> None:
+    """Replace x by the solution of L D Lᵀ y = x."""
+    for row in range(6):
+        for c in range(row):
+            x[row] -= factors[row, c] * x[c]
+    for row in range(6):
+        x[row] /= factors[row, row]
+    for row in range(5, -1, -1):
+        for c in range(row + 1, 6):
+            x[row] -= factors[c, row] * x[c]

@@ -1,0 +1,260 @@
+"""Motion of all bodies and of links: poses, twists, Jacobian columns, to any order (M21, Alg. 1).
+
+In Taylor coefficients, as in `bodies`.
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels.bodies import cross_add
+from hodyn_ros.dynamics.kernels.decorators import kernel
+
+Array = NDArray[np.float64]
+
+SPATIAL, BODY_FIXED, HYBRID = 0, 1, 2
+"""Numbers of the representations of `change_representation`."""
+
+
+@kernel
+def body_poses(
+    parent: NDArray[np.int64], body_table: Array, q: Array, base_pose: Array, pose: Array,
+    screw: Array,
+) -> None:
+    """Write poses of kernel frames, (n_bodies, 12), and joint screws (n_bodies, k, 6), order 0.
+
+    Parameters
+    ----------
+    parent, body_table : (n_bodies,) and (n_bodies, 30) arrays
+        From the `KernelModel`.
+    q : (n,) array
+        Joint positions.
+    base_pose : (4, 4) array
+        (0, 1) for a fixed base.
+    pose, screw : (n_bodies, 12) and (n_bodies, k, 6) arrays
+        Written.
+
+    """
+    floating = len(parent) - len(q)
+    for i in range(len(parent)):
+        if i < floating:
+            bodies.floating_base_pose(base_pose, pose[i], screw[i])
+        else:
+            bodies.joint_pose(parent[i], body_table[i], q[i - floating], pose, i, screw[i])
+
+
+@kernel
+def body_twists(
+    parent: NDArray[np.int64], start: int, stop: int, rate: Array, base_twist: Array,
+    screw: Array, twist: Array,
+) -> None:
+    """Write coefficients start … stop − 1 of screws and twists, (n_bodies, k, 6).
+
+    Parameters
+    ----------
+    parent : (n_bodies,) array
+        From the `KernelModel`.
+    start, stop : int
+        Coefficients start … stop − 1 are written.
+    rate : (n, k) array
+        Coefficients of q̇.
+    base_twist : (k, 6) array
+        Coefficients of the spatial twist of a floating base.
+    screw, twist : (n_bodies, k, 6) arrays
+        Written; coefficient 0 of the screws is given.
+
+    """
+    floating = len(parent) - len(rate)
+    for i in range(len(parent)):
+        if i < floating:
+            for k in range(start, stop):
+                for c in range(6):
+                    twist[i, k, c] = base_twist[k, c]
+                    if k > 0:
+                        screw[i, k, c] = 0.0
+        else:
+            above = twist[parent[i]] if parent[i] >= 0 else twist[0, :0]
+            bodies.propagate_twist(start, stop, above, rate[i - floating], screw[i], twist[i])
+
+
+@kernel
+def link_pose(pose: Array, in_kernel: Array, link: Array) -> None:
+    """Write the pose (4, 4) of a link.
+
+    Parameters
+    ----------
+    pose : (12,) array
+        Pose of its body's kernel frame, rows of R then r.
+    in_kernel : (4, 4) array
+        Pose of the link in that frame.
+    link : (4, 4) array
+        Written.
+
+    """
+    for row in range(3):
+        for column in range(4):
+            link[row, column] = 0.0 if column < 3 else pose[9 + row]
+            for c in range(3):
+                link[row, column] += pose[3 * row + c] * in_kernel[c, column]
+        link[3, row] = 0.0
+    link[3, 3] = 1.0
+
+
+@kernel
+def link_motions(
+    parent: NDArray[np.int64], body_table: Array, q: Array, rate: Array, base_pose: Array,
+    base_twist: Array, index: NDArray[np.int64], in_kernel: Array, representation: int,
+    poses: Array, twists: Array,
+) -> None:
+    """Write poses (T, m, 4, 4) and coefficients of the twists (T, m, k, 6) of m links.
+
+    Parameters
+    ----------
+    parent, body_table : (n_bodies,) and (n_bodies, 30) arrays
+        From the `KernelModel`.
+    q, rate, base_pose, base_twist : (T, n), (T, n, k + 1), (T, 4, 4) and (T, k + 1, 6) arrays
+        Joint positions, coefficients of q̇, and pose and coefficients of the spatial twist of a
+        floating base; base_pose is (T, 0, 1) for a fixed one.
+    index, in_kernel : (m,) and (m, 4, 4) arrays
+        Bodies of the links, and the links' poses in the kernel frames of these bodies; −1 and the
+        pose in the world for a fixed link.
+    representation : int
+        SPATIAL, BODY_FIXED or HYBRID.
+    poses, twists : (T, m, 4, 4) and (T, m, k, 6) arrays
+        Written.
+
+    """
+    n, orders = len(parent), twists.shape[2]
+    pose = np.empty((n, 12))
+    screw, twist = np.empty((n, orders + 1, 6)), np.empty((n, orders + 1, 6))
+    for t in range(len(q)):
+        body_poses(parent, body_table, q[t], base_pose[t], pose, screw)
+        body_twists(parent, 0, orders, rate[t], base_twist[t], screw, twist)
+        for f in range(len(index)):
+            if index[f] < 0:
+                poses[t, f] = in_kernel[f]
+                twists[t, f] = 0.0
+                continue
+            link_pose(pose[index[f]], in_kernel[f], poses[t, f])
+            twists[t, f] = twist[index[f], :orders]
+            change_representation(representation, poses[t, f], twist[index[f]], twists[t, f:f + 1])
+
+
+@kernel
+def jacobian_columns(
+    parent: NDArray[np.int64], body_table: Array, q: Array, rate: Array, base_pose: Array,
+    base_twist: Array, carriers: NDArray[np.int64], in_kernel: Array, representation: int,
+    columns: Array,
+) -> None:
+    """Write the coefficients (T, m, k + 1, 6) of the Jacobian's columns.
+
+    Parameters
+    ----------
+    parent, body_table : (n_bodies,) and (n_bodies, 30) arrays
+        From the `KernelModel`.
+    q, rate, base_pose, base_twist : (T, n), (T, n, k + 1), (T, 4, 4) and (T, k + 1, 6) arrays
+        Joint positions, coefficients of q̇, and pose and coefficients of the spatial twist of a
+        floating base; base_pose is (T, 0, 1) for a fixed one.
+    carriers : (m,) array
+        The m bodies from the base to that of the link.
+    in_kernel : (4, 4) array
+        The link's pose in its body's kernel frame.
+    representation : int
+        SPATIAL, BODY_FIXED or HYBRID.
+    columns : (T, m, k + 1, 6) array
+        Written.
+
+    """
+    n, orders = len(parent), columns.shape[2]
+    pose = np.empty((n, 12))
+    screw, twist = np.empty((n, orders, 6)), np.empty((n, orders, 6))
+    link = np.empty((4, 4))
+    for t in range(len(q)):
+        body_poses(parent, body_table, q[t], base_pose[t], pose, screw)
+        # The last coefficient of q̇ is unknown, so that of the twists is wrong; it is not used.
+        body_twists(parent, 0, orders, rate[t], base_twist[t], screw, twist)
+        for c in range(len(carriers)):
+            columns[t, c] = screw[carriers[c]]
+        if len(carriers) > 0:
+            link_pose(pose[carriers[-1]], in_kernel, link)
+            change_representation(representation, link, twist[carriers[-1]], columns[t])
+
+
+@kernel
+def change_representation(representation: int, pose: Array, twist: Array, screws: Array) -> None:
+    """Convert spatial screws in place to another representation, for a moving frame.
+
+    Parameters
+    ----------
+    representation : int
+        SPATIAL, BODY_FIXED or HYBRID.
+    pose, twist : (4, 4) and (k − 1 or more, 6) arrays
+        Pose of the frame and coefficients of its spatial twist.
+    screws : (m, k, 6) array
+        Coefficients.
+
+    """
+    if representation == SPATIAL:
+        return
+    orders = screws.shape[1]
+    origin = np.empty((orders, 3))
+    for row in range(3):
+        origin[0, row] = pose[row, 3]
+    bodies.point_motion(1, orders, twist, origin)
+    for screw in screws:
+        for k in range(orders):
+            for a in range(k + 1):  # v + ω × p
+                cross_add(screw[k - a, :3], origin[a], screw[k, 3:])
+    if representation == HYBRID:
+        return
+    axes = np.empty((3, orders, 3))
+    for column in range(3):
+        for row in range(3):
+            axes[column, 0, row] = pose[row, column]
+        bodies.direction_rate(1, orders, twist, axes[column])
+    converted = np.empty(6)
+    for screw in screws:
+        for k in range(orders - 1, -1, -1):  # in place: lower orders do not need it
+            for column in range(3):
+                angular, linear = 0.0, 0.0
+                for a in range(k + 1):
+                    for c in range(3):
+                        angular += axes[column, a, c] * screw[k - a, c]
+                        linear += axes[column, a, c] * screw[k - a, 3 + c]
+                converted[column], converted[3 + column] = angular, linear
+            for c in range(6):
+                screw[k, c] = converted[c]
+
+
+@kernel
+def com_motions(body_table: Array, pose: Array, twist: Array, com: Array) -> None:
+    """Write the motion of the centres of mass, coefficients (n_bodies, k, 3)."""
+    for i in range(len(com)):
+        bodies.com_position(body_table[i], pose[i], com[i])
+        bodies.point_motion(1, com.shape[1], twist[i], com[i])
+
+
+@kernel
+def wrenches_to_world(
+    wrenches: Array, body_in_kernel: Array, pose: Array, twist: Array, frame: Array,
+    world: Array,
+) -> None:
+    """Write external wrenches in world axes about the world origin (AGF26 eq. 69).
+
+    Parameters
+    ----------
+    wrenches : (n_bodies, r + 1, 6) array
+        Coefficients.
+    body_in_kernel : (n_bodies, 4, 4) array
+        From the `KernelModel`.
+    pose, twist : (n_bodies, 12) and (n_bodies, r + 1, 6) arrays
+        Poses of the kernel frames and coefficients of their twists.
+    frame : (r + 1, 4, 3) array
+        Scratch.
+    world : (n_bodies, r + 1, 6) array
+        Coefficients, written.
+
+    """
+    for i in range(len(world)):
+        bodies.body_frame_pose(body_in_kernel[i], pose[i], frame)
+        bodies.body_frame_motion(1, world.shape[1], twist[i], frame)
+        bodies.wrench_to_world(0, world.shape[1], frame, wrenches[i], world[i])

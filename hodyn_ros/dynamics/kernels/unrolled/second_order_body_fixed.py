@@ -1,0 +1,176 @@
+"""Inverse dynamics of order 2 in body-fixed representation: the recursion of KM21, serial arms.
+
+Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
+on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
+
+Every joint is about and along the z axis of its kernel frame, which may be turned about z and
+moved along it freely. Here that freedom is used to make the step from one joint to the next a
+translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials as joints
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
+    COEFFICIENTS,
+    LANES,
+    read,
+    size,
+    taylor4,
+    taylor4x8,
+    write,
+    write_known,
+)
+from hodyn_ros.dynamics.kernels.unrolled.vectors import (
+    Number,
+    add,
+    cross,
+    rates,
+    read_vector,
+    scale,
+    times,
+    write_known_vector,
+)
+from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot.body_table import (
+    COM,
+    COM_INERTIA,
+    HOME_POSITION,
+    HOME_ROTATION,
+    MASS,
+    ROTATION,
+    TRANSLATION,
+)
+from hodyn_ros.robot.inertia import pack, unpack
+
+Array = NDArray[np.float64]
+
+# Columns of this kernel's table: step from the joint before, its turn about x; the joint at q = 0,
+# about z; then as in `KernelModel.body_table`, in the frames of this kernel.
+_STEP_X, _STEP_Y, _STEP_COS, _STEP_SIN, _ZERO_COS, _ZERO_SIN = range(6)
+_ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
+
+
+def workspace(robot: Robot, motions: int) -> Array:
+    """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+    gravity, table = _constants(robot)
+    frames = np.zeros((3 + 6 * robot.n, COEFFICIENTS, motions))
+    frames[:3, 1] = -gravity[:, np.newaxis]
+    return joints.packed_workspace(table[:, _ROTATION], table, frames)
+
+
+def _constants(robot: Robot) -> tuple[Array, Array]:
+    """Return the gravity (3,) in the axes of the base, and the table (n, 18) of the bodies."""
+    table = np.empty((robot.n, COLUMNS))
+    # From the tip on: each joint's frame is moved along its axis until the next one's origin is in
+    # its xy plane, and turned until the next one's axis is tilted about its x axis.
+    own = np.eye(4)
+    for row, out in zip(robot.kernel_model.body_table[::-1], table[::-1], strict=True):
+        com = lie.inverse(own) @ np.append(row[COM:COM + 3], 1.0)
+        inertia = own[:3, :3].T @ unpack(row[COM_INERTIA:COM_INERTIA + 6]) @ own[:3, :3]
+        link = lie.pose(
+            row[HOME_ROTATION:HOME_ROTATION + 9].reshape(3, 3),
+            row[HOME_POSITION:HOME_POSITION + 3]) @ own
+        sine = np.hypot(link[0, 2], link[1, 2])
+        direction = np.arctan2(link[0, 2], -link[1, 2])
+        own = lie.pose(lie.rotation_z(direction), np.array([0.0, 0.0, link[2, 3]]))
+        link = lie.inverse(own) @ link
+        tilt = np.arctan2(sine, link[2, 2])
+        zero = link[0, 0], np.cos(tilt) * link[1, 0] + np.sin(tilt) * link[2, 0]
+        out[:_ROTATION] = link[0, 3], link[1, 3], np.cos(tilt), np.sin(tilt), *zero
+        out[_ROTATION:_COM] = row[ROTATION], row[TRANSLATION], row[MASS]
+        out[_COM:_INERTIA] = com[:3]
+        out[_INERTIA:] = pack(inertia)
+    return own[:3, :3].T @ robot.gravity, table
+
+
+@step
+def _recursion(memory: Array, n: int, motions: int, like: Number) -> None:
+    """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
+
+    Gravity enters as the velocity −g t of the base, which comes first among the frames, before
+    the wrenches of the bodies; `like` is of the type to compute with.
+    """
+    table, first, frames = joints.offsets(n, COLUMNS, motions)
+    unit = size(like)
+    omega = (like, like, like)
+    linear = read_vector(memory, frames, like)
+    for i in range(n):
+        row, joint, wrench = table + COLUMNS * i, first + 4 * unit * i, frames + (3 + 6 * i) * unit
+        x, y = memory[row + _STEP_X], memory[row + _STEP_Y]
+        cosine, sine = memory[row + _STEP_COS], memory[row + _STEP_SIN]
+        zero_cosine, zero_sine = memory[row + _ZERO_COS], memory[row + _ZERO_SIN]
+        rotation, translation = memory[row + _ROTATION], memory[row + _TRANSLATION]
+        mass = memory[row + _MASS]
+        com = (memory[row + _COM], memory[row + _COM + 1], memory[row + _COM + 2])
+        inertia = (
+            (memory[row + _INERTIA], memory[row + _INERTIA + 1], memory[row + _INERTIA + 2]),
+            (memory[row + _INERTIA + 3], memory[row + _INERTIA + 4],
+             memory[row + _INERTIA + 5]))
+        a, b = read(memory, joint, like), read(memory, joint + unit, like)
+        c, s = a * zero_cosine - b * zero_sine, b * zero_cosine + a * zero_sine
+        write(memory, joint, c)
+        write(memory, joint + unit, s)
+        velocity = read(memory, joint + 2 * unit, like)
+
+        # The twist in the axes before the joint's motion, then after it.
+        (wx, wy, wz), (vx, vy, vz) = omega, linear
+        vx, vy, vz = vx - wz * y, vy + wz * x, vz + (wx * y - wy * x)
+        wy, wz = wy * cosine + wz * sine, wz * cosine - wy * sine
+        vy, vz = vy * cosine + vz * sine, vz * cosine - vy * sine
+        if translation != 0.0:
+            height = read(memory, joint + 3 * unit, like) * translation
+            vx, vy, vz = vx + height * wy, vy - height * wx, vz + velocity * translation
+        omega = (c * wx + s * wy, c * wy - s * wx, wz + velocity * rotation)
+        linear = (c * vx + s * vy, c * vy - s * vx, vz)
+
+        # Momentum of the centre of mass and spin about it; the wrench about the frame's origin.
+        momentum = scale(mass, add(linear, cross(omega, com)))
+        spin = times(inertia, omega)
+        force = add(rates(momentum), cross(omega, momentum))
+        moment = add(add(rates(spin), cross(omega, spin)), cross(com, force))
+        write_known_vector(memory, wrench, moment)
+        write_known_vector(memory, wrench + 3 * unit, force)
+
+    moment, force = (like, like, like), (like, like, like)
+    for i in range(n - 1, -1, -1):
+        row, joint, wrench = table + COLUMNS * i, first + 4 * unit * i, frames + (3 + 6 * i) * unit
+        x, y = memory[row + _STEP_X], memory[row + _STEP_Y]
+        cosine, sine = memory[row + _STEP_COS], memory[row + _STEP_SIN]
+        rotation, translation = memory[row + _ROTATION], memory[row + _TRANSLATION]
+        c, s = read(memory, joint, like), read(memory, joint + unit, like)
+        mx, my, mz = add(moment, read_vector(memory, wrench, like))
+        fx, fy, fz = add(force, read_vector(memory, wrench + 3 * unit, like))
+        write_known(memory, joint, mz * rotation + fz * translation)
+
+        mx, my = c * mx - s * my, c * my + s * mx
+        fx, fy = c * fx - s * fy, c * fy + s * fx
+        if translation != 0.0:
+            height = read(memory, joint + 3 * unit, like) * translation
+            mx, my = mx - height * fy, my + height * fx
+        my, mz = my * cosine - mz * sine, mz * cosine + my * sine
+        fy, fz = fy * cosine - fz * sine, fz * cosine + fy * sine
+        moment = (mx + fz * y, my - fz * x, mz + (fy * x - fx * y))
+        force = (fx, fy, fz)
+
+
+@kernel
+def single(memory: Array, q: Array, out: Array) -> None:
+    """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); nothing is checked or allocated."""
+    n = q.shape[1]
+    _, first, _ = joints.offsets(n, COLUMNS, 1)
+    joints.single(memory, 0, first, q)
+    _recursion(memory, n, 1, taylor4())
+    joints.write_torques(memory, first, out)
+
+
+@kernel
+def batch(memory: Array, q: Array, out: Array) -> None:
+    """The same for q (T, 5, n) and out (T, 3, n)."""
+    n = q.shape[2]
+    _, first, _ = joints.offsets(n, COLUMNS, LANES)
+    for t in range(0, q.shape[0], LANES):
+        joints.lanes(memory, 0, first, q, t)
+        _recursion(memory, n, LANES, taylor4x8())
+        joints.write_torques_of_lanes(memory, first, out, t)

@@ -1,0 +1,67 @@
+"""`njit`: numba's, with compiled code kept on disk until a source that it came from changes.
+
+Numba keeps a kernel as long as the file that defines it stays the same, and does not see edits of
+the kernels and constants which that file imports. Here the kernel is kept as long as its file and
+all files of the package that this imports, directly or not, stay the same.
+"""
+from collections.abc import Callable
+import functools
+import hashlib
+import inspect
+import os
+import re
+from typing import Any
+
+import numba
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_IMPORTS = re.compile(
+    rf'^[ \t]*(?:from ({__package__}[\w.]*) import (?:\(([^)]*)\)|(.*))'
+    rf'|import ({__package__}[\w.]*))', re.MULTILINE)
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return the decorator `numba.njit(cache=True, **options)` with the stamp of all sources."""
+    compiled = numba.njit(cache=True, **options)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = compiled(function)
+        # Private, though the same from numba 0.59 to 0.68; elsewhere numba's own stamp remains.
+        file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)
+        if hasattr(file, '_source_stamp'):
+            file._source_stamp = stamp(os.path.abspath(inspect.getfile(function)))
+        return dispatcher
+
+    return decorate
+
+
+@functools.cache
+def stamp(file: str) -> str:
+    """Return the hash of a file and of all that it imports from this package, to any depth."""
+    found: set[str] = set()
+    new = {file}
+    while new:
+        found |= new
+        new = {imported for known in new for imported in _source(known)[1]} - found
+    return hashlib.sha256(b''.join(sorted(_source(file)[0] for file in found))).hexdigest()
+
+
+@functools.cache
+def _source(file: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the digest of a file and the files of the package that its imports name."""
+    with open(file, 'rb') as stream:
+        text = stream.read()
+    found = []
+    for package, several, rest, module in _IMPORTS.findall(text.decode()):
+        names = re.findall(r'\w+', several or rest)
+        for dotted in (package or module, *(f'{package}.{name}' for name in names)):
+            found += _files(dotted)
+    return hashlib.sha256(text).digest(), tuple(found)
+
+
+@functools.cache
+def _files(dotted: str) -> list[str]:
+    """Return the file of a module; none for a name that is not a module."""
+    place = os.path.join(_ROOT, *dotted.split('.'))
+    candidates = (f'{place}.py', os.path.join(place, '__init__.py'))
+    return [file for file in candidates if os.path.isfile(file)]

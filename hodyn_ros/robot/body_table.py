@@ -1,0 +1,14 @@
+"""Columns of `KernelModel.body_table`: where each constant of a body stands in its row.
+
+Plain module-level integers, which kernels compile in as constants. A name of several columns is
+that of the first one; matrices are row by row, symmetric ones as in `inertia.SYMMETRIC_ENTRIES`.
+"""
+HOME_ROTATION = 0  # 9: rotation of the kernel frame in the parent's kernel frame at q = 0
+HOME_POSITION = 9  # 3: its position there, m
+ROTATION = 12  # ρ: rad about z per unit of q
+TRANSLATION = 13  # h: m along z per unit of q
+MASS = 14  # kg
+COM = 15  # 3: centre of mass in the kernel frame, m
+COM_INERTIA = 18  # 6: inertia about the centre of mass, kernel axes, kg m²
+ORIGIN_INERTIA = 24  # 6: inertia about the kernel frame's origin, kernel axes, kg m²
+COLUMNS = 30

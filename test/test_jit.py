@@ -1,0 +1,64 @@
+"""Compiled kernels on disk are used again, and not after an edit of what they import."""
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / 'hodyn_ros'
+KERNELS = 'from hodyn_ros.middle import doubled\n' \
+    'from hodyn_ros.jit import njit\n\n@njit()\ndef kernel(x):\n    return doubled(x) + 1.0\n'
+MIDDLE = 'from hodyn_ros import bottom\nfrom hodyn_ros.jit import njit\n\n' \
+    '@njit()\ndef doubled(x):\n    return bottom.FACTOR * x\n'
+CALL = 'from hodyn_ros.top import kernel; value = kernel(5.0); ' \
+    'print(value, sum(kernel.stats.cache_hits.values()))'
+
+
+@pytest.fixture
+def call(tmp_path):
+    """Return a function that writes the constant, calls the kernel and says if it was compiled."""
+    package = tmp_path / 'hodyn_ros'
+    package.mkdir()
+    (package / '__init__.py').touch()
+    shutil.copy(PACKAGE / 'jit.py', package)
+    (package / 'top.py').write_text(KERNELS)
+    (package / 'middle.py').write_text(MIDDLE)
+    (package / 'unrelated.py').touch()
+
+    def run(factor=None, unrelated=None):
+        if factor is not None:
+            (package / 'bottom.py').write_text(f'FACTOR = {factor}\n')
+        if unrelated is not None:
+            (package / 'unrelated.py').write_text(unrelated)
+        done = subprocess.run(
+            [sys.executable, '-B', '-c', CALL], capture_output=True, text=True, check=True,
+            cwd=tmp_path, env={
+                **os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_DISABLE_JIT': '0',
+                'NUMBA_CACHE_DIR': str(tmp_path / 'cache')})
+        value, hits = done.stdout.split()
+        return float(value), int(hits)
+
+    return run
+
+
+def test_an_edit_of_an_imported_constant_is_seen_at_any_depth(call):
+    assert call(factor=2.0) == (11.0, 0)
+    assert call() == (11.0, 1)
+    assert call(factor=3.0) == (16.0, 0)
+    assert call(factor=2.0) == (11.0, 0)
+
+
+def test_an_edit_elsewhere_recompiles_nothing(call):
+    assert call(factor=2.0) == (11.0, 0)
+    assert call(unrelated='X = 1\n') == (11.0, 1)
+
+
+def test_every_kernel_of_the_package_has_the_stamp():
+    """Bare njit(cache=True) would keep stale kernels."""
+    for file in PACKAGE.rglob('*.py'):
+        if file.name != 'jit.py':
+            text = file.read_text(encoding='utf-8')
+            assert 'nb.njit' not in text, file
+            assert 'numba.njit' not in text, file
