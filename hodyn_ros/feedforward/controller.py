@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
+from hodyn_ros.feedforward.stopping import stop_limits
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
-from hodyn_ros.plans.limits import stop_limits
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.reference.stream import StreamFilter

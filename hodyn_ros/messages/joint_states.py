@@ -1,38 +1,166 @@
-"""Between serialized messages and arrays: names mapped, lengths and numbers checked.
+"""sensor_msgs/JointState as bytes: one in a cycle, or a whole bag of them.
 
-The node takes and publishes bytes. A driver's joint states all look alike, so the numbers are read
-where those of the first one stood, and written where those of a template stand: no message is
-unpacked or made in a cycle.
+Joint states of one driver differ in their stamps and numbers only, so the bytes of the first tell
+where the numbers of all others stand: they are read and written there, and no message is unpacked
+or made in a cycle.
 """
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 
-from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.errors import HodynError
 from hodyn_ros.messages import cdr
-from hodyn_ros.robot import HodynError
-from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
 
-# rad, rad/s, N m, …: a number beyond is an error of the sender, and its powers would overflow.
-MAX_VALUE = 1e6
+MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
+
+_FIELDS = ('position', 'velocity', 'effort')
 
 
-def nanoseconds(time: Time) -> int:
-    """Return a stamp as integer nanoseconds."""
-    return int(time.sec) * 1_000_000_000 + int(time.nanosec)
+@dataclass(frozen=True)
+class Layout:
+    """Where the numbers stand in messages with the same frame, names and array lengths.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Joint names in the order of the message.
+    order : str
+        Byte order, ``<`` or ``>``.
+    size : int
+        Bytes of a message.
+    encapsulation, text : bytes
+        What stands before the stamp, and frame and names: the same in all these messages.
+    offsets : dict
+        Byte offset of each of the arrays `position`, `velocity` and `effort` that is not empty.
+    counts : tuple of (offset, bytes)
+        The lengths of the arrays, the same in all these messages.
+
+    """
+
+    names: tuple[str, ...]
+    order: str
+    size: int
+    encapsulation: bytes
+    text: bytes
+    offsets: dict[str, int]
+    counts: tuple[tuple[int, bytes], ...]
+
+    @classmethod
+    def of(cls, data: bytes) -> 'Layout':
+        """Return the layout of one message; HodynError when it is not a joint state."""
+        try:
+            return cls._parse(bytes(data))
+        except cdr.MALFORMED:
+            raise HodynError(f'{len(data)} bytes that are no joint state') from None
+
+    @classmethod
+    def _parse(cls, data: bytes) -> 'Layout':
+        cursor = cdr.Cursor.after_stamp(data)
+        cursor.text()
+        count = cursor.count()
+        if count > cdr.MAX_JOINTS:
+            raise HodynError(f'{count} joints; at most {cdr.MAX_JOINTS} are read')
+        names = tuple(cursor.text() for _ in range(count))
+        text = data[cdr.AFTER_STAMP:cursor.at]
+        offsets, counts = {}, []
+        for field in _FIELDS:
+            length = cursor.count()
+            counts.append((cursor.at - 4, data[cursor.at - 4:cursor.at]))
+            if length:
+                if length != count:
+                    raise HodynError(f'{count} names but {length} entries of {field}')
+                offsets[field] = cdr.aligned(cursor.at, 8)
+                cursor.at = offsets[field] + 8 * length
+        if cursor.at > len(data):
+            raise HodynError('a joint state cut short')
+        return cls(
+            names, cursor.order, len(data), data[:cdr.ENCAPSULATION], text, offsets,
+            tuple(counts))
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of a message: `sec`, `nanosec` and the arrays that are not empty."""
+        numbers = {field: (f'{self.order}f8', (len(self.names),)) for field in self.offsets}
+        return np.dtype({
+            'names': ['sec', 'nanosec', *numbers],
+            'formats': [f'{self.order}i4', f'{self.order}u4', *numbers.values()],
+            'offsets': [cdr.ENCAPSULATION, cdr.ENCAPSULATION + 4, *self.offsets.values()],
+            'itemsize': self.size})
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a message has this layout."""
+        return (
+            len(data) == self.size
+            and data.startswith(self.text, cdr.AFTER_STAMP)
+            and data.startswith(self.encapsulation)
+            and all(data.startswith(count, at) for at, count in self.counts))
+
+    def field(self, data: bytes | bytearray, field: str) -> Array:
+        """Return the view of an array, (names,), in a message of this layout.
+
+        It can be written where the message can. Raises KeyError for an array that is empty.
+        """
+        values: Array = np.frombuffer(
+            data, f'{self.order}f8', len(self.names), self.offsets[field])
+        return values
+
+    def read(self, messages: list[bytes]) -> tuple[Stamps, dict[str, Array]]:
+        """Return header stamps (T,), ns, and the arrays (T, names) of messages of this layout."""
+        table = np.frombuffer(b''.join(messages), self.dtype)
+        stamps = table['sec'].astype(np.int64) * 1_000_000_000 + table['nanosec']
+        return stamps, {field: table[field].astype(np.float64) for field in self.offsets}
+
+
+def template(names: tuple[str, ...], frame: str = '') -> bytes:
+    """Return a little-endian joint state with these names, stamp 0 and zeros in all arrays."""
+    message = cdr.Builder()
+    message.count(0)
+    message.count(0)
+    message.text(frame)
+    message.count(len(names))
+    for name in names:
+        message.text(name)
+    for _ in _FIELDS:
+        message.doubles(len(names))
+    return bytes(message.data)
+
+
+def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
+    """Return `count` joint states with these names, stamp 0 and zeros, as a structured array.
+
+    Its fields `sec`, `nanosec`, (count,), and `position`, `velocity`, `effort`, (count, names),
+    can be written; ``.tobytes()`` are the messages one after the other, ``.itemsize`` bytes each.
+    """
+    message = template(names)
+    # As one block of bytes: NumPy does not copy what stands between the fields of a structure.
+    return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
+
+
+class JointFinder(Protocol):
+    """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
+
+    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Return where each joint of the robot, in its order, stands in a list of names.
+
+        Raises HodynError when they are not all there.
+        """
 
 
 class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
-    def __init__(self, names: JointNames, *, one_sender: bool = False) -> None:
+    def __init__(self, names: JointFinder, *, one_sender: bool = False) -> None:
         """Take how names are mapped, and whether the first sender's prefix is the only one."""
         self._joint_names = names
         self._one_sender = one_sender
-        self._layout: cdr.Layout | None = None
+        self._layout: Layout | None = None
         self._indices = np.empty(0, dtype=np.intp)
 
     @property
@@ -48,8 +176,8 @@ class JointStateReader:
     def state(self, data: bytes) -> tuple[Array, Array | None]:
         """Return the joint positions, (n,), rad, and velocities, rad/s, None if there are none.
 
-        Raises NoKnownJointError when the message names none of the joints, and HodynError, naming
-        joint and field, when it cannot be used.
+        Raises HodynError, naming joint and field, when the message cannot be used, and what
+        `names` raises.
         """
         layout = self._map(data)
         position = self._field(data, layout, 'position')
@@ -61,10 +189,10 @@ class JointStateReader:
         """Return the efforts, (n,). Raises as `state` does."""
         return self._field(data, self._map(data), 'effort')
 
-    def _map(self, data: bytes) -> cdr.Layout:
+    def _map(self, data: bytes) -> Layout:
         layout = self._layout
         if layout is None or not layout.fits(data):
-            layout = cdr.Layout.of(data)
+            layout = Layout.of(data)
             indices = self._joint_names.indices(layout.names)
             first = self.names[:1]
             if self._one_sender and first and layout.names[indices[0]] != first[0]:
@@ -74,11 +202,11 @@ class JointStateReader:
             self._indices, self._layout = indices, layout
         return layout
 
-    def _field(self, data: bytes, layout: cdr.Layout, field: str) -> Array:
+    def _field(self, data: bytes, layout: Layout, field: str) -> Array:
         if field not in layout.offsets:
             raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
         values: Array = layout.field(data, field)[self._indices]
-        possible = np.abs(values) <= MAX_VALUE
+        possible = np.abs(values) <= cdr.MAX_VALUE
         if not possible.all():
             i = int(np.argmin(possible))
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
@@ -97,57 +225,13 @@ class JointStateWriter:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        message = bytearray(cdr.template(tuple(names)))
-        layout = cdr.Layout.of(bytes(message))
+        message = bytearray(template(tuple(names)))
+        layout = Layout.of(bytes(message))
         self._message = message
         self.position, self.velocity, self.effort = (
-            layout.field(message, field) if names else np.empty(0)
-            for field in ('position', 'velocity', 'effort'))
+            layout.field(message, field) if names else np.empty(0) for field in _FIELDS)
 
     def at(self, stamp: int) -> bytes:
         """Return the message with a stamp, ns, ready to be published."""
         cdr.set_stamp(self._message, stamp)
         return bytes(self._message)
-
-
-class CommandWriter:
-    """One serialized command, made once: a value for each joint of a controller, in its order."""
-
-    def __init__(self, order: NDArray[np.intp]) -> None:
-        """Take where each value of ours stands in the command."""
-        self._order = order
-        template, at = cdr.array_template(len(order))
-        self._message = bytearray(template)
-        self._data: Array = np.frombuffer(self._message, count=len(order), offset=at)
-
-    def of(self, values: Array) -> bytes:
-        """Return the command with values that are given in our order."""
-        self._data[self._order] = values
-        return bytes(self._message)
-
-
-def command_order(joints: Sequence[str], names: JointNames) -> NDArray[np.intp]:
-    """Return where the robot's joints stand in a controller's list; ours if it is empty.
-
-    Raises HodynError when the controller's joints are not the robot's.
-    """
-    given = [joint for joint in joints if joint]
-    if not given:
-        return np.arange(names.robot.n)
-    if len(given) != names.robot.n:
-        raise HodynError(
-            f'command_joints names {len(given)} joints; {names.robot.name!r} has {names.robot.n}')
-    return names.indices(given)
-
-
-def frame_and_wrench(data: bytes) -> tuple[str, Array]:
-    """Return the frame of a serialized WrenchStamped and (moment, force), (6,), in its axes.
-
-    Raises HodynError if it is none, or not finite.
-    """
-    frame, numbers = cdr.frame_and_numbers(data, 6)
-    wrench = np.array([*numbers[3:], *numbers[:3]])
-    if not (np.abs(wrench) <= MAX_VALUE).all():
-        raise HodynError(
-            f'a component of the wrench on {frame!r} is not finite, or beyond {MAX_VALUE:g}')
-    return frame, wrench

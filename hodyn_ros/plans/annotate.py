@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
 
@@ -36,6 +37,10 @@ class Annotated:
     times: Array
     motion: Array
     torque: Array
+
+    def message(self, stamp: int = 0) -> bytes:
+        """Return the plan as a serialized JointTrajectory that starts at a stamp, ns."""
+        return encode(self.names, self.times, self.motion, self.torque[:, 0], stamp)
 
 
 def annotate(

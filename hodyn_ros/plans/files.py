@@ -13,9 +13,10 @@ from typing import Any
 
 import yaml
 
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
-from hodyn_ros.plans.waypoints import QUANTITIES, JointWaypoints
+from hodyn_ros.plans.waypoints import QUANTITIES
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
-from hodyn_ros.plans.waypoints import JointWaypoints
-from hodyn_ros.plans.wire import decode, encode
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
@@ -206,7 +205,7 @@ def _prepare(
             settings, trajectory=trajectory, start=state,
             annotate_period=PERIOD if annotate else None))
         if prepared.annotated is not None:
-            annotated = encode(prepared.annotated, start)
+            annotated = prepared.annotated.message(start)
     except HodynError as error:
         prepared = PreparedPlan(str(error))
     except Exception as error:  # one bad trajectory must not end the process

@@ -28,9 +28,9 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import warm_up_controller
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest
-from hodyn_ros.plans.waypoints import JointWaypoints
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot

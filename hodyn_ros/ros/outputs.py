@@ -11,8 +11,9 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.messages.commands import CommandWriter
+from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.ros.diagnostics import level
-from hodyn_ros.ros.messages import CommandWriter, JointStateWriter
 
 Array = NDArray[np.float64]
 

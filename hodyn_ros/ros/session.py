@@ -11,16 +11,13 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.blending import MotorReferenceHold
 from hodyn_ros.feedforward.controller import ControllerOptions, FeedforwardController
 from hodyn_ros.messages import cdr
+from hodyn_ros.messages.commands import CommandWriter
+from hodyn_ros.messages.joint_states import JointStateReader
+from hodyn_ros.messages.wrenches import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, lie
 from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 from hodyn_ros.ros.diagnostics import Monitor
-from hodyn_ros.ros.messages import (
-    CommandWriter,
-    JointStateReader,
-    command_order,
-    frame_and_wrench,
-)
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -220,7 +217,7 @@ class Session:
                 for joint, name in zip(actuators.motor_joints, actuators.motor_names, strict=True)]
         commands = motor_commands = None
         if settings.publish_commands:
-            order = command_order(settings.command_joints, self._names)
+            order = self._names.command_order(settings.command_joints)
             commands = CommandWriter(order)
             if actuators is not None and len(motors) == len(joints):
                 motor_commands = CommandWriter(order)

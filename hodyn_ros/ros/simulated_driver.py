@@ -15,9 +15,10 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from hodyn_ros.messages.cdr import nanoseconds
+from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
-from hodyn_ros.ros.messages import JointStateWriter, nanoseconds
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.simulated_loops import make_loop
 from hodyn_ros.ros.spinning import StopFlag, make_executor

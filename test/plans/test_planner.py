@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.plans.annotate import Annotated
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode, encode
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
-from hodyn_ros.plans.waypoints import JointWaypoints
-from hodyn_ros.plans.wire import MAX_POINTS, decode, encode
 from hodyn_ros.plans.worker import Outcome
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 
@@ -39,9 +37,9 @@ class Worker:
 
 def trajectory(robot, goal, seconds=2.0, stamp=0) -> bytes:
     rest = 0.0 * goal
-    return encode(Annotated(
-        tuple(robot.joint_names), np.array([seconds]), np.array([[goal, rest, rest]]),
-        np.zeros((1, 3, 7))), stamp)
+    return encode(
+        robot.joint_names, np.array([seconds]), np.array([[goal, rest, rest]]),
+        np.zeros((1, 7)), stamp)
 
 
 @pytest.fixture
@@ -112,15 +110,3 @@ def test_so_many_plans_may_wait(planner):
     found = adopted(planner, reference, 0)
     assert not found.taken
     assert 'wait for their start' in found.line
-
-
-@pytest.mark.parametrize(('names', 'points', 'reason'), [
-    (2000, 1, '2000 joints; at most 1000'), (7, MAX_POINTS + 1, 'points; at most 200000')])
-def test_what_is_too_large_is_not_even_unpacked(names, points, reason):
-    empty = b'\x00' * 20
-    data = encode(Annotated(
-        tuple(f'j{i}' for i in range(names)), np.zeros(0), np.zeros((0, 5, 7)),
-        np.zeros((0, 3, 7))))
-    head = data[:-4] + np.uint32(points).tobytes()
-    with pytest.raises(ValueError, match=reason):
-        decode(head + points * empty)

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.plans.annotate import Annotated
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, encode
 from hodyn_ros.plans.prepare import PlanRequest
-from hodyn_ros.plans.waypoints import JointWaypoints
-from hodyn_ros.plans.wire import encode
 from hodyn_ros.plans.worker import DIED, Job, PlanWorker
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -27,9 +25,9 @@ class Unstartable:
 def job(robot, number, goal=HOME + 0.1):
     start = np.zeros((5, 7))
     start[0] = HOME
-    data = encode(Annotated(
-        tuple(robot.joint_names), np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
-        np.zeros((1, 3, 7))))
+    data = encode(
+        robot.joint_names, np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
+        np.zeros((1, 7)))
     return Job(
         data, PlanRequest(JointWaypoints((), (), ()), robot), False, start, 0, 0.0, 0, number)
 
