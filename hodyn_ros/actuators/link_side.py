@@ -36,7 +36,7 @@ class LinkSide:
         self, actuators: Actuators, external: NDArray[np.bool_] | None = None,
     ) -> None:
         parameters = np.array(actuators.parameters)
-        if external:
+        if external is not None:
             parameters[external] = 0.0
         self.actuators = actuators
         self.torque = np.zeros(actuators.n)
