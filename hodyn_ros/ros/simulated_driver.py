@@ -20,8 +20,8 @@ from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.simulated_loops import make_loop
 from hodyn_ros.ros.spinning import StopFlag, make_executor
+from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.motion import home
 
 Array = NDArray[np.float64]
@@ -41,7 +41,7 @@ class SimulatedDriver(Node):
         if start.shape != (robot.n,):
             raise HodynError(f'parameter position has {start.size} numbers for {robot.n} joints')
         self.period = 1.0 / self.declare_parameter('rate', 1000.0).value
-        self._loop = make_loop(robot, start, method, self.period)
+        self._loop = make_control_loop(robot, start, method, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}
@@ -102,7 +102,9 @@ class SimulatedDriver(Node):
         answer = self._answers.setdefault(stamp, {})
         answer[topic] = message
         if len(answer) == len(self._loop.topics):
-            self._loop.command(answer)
+            self._loop.command({
+                name: np.array([part.position, part.velocity, part.effort])
+                for name, part in answer.items()})
             self._answers = {s: a for s, a in self._answers.items() if s > stamp}
 
 
