@@ -28,9 +28,8 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import warm_up_controller
-from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.prepare import PlanRequest
+from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot
@@ -193,8 +192,7 @@ class FeedforwardNode(LifecycleNode):
         except Exception:
             worker.close()
             raise
-        self._planner = Planner(worker, PlanRequest(
-            JointWaypoints((), (), ()), robot,
+        self._planner = Planner(worker, robot, PlanSettings(
             joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
             interpolation=settings.interpolation,
             overshoot_tolerance=settings.overshoot_tolerance,

@@ -1,7 +1,5 @@
 """What an active node does: joint states in, torques out, references taken or refused."""
-from dataclasses import replace
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,7 @@ from hodyn_ros.messages.wrenches import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, lie
 from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
-from hodyn_ros.ros.diagnostics import Monitor
+from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -78,7 +76,7 @@ class Session:
         self._arrived_at = self._streamed_at = self._watched_at = 0.0
         self._felt_at: dict[int, float] = {}
         # What was asked of the node before it was activated is not done now.
-        planner.forget()
+        planner.cancel()
         self._report('waiting', 'for a joint state')
 
     # Cycles
@@ -197,7 +195,7 @@ class Session:
         if self._controller is not None:
             self._controller.replace(feedforward, self._instant(self._virtual_stamp()))
         self._feedforward = feedforward
-        self._planner.settings = replace(self._planner.settings, robot=feedforward.robot)
+        self._planner.change_robot(feedforward.robot)
 
     def failed(self, what: str, error: Exception) -> bool:
         """Count an error that nobody foresaw; return whether it should be logged."""
@@ -255,7 +253,7 @@ class Session:
         return max(self._last_stamp + elapsed, self._published_stamp)
 
     def _drop_plan(self) -> None:
-        if self._planner.forget():
+        if self._planner.cancel():
             self._complain('joint_trajectory', 'dropped while it was prepared: the node stops')
 
     def _step(self, controller: FeedforwardController, stamp: int) -> None:
@@ -263,7 +261,7 @@ class Session:
         self._published_stamp = stamp
         now = max(self._instant(stamp), controller.now)
         if not self._lost:
-            self._adopt(controller, now)
+            self._poll_plan(controller, now)
         if controller.reference.streaming and (
                 time.monotonic() - self._streamed_at > self._settings.stream_timeout):
             controller.stop(now)
@@ -363,16 +361,17 @@ class Session:
             return
         controller.set_stiffness(stiffness)
 
-    def _adopt(self, controller: FeedforwardController, now: int) -> None:
-        adoption = self._planner.adopt(controller.reference, now)
-        if adoption is None:
+    def _poll_plan(self, controller: FeedforwardController, now: int) -> None:
+        prepared = self._planner.poll(controller.reference, now)
+        if prepared is None:
             return
-        if not adoption.taken:
-            self._complain('joint_trajectory', HodynError(adoption.line))
+        if prepared.refusal:
+            if self._complain('joint_trajectory', prepared.refusal) and prepared.traceback:
+                self._node.get_logger().error(printable(prepared.traceback, keep='\n'))
             return
-        self._node.get_logger().info(f'trajectory accepted: {adoption.line}')
-        if adoption.annotated:
-            self._outputs.annotated(adoption.annotated)
+        self._node.get_logger().info(f'trajectory accepted: {prepared.summary}')
+        if prepared.message:
+            self._outputs.annotated(prepared.message)
 
     def _check_range(self, position: Array, velocity: Array | None) -> None:
         """Refuse a streamed sample that the arm cannot reach."""
@@ -396,10 +395,13 @@ class Session:
             raise HodynError('joint states are lost')
         return self._controller
 
-    def _complain(self, topic: str, error: Any) -> None:
-        if self.monitor.complaints.add(topic, str(error)):
-            cause = self.monitor.complaints.last[topic]
-            self._node.get_logger().error(f'{topic} rejected: {cause}')
+    def _complain(self, topic: str, cause: HodynError | str) -> bool:
+        """Count a message that is rejected; log why, unless that was just logged."""
+        is_news = self.monitor.complaints.add(topic, str(cause))
+        if is_news:
+            self._node.get_logger().error(
+                f'{topic} rejected: {self.monitor.complaints.last[topic]}')
+        return is_news
 
     def _report(self, state: str, reason: str = '') -> None:
         self._outputs.report(self._feedforward.robot.name, state, reason)
