@@ -53,9 +53,9 @@ def decode(data: bytes) -> JointWaypoints:
             else definition.deserialize_cdr_be)
         # What rclpy serializes may end in some bytes too many, which `deserialize_cdr` refuses.
         message, _ = read(memoryview(data)[cdr.ENCAPSULATION:], 0, definition.cls, TYPES)
-        return _content(message)
-    except Exception as error:  # rosbags raises what its decoder stumbles over
+    except Exception as error:  # rosbags lets through whatever its decoder raises
         raise HodynError(f'not a serialized {MESSAGE_TYPE}: {error}') from None
+    return _content(message)
 
 
 def encode(

@@ -110,8 +110,7 @@ class FeedforwardNode(LifecycleNode):
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Release everything, so that the node can be configured again."""
-        self._release()
-        return SUCCESS
+        return self._guarded('released', self._release, foreseen=())
 
     def finish(self) -> None:
         """Leave the active state in order; called before the process ends."""

@@ -114,7 +114,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         args=None if argv is None else list(argv),
         signal_handler_options=SignalHandlerOptions.NO)
     stop = StopFlag()
-    node = SimulatedDriver()
+    try:
+        node = SimulatedDriver()
+    except (HodynError, OSError) as error:
+        rclpy.logging.get_logger('hodyn').fatal(str(error))
+        rclpy.try_shutdown()
+        return 2
     report: str = node.declare_parameter('report', '').value
     executor = make_executor()
     executor.add_node(node)
