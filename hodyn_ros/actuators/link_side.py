@@ -1,4 +1,4 @@
-"""The link side: what springs do to links and motors that are where they are."""
+"""Torques of springs and friction on links and motors at given positions."""
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,9 @@ class LinkSide:
         Parameters
         ----------
         q, qd : (n,) arrays
-            Of the links.
+            Joint positions and velocities, rad, rad/s.
         theta, theta_rate : (m,) arrays
-            Of the motors; at rigid joints those of the link are taken.
+            Motor positions and velocities; at rigid joints those of the link are taken.
         stiffness : (n,) array, optional
             K of the joints with prescribed stiffness, N m/rad; others are not read.
 

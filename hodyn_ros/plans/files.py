@@ -3,7 +3,7 @@
 YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
 it; `time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and for
 each joint a column of positions that bears its name; `NAME.velocity` and `NAME.acceleration` are
-optional, `NAME.effort` is what annotation adds. Bags are in `bags`.
+optional, `NAME.effort` is what annotation adds. Bags are in `plan_bags`.
 """
 from collections.abc import Mapping
 import csv

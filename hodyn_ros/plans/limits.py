@@ -1,7 +1,7 @@
-"""Judges a plan before it runs: q … q⃛, Q and Q̇ against the robot's limits, between samples too.
+"""Checks a plan before it runs: q … q⃛, Q and Q̇ against the robot's limits, between samples too.
 
-A robot with actuators has its motors judged as well: their speed and torque, the deflection of the
-springs, and whether the springs can do it at all.
+A robot with actuators has its motors checked as well: their speed and torque, the deflection of
+the springs, and whether the springs can carry the torque at all.
 
 Kinematic peaks are exact (`reference.extrema`). Torques are sampled densely enough for the
 polynomials under them, and their peaks refined. Limits are of the full torque, with gravity and
@@ -50,12 +50,12 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class LimitMargin:
-    """Where one quantity of one joint comes closest to its limit, or passes it most.
+    """Where a quantity of a joint comes closest to its limit, or exceeds it most.
 
     Attributes
     ----------
     joint, quantity, unit : str
-        Names of the joint and the quantity, and what the latter is measured in.
+        Names of the joint and the quantity, and the SI unit of the latter.
     time : float
         s, from the plan's zero.
     value, lower, upper : float

@@ -1,4 +1,4 @@
-"""From serialized trajectories to plans in the reference, without a cycle waiting for them."""
+"""From serialized trajectories to plans that are followed, without a cycle waiting for them."""
 from dataclasses import replace
 
 import numpy as np

@@ -25,11 +25,11 @@ class AcceptedWaypoints:
     Attributes
     ----------
     names : tuple of str
-        Of the joints in the trajectory: the robot's, with a driver's prefix maybe.
+        Joint names as the trajectory has them: the robot's, with a driver's prefix maybe.
     times : (m,) array
-        Increasing.
+        s from the start of the trajectory, increasing.
     positions : (m, n) array
-        One row a point.
+        rad (prismatic: m), one row a point.
     velocities, accelerations : (m, n) array, list of m rows, or None
         Rows (n,), with None where a point gives none; None if none does.
 
@@ -54,13 +54,13 @@ def accept(
     Parameters
     ----------
     trajectory : JointWaypoints
-        As it came.
+        The waypoints, unchecked.
     joints : JointNames
         Finds the robot's joints in it.
     elapsed : float
-        s since its start.
+        s since the trajectory's start.
     allow_nonzero_velocity_at_end : bool
-        It ends at rest otherwise.
+        Whether it may end in motion.
 
     Raises
     ------

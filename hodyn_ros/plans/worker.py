@@ -162,7 +162,7 @@ class PlanWorker:
 def _serve(connection: Connection, robot: Robot) -> None:
     # The parent ends this process; a Ctrl-C of the terminal reaches both.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Cycles come first, wherever the two share a processor.
+    # Real-time cycles have priority where both processes share a processor.
     os.nice(NICENESS)
     warm_up(robot)
     connection.send(None)

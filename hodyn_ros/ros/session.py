@@ -30,7 +30,7 @@ WIND_DOWN_STEP = 0.001
 
 
 def controller_options(settings: Parameters) -> ControllerOptions:
-    """Return how the parameters want cycles to work."""
+    """Return what the parameters ask of a cycle."""
     return ControllerOptions(
         gravity_in_output=settings.gravity_in_output,
         friction_in_output=settings.friction_in_output,
@@ -74,7 +74,7 @@ class Session:
         self._last_stamp = 0
         self._published_stamp = 0
         self._arrived_at = self._streamed_at = self._watched_at = 0.0
-        self._felt_at: dict[int, float] = {}
+        self._wrench_at: dict[int, float] = {}
         # What was asked of the node before it was activated is not done now.
         planner.cancel()
         self._report('waiting', 'for a joint state')
@@ -122,7 +122,7 @@ class Session:
         self.monitor.arrived(interval, age)
 
     def on_timer(self) -> None:
-        """Do a cycle now, with the latest joint state."""
+        """Run a cycle now, with the latest joint state."""
         if self._controller is not None and not self._lost:
             begin = time.monotonic()
             self._step(self._controller, self._virtual_stamp())
@@ -141,10 +141,10 @@ class Session:
             self._excused = True
             return
         self._excused = False
-        for body, felt_at in list(self._felt_at.items()):
-            if now - felt_at > self._settings.wrench_timeout:
+        for body, wrench_at in list(self._wrench_at.items()):
+            if now - wrench_at > self._settings.wrench_timeout:
                 controller.set_external_wrench(body, np.zeros(6))
-                del self._felt_at[body]
+                del self._wrench_at[body]
                 name = self._feedforward.robot.bodies[body].name
                 self._node.get_logger().warning(
                     f'external_wrench on {name} fell silent: it fades away')
@@ -190,7 +190,7 @@ class Session:
                 return
             time.sleep(WIND_DOWN_STEP)
 
-    def take(self, feedforward: FeedForward) -> None:
+    def change_model(self, feedforward: FeedForward) -> None:
         """Take another model of the robot, with another payload say, without a step in torque."""
         if self._controller is not None:
             self._controller.replace(feedforward, self._instant(self._virtual_stamp()))
@@ -228,7 +228,7 @@ class Session:
     def _accept_stamp(
         self, controller: FeedforwardController, stamp: int, interval: float,
     ) -> bool:
-        """Tell whether a state is newer than the last; carry on when the clock was set."""
+        """Return whether a state is newer than the last; carry on when the clock was set."""
         advance = (stamp - self._last_stamp) * 1e-9
         most = self._settings.clock_jump
         if advance < -most or advance > interval + most:
@@ -330,7 +330,7 @@ class Session:
         controller.reference.set_target(now, position, velocity)
 
     def on_wrench(self, data: bytes) -> None:
-        """Feel a wrench of the environment, a serialized WrenchStamped."""
+        """Take an external wrench, a serialized WrenchStamped."""
         self.monitor.received['external_wrench'] += 1
         try:
             controller = self._ready_controller()
@@ -341,7 +341,7 @@ class Session:
         except HodynError as error:
             self._complain('external_wrench', error)
             return
-        self._felt_at[body] = time.monotonic()
+        self._wrench_at[body] = time.monotonic()
         controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
 
     def on_stiffness(self, data: bytes) -> None:
