@@ -108,7 +108,7 @@ class Driver:
         from rclpy.qos import QoSProfile
 
         from hodyn_ros import load_robot
-        from hodyn_ros.ros.messages import JointStateWriter
+        from hodyn_ros.messages.joint_states import JointStateWriter
         from hodyn_ros.ros.spinning import make_executor
         from hodyn_ros.simulation.motion import home
 

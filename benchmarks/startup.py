@@ -11,9 +11,10 @@ import time
 import numba
 start = time.perf_counter()
 from hodyn_ros import load_robot
-from hodyn_ros.feedforward.controller import ControllerOptions, warm_up_controller
+from hodyn_ros.feedforward.controller import ControllerOptions
+from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.feedforward import FeedForward
-warm_up_controller(FeedForward(load_robot('panda')), ControllerOptions())
+warm_up(FeedForward(load_robot('panda')), ControllerOptions())
 print(time.perf_counter() - start)
 """
 _PLANNER = """

@@ -22,9 +22,9 @@ class JointActuator:
     law : Law
         Rigid, spring, variable stiffness or antagonistic pair.
     motor : Motor
-        In link-side units.
+        Its motor, in link-side units.
     max_deflection : float
-        Of the elongation |x| of its springs, rad or m; infinite when not known.
+        Largest elongation |x| of its springs, rad or m; infinite when not known.
 
     """
 
@@ -46,9 +46,9 @@ class Actuators:
     Attributes
     ----------
     names : n strings
-        Of the joints.
+        Joint names.
     joints : n JointActuators
-        One a joint.
+        The actuators, one a joint.
     kinds : (n,) array
         Codes of the laws.
     parameters, tables : (n, 4) array, (rows, 6) array
@@ -60,7 +60,7 @@ class Actuators:
     motors : (m, 4) array
         Inertia, viscous and Coulomb friction, and Coulomb velocity.
     stiffness : (n,) array
-        Of each law until another is asked for, N m/rad.
+        Stiffness of each law until another is asked for, N m/rad.
 
     """
 

@@ -1,4 +1,4 @@
-"""The link side: what springs do to links and motors that are where they are."""
+"""Torques of springs and friction on links and motors at given positions."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +36,7 @@ class LinkSide:
         self, actuators: Actuators, external: NDArray[np.bool_] | None = None,
     ) -> None:
         parameters = np.array(actuators.parameters)
-        if external:
+        if external is not None:
             parameters[external] = 0.0
         self.actuators = actuators
         self.torque = np.zeros(actuators.n)
@@ -56,9 +56,9 @@ class LinkSide:
         Parameters
         ----------
         q, qd : (n,) arrays
-            Of the links.
+            Joint positions and velocities, rad, rad/s.
         theta, theta_rate : (m,) arrays
-            Of the motors; at rigid joints those of the link are taken.
+            Motor positions and velocities; at rigid joints those of the link are taken.
         stiffness : (n,) array, optional
             K of the joints with prescribed stiffness, N m/rad; others are not read.
 

@@ -31,7 +31,7 @@ class MotorSide:
         What was left: of |Q|, N m, for springs that give way, or of σ, N m/rad, for variable
         stiffness; negative where infeasible, infinite where there is no bound.
     elongation : (m,) array
-        Of the spring at each motor, rad or m.
+        Elongation of the spring at each motor, rad or m.
 
     """
 

@@ -21,7 +21,7 @@ class Motor:
     gear_ratio : float
         Turns of the rotor for one of the joint (prismatic: rad/m); serves the conversion only.
     max_velocity, max_effort : float
-        Of |θ̇|, rad/s, and of |τ_m|, N m; infinite when not known.
+        Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite when not known.
 
     """
 

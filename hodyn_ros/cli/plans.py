@@ -13,7 +13,13 @@ from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.curves import draw_curves
 from hodyn_ros.plans.files import read_trajectory, write_annotated
 from hodyn_ros.plans.limits import LimitReport
-from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, StretchMode, prepare_plan
+from hodyn_ros.plans.prepare import (
+    PlanRequest,
+    PlanSettings,
+    PreparedPlan,
+    StretchMode,
+    prepare_plan,
+)
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 
@@ -47,12 +53,17 @@ class PlanSource:
     interpolation: str = 'auto'
     sample_tolerance: float = 0.0
 
-    def request(self, **treatment: Any) -> PlanRequest:
-        """Return the request to prepare the plan, with what else a `PlanRequest` takes."""
+    def request(
+        self, *, annotate_period: float | None = None, **settings: Any,
+    ) -> PlanRequest:
+        """Return the request to prepare the plan, with what else `PlanSettings` take."""
         return PlanRequest(
             read_trajectory(self.path, topic=self.topic, index=self.index),
-            load_robot(self.robot), joint_prefix=self.prefix, interpolation=self.interpolation,
-            sample_tolerance=self.sample_tolerance, **treatment)
+            load_robot(self.robot),
+            PlanSettings(
+                joint_prefix=self.prefix, interpolation=self.interpolation,
+                sample_tolerance=self.sample_tolerance, **settings),
+            annotate_period=annotate_period)
 
 
 def run_check(
@@ -129,7 +140,7 @@ def run_annotate(
     period : float
         s, at most, between the samples.
     stretch : 'off', 'offer' or 'auto'
-        What to do when limits are passed, as for `PlanRequest`.
+        What to do when limits are passed, as for `PlanSettings`.
     gravity, friction : bool
         Whether the efforts contain these terms.
 

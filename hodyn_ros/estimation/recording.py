@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages.bags import first_line, open_bag
-from hodyn_ros.messages.cdr import MESSAGE_TYPE, Layout
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
 

@@ -1,4 +1,4 @@
-"""What appears, disappears or comes back: continuously, over a time."""
+"""C4 fade-in, fade-out and recovery of outputs, measurements and motor references."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +13,13 @@ class Ramp:
     """A weight that goes from 0 to 1, continuous to its fourth derivative."""
 
     def __init__(self, start: int, duration: float) -> None:
+        """Take the instant (ns) at which it begins and how long it takes, s."""
         self._start = start
         self._end = start + round(duration * 1e9)
         self._plan: Plan = move_plan([0.0], [1.0], duration)
 
     def shift(self, by: int) -> None:
-        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        """Carry on after the clock was set ahead by so much (ns)."""
         self._start += by
         self._end += by
 
@@ -42,10 +43,10 @@ class Ramp:
 
 
 class MeasurementWeight:
-    """How much of a measurement counts: all of it, or less and less while there is none."""
+    """Weight in [0, 1] of the measured deviation; it fades to 0 while nothing is measured."""
 
     def __init__(self, duration: float) -> None:
-        """Take over how long the measurement is forgotten, and taken up again, s."""
+        """Take how long the weight takes from 1 to 0 and back, s."""
         self._duration = duration
         self._is_there = True
         self._from = self._weight = 1.0
@@ -53,7 +54,7 @@ class MeasurementWeight:
 
     @property
     def is_changing(self) -> bool:
-        """Whether the weight is on its way."""
+        """Whether the weight is between 0 and 1."""
         return self._ramp is not None
 
     def weight(self, now: int, *, is_there: bool) -> float:
@@ -69,35 +70,35 @@ class MeasurementWeight:
         return self._weight
 
     def shift(self, by: int) -> None:
-        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        """Carry on after the clock was set ahead by so much (ns)."""
         if self._ramp is not None:
             self._ramp.shift(by)
 
 
 class MotorReferenceHold:
-    """The motors' reference without steps in θ and τ_m, also where it cannot be had for a while.
+    """The motors' reference without steps in θ and τ_m, also across motions that are infeasible.
 
-    Where a joint's motors cannot do it they are told to hold the θ and τ_m of the cycle before,
-    with θ̇ = θ̈ = 0; when they can again, they are led back to the motion's reference, which has
-    gone on meanwhile.
+    While a joint's motors cannot follow the motion, they hold the θ and τ_m of the cycle before,
+    with θ̇ = θ̈ = 0; when they can again, their reference is blended back to that of the motion,
+    which has gone on meanwhile.
 
     Attributes
     ----------
     reference : (4, m) array
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     held : (n,) array
-        Whether a joint's reference is held, or led back: it is not that of the motion.
+        Whether a joint's reference is held or blended back: it is not that of the motion.
     any_held : bool
-        Whether that is so of any joint.
+        Whether `held` is true for any joint.
     feasible : (n,) array
-        Whether the joint could do the motion.
+        Whether the joint's motors can follow the motion.
     actuators : Actuators
-        Whose motors they are.
+        The actuators.
 
     """
 
     def __init__(self, side: MotorSide, duration: float) -> None:
-        """Take the motors, and over how long they are led back, s."""
+        """Take the motors, and how long blending back takes, s."""
         side.reset()
         self.actuators = side.actuators
         self.reference = np.zeros_like(side.reference)
@@ -127,13 +128,13 @@ class MotorReferenceHold:
             if not self.feasible[joint]:
                 self._hold(joint, motors)
             elif self.held[joint]:
-                self._lead_back(now, joint, motors, wanted)
+                self._blend_back(now, joint, motors, wanted)
             else:
                 self.reference[:, motors] = wanted[:, motors]
         self.any_held = bool(self.held.any())
 
     def shift(self, by: int) -> None:
-        """Carry on at another time of the clock, which was set ahead by so much (ns)."""
+        """Carry on after the clock was set ahead by so much (ns)."""
         for ramp in self._returns.values():
             ramp.shift(by)
 
@@ -143,7 +144,7 @@ class MotorReferenceHold:
             self.held[joint] = True
         self.reference[:, motors] = self._kept[:, motors]
 
-    def _lead_back(self, now: int, joint: int, motors: slice, wanted: Array) -> None:
+    def _blend_back(self, now: int, joint: int, motors: slice, wanted: Array) -> None:
         ramp = self._returns.get(joint)
         if ramp is None:
             ramp = self._returns[joint] = Ramp(now, self._duration)

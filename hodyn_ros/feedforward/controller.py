@@ -1,17 +1,15 @@
-"""One robot's feed-forward in real time, free of ROS: what is done at each instant."""
+"""One robot's feed-forward in real time, free of ROS: what is computed in each cycle."""
 from dataclasses import dataclass
-import itertools
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
+from hodyn_ros.feedforward.stopping import stop_limits
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.jit import njit
-from hodyn_ros.plans.limits import stop_limits
 from hodyn_ros.reference.manager import ReferenceManager
-from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.reference.stream import StreamFilter
 from hodyn_ros.robot import HodynError
 
@@ -22,7 +20,7 @@ MAX_MODEL_CHANGES = 8
 
 @dataclass(frozen=True)
 class ControllerOptions:
-    """How a cycle works.
+    """What a cycle computes.
 
     Attributes
     ----------
@@ -33,11 +31,11 @@ class ControllerOptions:
     at_measurement : bool
         Evaluate at the measured position and velocity (computed torque), not at the reference's.
     bandwidth : float
-        Of the filter of streamed references, rad/s.
+        Bandwidth of the filter of streamed references, rad/s.
     wrench_bandwidth : float
-        Of the filter of measured external wrenches, rad/s.
+        Bandwidth of the filter of measured external wrenches, rad/s.
     fade : float
-        Seconds over which the output appears, disappears, and changes with a payload.
+        Duration of fading the output in, out, and to another payload, s.
 
     """
 
@@ -65,7 +63,7 @@ class FeedforwardController:
     q : (5, n) array
         The reference and its derivatives at the last instant.
     torque : (3, n) array
-        Q, Q̇, Q̈ of the motion, all terms: what limits and actuators are about.
+        Q, Q̇, Q̈ of the motion with all terms, from which the motors' reference follows.
     output : (3, n) array
         What is commanded: without the terms that the robot's controller adds, faded in and out,
         clipped if asked for.
@@ -103,7 +101,7 @@ class FeedforwardController:
         self._scratch = np.zeros_like(self.torque)
         self._point = np.zeros_like(self.q)
         self._deviation = np.zeros((2, robot.n))
-        self._trust = MeasurementWeight(options.fade)
+        self._measured_weight = MeasurementWeight(options.fade)
         self._fade: Ramp | None = Ramp(now, options.fade)
         self._fading_out = False
         self._base = np.zeros_like(self.torque)
@@ -120,7 +118,7 @@ class FeedforwardController:
             The instant, ns.
         measured : (2, n) array, optional
             Position and velocity as measured, for `at_measurement`. Without them the last
-            deviation from the reference is forgotten over the time `fade`.
+            deviation from the reference fades to zero over the time `fade`.
 
         """
         now = max(now, self.now)
@@ -132,7 +130,7 @@ class FeedforwardController:
             point = self._point
             if measured is not None:
                 self._deviation[:] = measured - self.q[:2]
-            weight = self._trust.weight(now, is_there=measured is not None)
+            weight = self._measured_weight.weight(now, is_there=measured is not None)
             point[:] = self.q
             if measured is not None and weight == 1.0:
                 point[:2] = measured
@@ -159,8 +157,8 @@ class FeedforwardController:
 
     @property
     def is_fading(self) -> bool:
-        """Whether something still appears, disappears or is forgotten."""
-        return self._fade is not None or bool(self._changes) or self._trust.is_changing
+        """Whether the output, a change of the model or the measurement is still being faded."""
+        return self._fade is not None or bool(self._changes) or self._measured_weight.is_changing
 
     @property
     def is_finite(self) -> bool:
@@ -174,12 +172,12 @@ class FeedforwardController:
         self.reference.stop(max(now, self.now), stop_limits(self._feedforward, self.q[0]))
 
     def reset_clock(self, now: int) -> None:
-        """Do the same when the clock was set to an instant (ns)."""
+        """Come to rest after the clock was set to an instant (ns)."""
         self.reference.reset_clock(now, stop_limits(self._feedforward, self.q[0]))
         for ramp in (self._fade, *(ramp for ramp, _ in self._changes)):
             if ramp is not None:
                 ramp.shift(now - self.now)
-        self._trust.shift(now - self.now)
+        self._measured_weight.shift(now - self.now)
         if self.motors is not None:
             self.motors.shift(now - self.now)
         self.now = now
@@ -193,7 +191,7 @@ class FeedforwardController:
             raise HodynError(
                 f'{MAX_MODEL_CHANGES} changes of the payload are still being faded in; '
                 f'wait {self._options.fade:g} s')
-        # The motors are the same: theirs keeps its memory.
+        # The motors are the same: `motors` keeps its state.
         self._changes.append((Ramp(max(now, self.now), self._options.fade), self._feedforward))
         self._feedforward = feedforward
 
@@ -216,7 +214,7 @@ class FeedforwardController:
             self._stiffness.set_target(stiffness)
 
     def fade_out(self, now: int) -> None:
-        """Fade out from an instant (ns) on: to nothing, or to the weight if the output has it."""
+        """Fade out from an instant (ns) on: to zero, or to g(q) if gravity is included."""
         now = max(now, self.now)
         self._rest(self.reference.state_at(now)[0])
         self._fade, self._fading_out = Ramp(now, self._options.fade), True
@@ -247,7 +245,7 @@ class FeedforwardController:
         motors.evaluate(now, self.q, self.torque, stiffness, dt)
 
     def _rest(self, position: Array) -> None:
-        """Keep the torque that holds a position as what the output fades from and to."""
+        """Take the torque that holds a position as what the output fades from and to."""
         still = np.zeros_like(self.q)
         still[0] = position
         self._feedforward.torque(still, self._base, **self._terms)
@@ -261,41 +259,6 @@ class FeedforwardController:
         np.clip(wanted, self._published - reach, self._published + reach, out=self.output[0])
         np.clip(self.output[0], -limits.effort, limits.effort, out=self.output[0])
         self.clipped = bool(np.any(self.output[0] != wanted))
-
-
-def warm_up_controller(feedforward: FeedForward, options: ControllerOptions) -> None:
-    """Do once what a cycle may ever have to do, so that nothing is compiled when it counts.
-
-    Raises HodynError when what comes out is not finite.
-    """
-    position = np.zeros(feedforward.robot.n)
-    controller = FeedforwardController(feedforward, position, 0, options)
-    measured = np.zeros((2, feedforward.robot.n))
-    moments = itertools.count(0, 1_000_000)
-
-    def evaluate() -> None:
-        controller.evaluate(next(moments), measured)
-        if not controller.is_finite:
-            raise HodynError(
-                f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
-
-    evaluate()
-    controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
-    controller.set_external_wrench(0, np.zeros(6))
-    if controller.motors is not None:
-        controller.set_stiffness(controller.motors.actuators.constant_stiffness()[0])
-    evaluate()
-    controller.replace(feedforward, next(moments))
-    evaluate()
-    controller.stop(next(moments))
-    evaluate()
-    controller.reference.set_target(next(moments), position)
-    evaluate()
-    controller.reference.set_target(next(moments), position, position)
-    evaluate()
-    controller.reset_clock(next(moments))
-    controller.fade_out(next(moments))
-    evaluate()
 
 
 @njit()

@@ -1,4 +1,4 @@
-"""The main job, free of ROS: from a reference motion to the torques that it takes.
+"""From a reference motion to the joint torques that it takes, with their derivatives.
 
 The node's cycle, the replay of bags and the check of plans all go through `FeedForward`, so that
 what is checked offline is what is published.
@@ -26,7 +26,7 @@ class FeedForward:
     Attributes
     ----------
     robot : Robot
-        Whose torques they are.
+        The robot.
     motor_side : MotorSide or None
         Continues from these torques, with all their terms, to the motors of elastic joints:
         ``motor_side.evaluate(q, torque)``. None for a robot without `actuators`.

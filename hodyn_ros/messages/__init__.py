@@ -1,1 +1,1 @@
-"""Bytes ↔ arrays, without rclpy: CDR, joint states, bags."""
+"""Bytes ↔ arrays, without rclpy: joint states, commands, wrenches, trajectories, bags."""

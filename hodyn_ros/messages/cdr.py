@@ -1,136 +1,27 @@
-"""Messages as bytes, in CDR: joint states above all, one in a cycle or a whole bag of them.
+"""Common Data Representation (CDR), the bytes of ROS messages: its alignment and plain fields.
 
-Joint states of one driver differ in their stamps and numbers only, so the bytes of one tell where
-the numbers of all its like stand: they are read and written there, and no message is unpacked.
+Positions in a message are byte offsets from its beginning, the encapsulation header included.
 """
 from dataclasses import dataclass
 import struct
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from hodyn_ros.errors import HodynError
 
-Array = NDArray[np.float64]
-Stamps = NDArray[np.int64]
-
-MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
+ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
+AFTER_STAMP = 12  # encapsulation, seconds, nanoseconds
+# rad, rad/s, N m, …: a number beyond is an error of the sender, and its powers would overflow.
+MAX_VALUE = 1e6
 MAX_JOINTS = 1000
+# What unpacking raises on bytes that are another message, or cut short.
+MALFORMED = (struct.error, UnicodeDecodeError, IndexError)
 
-_ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
-_NAMES_AT = 12  # encapsulation, seconds, nanoseconds
-_FIELDS = ('position', 'velocity', 'effort')
 _STAMP = {'<': struct.Struct('<iI'), '>': struct.Struct('>iI')}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the numbers stand in messages with the same frame, names and array lengths.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Joint names in the order of the message.
-    order : str
-        Byte order, ``<`` or ``>``.
-    size : int
-        Bytes of a message.
-    encapsulation, text : bytes
-        What stands before the stamp, and frame and names: the same in all these messages.
-    offsets : dict
-        Of the arrays `position`, `velocity` and `effort` that are not empty: their byte offset.
-    counts : tuple of (offset, bytes)
-        The lengths of the arrays, the same in all these messages.
-
-    """
-
-    names: tuple[str, ...]
-    order: str
-    size: int
-    encapsulation: bytes
-    text: bytes
-    offsets: dict[str, int]
-    counts: tuple[tuple[int, bytes], ...]
-
-    @classmethod
-    def of(cls, data: bytes) -> 'Layout':
-        """Return the layout of one message; HodynError when it is not a joint state."""
-        try:
-            return cls._parse(bytes(data))
-        except (struct.error, UnicodeDecodeError, IndexError):
-            raise HodynError(f'{len(data)} bytes that are no joint state') from None
-
-    @classmethod
-    def _parse(cls, data: bytes) -> 'Layout':
-        order = byte_order(data)
-        at = _NAMES_AT
-        _, at = _text(data, at, order)
-        count, at = _count(data, at, order)
-        if count > MAX_JOINTS:
-            raise HodynError(f'{count} joints; at most {MAX_JOINTS} are read')
-        names = []
-        for _ in range(count):
-            name, at = _text(data, at, order)
-            names.append(name)
-        text = data[_NAMES_AT:at]
-        offsets, counts = {}, []
-        for field in _FIELDS:
-            length, end = _count(data, at, order)
-            counts.append((end - 4, data[end - 4:end]))
-            at = end
-            if length:
-                if length != count:
-                    raise HodynError(f'{count} names but {length} entries of {field}')
-                at = _aligned(at, 8)
-                offsets[field] = at
-                at += 8 * length
-        if at > len(data):
-            raise HodynError('a joint state cut short')
-        return cls(
-            tuple(names), order, len(data), data[:_ENCAPSULATION], text, offsets, tuple(counts))
-
-    def fits(self, data: bytes) -> bool:
-        """Return whether a message has this layout."""
-        return (
-            len(data) == self.size
-            and data.startswith(self.text, _NAMES_AT)
-            and data.startswith(self.encapsulation)
-            and all(data.startswith(count, at) for at, count in self.counts))
-
-    def field(self, data: bytes | bytearray, field: str) -> Array:
-        """Return the view of an array, (names,), in a message of this layout.
-
-        It can be written where the message can. Raises KeyError for an array that is empty.
-        """
-        values: Array = np.frombuffer(
-            data, f'{self.order}f8', len(self.names), self.offsets[field])
-        return values
-
-    def read(self, messages: list[bytes]) -> tuple[Stamps, dict[str, Array]]:
-        """Return header stamps (T,), ns, and the arrays (T, names) of messages of this layout."""
-        table = np.frombuffer(b''.join(messages), dtype=np.uint8).reshape(-1, self.size)
-        seconds, nanoseconds = (
-            np.ascontiguousarray(table[:, at:at + 4]).view(f'{self.order}{kind}4')[:, 0]
-            for at, kind in ((4, 'i'), (8, 'u')))
-        stamps = seconds.astype(np.int64) * 1_000_000_000 + nanoseconds.astype(np.int64)
-        width = 8 * len(self.names)
-        fields = {
-            field: np.ascontiguousarray(table[:, at:at + width])
-            .view(f'{self.order}f8').astype(np.float64)
-            for field, at in self.offsets.items()}
-        return stamps, fields
-
-
-def array_template(length: int) -> tuple[bytes, int]:
-    """Return a little-endian Float64MultiArray of zeros, no dimensions named, and their offset."""
-    head = b'\x00\x01\x00\x00' + struct.pack('<3I', 0, 0, length)
-    at = _aligned(len(head), 8) if length else len(head)
-    return head + bytes(at - len(head) + 8 * length), at
 
 
 def byte_order(data: bytes) -> str:
     """Return the byte order of a message, ``<`` or ``>``; HodynError if it is not plain CDR."""
-    if len(data) < _ENCAPSULATION or data[0] != 0 or data[1] > 1:
+    if len(data) < ENCAPSULATION or data[0] != 0 or data[1] > 1:
         raise HodynError(f'{len(data)} bytes that are not a message in plain CDR')
     return '<' if data[1] else '>'
 
@@ -138,15 +29,25 @@ def byte_order(data: bytes) -> str:
 def stamp(data: bytes) -> int:
     """Return the stamp, ns, of a message that begins with a header; HodynError if it is none."""
     order = byte_order(data)
-    if len(data) < _NAMES_AT:
+    if len(data) < AFTER_STAMP:
         raise HodynError(f'{len(data)} bytes that are no message with a header')
-    seconds, nanoseconds = _STAMP[order].unpack_from(data, _ENCAPSULATION)
+    seconds, nanoseconds = _STAMP[order].unpack_from(data, ENCAPSULATION)
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
 def set_stamp(data: bytearray, stamp: int) -> None:
     """Write a stamp, ns, into a little-endian message that begins with a header."""
-    _STAMP['<'].pack_into(data, _ENCAPSULATION, *divmod(stamp, 1_000_000_000))
+    _STAMP['<'].pack_into(data, ENCAPSULATION, *divmod(stamp, 1_000_000_000))
+
+
+def nanoseconds(time: Any) -> int:
+    """Return a builtin_interfaces/Time, an object of rclpy or of rosbags, as nanoseconds."""
+    return int(time.sec) * 1_000_000_000 + int(time.nanosec)
+
+
+def aligned(at: int, size: int) -> int:
+    """Return the first position from `at` on where a number of `size` bytes may stand."""
+    return at + (ENCAPSULATION - at) % size
 
 
 def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
@@ -154,61 +55,87 @@ def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
 
     Raises HodynError when it is not, a stamped vector or wrench say.
     """
-    order = byte_order(data)
+    cursor = Cursor.after_stamp(data)
     try:
-        frame, at = _text(data, _NAMES_AT, order)
-        return frame, struct.unpack_from(f'{order}{count}d', data, _aligned(at, 8))
-    except (struct.error, UnicodeDecodeError, IndexError):
+        return cursor.text(), cursor.doubles(count)
+    except MALFORMED:
         raise HodynError(f'{len(data)} bytes that are no header and {count} numbers') from None
 
 
-def names_and_points(data: bytes) -> tuple[int, int]:
-    """Return how many joints and points a JointTrajectory says that it has; HodynError if none."""
-    order = byte_order(data)
-    try:
-        _, at = _text(data, _NAMES_AT, order)
-        names, at = _count(data, at, order)
-        for _ in range(min(names, MAX_JOINTS)):
-            _, at = _text(data, at, order)
-        return names, 0 if names > MAX_JOINTS else _count(data, at, order)[0]
-    except (struct.error, UnicodeDecodeError, IndexError):
-        raise HodynError(f'{len(data)} bytes that are no trajectory') from None
+@dataclass
+class Cursor:
+    """Reads a message field by field; raises one of MALFORMED where it cannot.
+
+    Attributes
+    ----------
+    data : bytes
+        The message.
+    order : str
+        Its byte order, ``<`` or ``>``.
+    at : int
+        Where the next field begins, before alignment.
+
+    """
+
+    data: bytes
+    order: str
+    at: int
+
+    @classmethod
+    def after_stamp(cls, data: bytes) -> 'Cursor':
+        """Return a cursor at the frame of a message that begins with a header.
+
+        Raises HodynError if it is not plain CDR.
+        """
+        return cls(data, byte_order(data), AFTER_STAMP)
+
+    def count(self) -> int:
+        """Return the length of the sequence that begins here."""
+        at = aligned(self.at, 4)
+        self.at = at + 4
+        count: int = struct.unpack_from(f'{self.order}I', self.data, at)[0]
+        return count
+
+    def text(self) -> str:
+        """Return the string that begins here."""
+        length = self.count()
+        begin, self.at = self.at, self.at + length
+        if self.at > len(self.data):
+            raise IndexError
+        return self.data[begin:self.at].rstrip(b'\x00').decode()
+
+    def doubles(self, count: int) -> tuple[float, ...]:
+        """Return as many doubles from here."""
+        at = aligned(self.at, 8)
+        self.at = at + 8 * count
+        return struct.unpack_from(f'{self.order}{count}d', self.data, at)
 
 
-def template(names: tuple[str, ...], frame: str = '') -> bytes:
-    """Return a little-endian joint state with these names, stamp 0 and zeros in all arrays."""
-    out = bytearray(b'\x00\x01\x00\x00' + bytes(8))
+class Builder:
+    """Makes a little-endian message field by field; its doubles are zeros."""
 
-    def count(value: int) -> None:
-        out.extend(bytes(_aligned(len(out), 4) - len(out)) + struct.pack('<I', value))
+    def __init__(self) -> None:
+        self.data = bytearray(b'\x00\x01\x00\x00')
 
-    def text(value: str) -> None:
+    def count(self, value: int) -> None:
+        """Append the length of a sequence, or another unsigned integer of 32 bits."""
+        self._align(4)
+        self.data.extend(struct.pack('<I', value))
+
+    def text(self, value: str) -> None:
+        """Append a string."""
         raw = value.encode() + b'\x00'
-        count(len(raw))
-        out.extend(raw)
+        self.count(len(raw))
+        self.data.extend(raw)
 
-    text(frame)
-    count(len(names))
-    for name in names:
-        text(name)
-    for _ in _FIELDS:
-        count(len(names))
-        if names:
-            out.extend(bytes(_aligned(len(out), 8) - len(out)) + bytes(8 * len(names)))
-    return bytes(out)
+    def doubles(self, length: int) -> int:
+        """Append a sequence of doubles; return where the first stands, if there is one."""
+        self.count(length)
+        if length:
+            self._align(8)
+        at = len(self.data)
+        self.data.extend(bytes(8 * length))
+        return at
 
-
-def _aligned(at: int, size: int) -> int:
-    return at + (_ENCAPSULATION - at) % size
-
-
-def _count(data: bytes, at: int, order: str) -> tuple[int, int]:
-    at = _aligned(at, 4)
-    return struct.unpack_from(f'{order}I', data, at)[0], at + 4
-
-
-def _text(data: bytes, at: int, order: str) -> tuple[str, int]:
-    length, at = _count(data, at, order)
-    if at + length > len(data):
-        raise IndexError
-    return data[at:at + length].rstrip(b'\x00').decode(), at + length
+    def _align(self, size: int) -> None:
+        self.data.extend(bytes(aligned(len(self.data), size) - len(self.data)))

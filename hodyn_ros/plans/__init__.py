@@ -1,9 +1,10 @@
-"""Trajectories before they run: read, accepted, fitted, judged, annotated."""
+"""Trajectories before they run: read, accepted, fitted, checked against limits, annotated."""
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
-from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
-from hodyn_ros.plans.waypoints import AcceptedWaypoints, JointWaypoints, accept
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.waypoints import AcceptedWaypoints, accept
 
 __all__ = [
-    'AcceptedWaypoints', 'Annotated', 'JointWaypoints', 'PlanRequest', 'PreparedPlan', 'accept',
-    'annotate', 'prepare_plan',
+    'AcceptedWaypoints', 'Annotated', 'JointWaypoints', 'PlanRequest', 'PlanSettings',
+    'PreparedPlan', 'accept', 'annotate', 'prepare_plan',
 ]

@@ -1,10 +1,11 @@
-"""A plan resampled with the torques that it takes, for a controller that plays them."""
+"""A plan resampled with its torques, for a controller that plays them."""
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
 
@@ -24,7 +25,7 @@ class Annotated:
     Attributes
     ----------
     names : tuple of str
-        Of the joints, for those who play it.
+        Joint names of the controller that plays it.
     times : (T,) array
         s, from the plan's zero.
     motion, torque : (T, 5, n) and (T, 3, n) arrays
@@ -36,6 +37,10 @@ class Annotated:
     times: Array
     motion: Array
     torque: Array
+
+    def message(self, stamp: int = 0) -> bytes:
+        """Return the plan as a serialized JointTrajectory that starts at a stamp, ns."""
+        return encode(self.names, self.times, self.motion, self.torque[:, 0], stamp)
 
 
 def annotate(
@@ -52,13 +57,13 @@ def annotate(
     Parameters
     ----------
     plan : Plan
-        To sample.
+        The plan.
     feedforward : FeedForward
-        Of the robot that it is for.
+        Feed-forward of the robot that it is for.
     period : float
-        s.
+        Largest distance of the samples, s.
     names : tuple of str, optional
-        Of the joints for those who play it, where they differ from the robot's.
+        Joint names of the controller that plays it, where they differ from the robot's.
     gravity, friction : bool
         False leaves the term out of the torques, for a controller that adds it itself.
 

@@ -3,7 +3,7 @@
 YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
 it; `time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and for
 each joint a column of positions that bears its name; `NAME.velocity` and `NAME.acceleration` are
-optional, `NAME.effort` is what annotation adds. Bags are in `bags`.
+optional, `NAME.effort` is what annotation adds. Bags are in `plan_bags`.
 """
 from collections.abc import Mapping
 import csv
@@ -13,9 +13,10 @@ from typing import Any
 
 import yaml
 
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
-from hodyn_ros.plans.waypoints import QUANTITIES, JointWaypoints
+from hodyn_ros.plans.waypoints import QUANTITIES
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 

@@ -1,7 +1,7 @@
-"""Judges a plan before it runs: q … q⃛, Q and Q̇ against the robot's limits, between samples too.
+"""Checks a plan before it runs: q … q⃛, Q and Q̇ against the robot's limits, between samples too.
 
-A robot with actuators has its motors judged as well: their speed and torque, the deflection of the
-springs, and whether the springs can do it at all.
+A robot with actuators has its motors checked as well: their speed and torque, the deflection of
+the springs, and whether the springs can carry the torque at all.
 
 Kinematic peaks are exact (`reference.extrema`). Torques are sampled densely enough for the
 polynomials under them, and their peaks refined. Limits are of the full torque, with gravity and
@@ -46,18 +46,16 @@ TOLERANCE = 1e-9
 # Sampled maxima within this of the largest are refined, at most so many of a joint's quantity.
 NEAR, CANDIDATES = 0.98, 6
 ROUNDS = 5
-# Of stops where a robot file knows no limits, s.
-STOP_TIME, JERK_TIME = 0.25, 0.05
 
 
 @dataclass(frozen=True)
 class LimitMargin:
-    """Where one quantity of one joint comes closest to its limit, or passes it most.
+    """Where a quantity of a joint comes closest to its limit, or exceeds it most.
 
     Attributes
     ----------
     joint, quantity, unit : str
-        Names of the joint and the quantity, and what the latter is measured in.
+        Names of the joint and the quantity, and the SI unit of the latter.
     time : float
         s, from the plan's zero.
     value, lower, upper : float
@@ -283,29 +281,3 @@ def _refine(
     for k, s, j, value, time in zip(quantity, side, joint, sign * top, centre, strict=True):
         if (value > values[k, s, j]) if s == 1 else (value < values[k, s, j]):
             values[k, s, j], times[k, s, j] = value, time
-
-
-def stop_limits(feedforward: FeedForward, position: Array) -> dict[str, Array]:
-    """Return what a stop at a position (n,) may use, for `reference.stop_plan`.
-
-    Velocity, acceleration and jerk of the robot; the jerk no larger than what takes the
-    effort-rate limits to accelerate all joints at once, since jerk limits alone often allow much
-    more. Where the robot file knows no acceleration, one that takes the velocity limit (or
-    1 rad/s) to rest in STOP_TIME; where it knows no jerk, one that reaches the acceleration in
-    JERK_TIME.
-    """
-    limits = feedforward.robot.limits
-    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
-    acceleration = np.where(
-        np.isfinite(limits.acceleration), limits.acceleration, speed / STOP_TIME)
-    jerk = np.where(np.isfinite(limits.jerk), limits.jerk, acceleration / JERK_TIME)
-    units = np.zeros((position.size + 1, 5, position.size))
-    units[:, 0] = position
-    units[1:, 2] = np.eye(position.size)
-    torque = feedforward.torque(units)[:, 0]
-    inertia = np.abs(torque[1:] - torque[0]).sum(axis=0)
-    return {
-        'velocity': limits.velocity,
-        'acceleration': acceleration,
-        'jerk': np.minimum(jerk, (limits.effort_rate / inertia).min()),
-    }

@@ -27,8 +27,8 @@ def motor_values(
 ) -> tuple[Array, Array]:
     """Return θ̇, τ_m and the springs' elongations, (T, 3, m), and the laws' margins, (T, n).
 
-    Of the plan run `stretch` times slower, at its own instants; variable joints keep the stiffness
-    of their actuators. The robot must have actuators.
+    They are those of the plan run `stretch` times slower, at its own instants. Variable joints
+    keep the stiffness of their actuators. The robot must have actuators.
     """
     if feedforward.motor_side is None:
         raise HodynError(f'robot {feedforward.robot.name!r} has no actuators')

@@ -5,9 +5,9 @@ from pathlib import Path
 from rosbags.rosbag2 import Writer
 
 from hodyn_ros.messages.bags import first_line, open_bag
+from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode
+from hodyn_ros.messages.types import TYPES
 from hodyn_ros.plans.annotate import Annotated
-from hodyn_ros.plans.waypoints import JointWaypoints
-from hodyn_ros.plans.wire import TYPE, TYPES, decode, encode
 from hodyn_ros.robot import HodynError
 
 ANNOTATED_TOPIC = '/annotated_trajectory'
@@ -21,13 +21,14 @@ def is_bag(path: Path) -> bool:
 def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> JointWaypoints:
     """Return a trajectory of a bag: the only one, or the one chosen by topic and index from 1."""
     with closing(open_bag(path)) as reader:
-        topics = sorted({c.topic for c in reader.connections if c.msgtype == TYPE})
+        topics = sorted({c.topic for c in reader.connections if c.msgtype == MESSAGE_TYPE})
         if topic is None and len(topics) == 1:
             topic = topics[0]
         if topic is None or topic not in topics:
             known = ', '.join(topics) or 'none'
-            raise HodynError(f'{path}: choose a topic of type {TYPE}; in this bag: {known}')
-        chosen = [c for c in reader.connections if c.topic == topic and c.msgtype == TYPE]
+            raise HodynError(
+                f'{path}: choose a topic of type {MESSAGE_TYPE}; in this bag: {known}')
+        chosen = [c for c in reader.connections if c.topic == topic and c.msgtype == MESSAGE_TYPE]
         try:
             found = [data for _, _, data in reader.messages(chosen)]
         except Exception as error:  # whatever the storage raises on damaged bytes
@@ -48,5 +49,5 @@ def write_bag(annotated: Annotated, path: Path) -> None:
     if path.exists():
         raise FileExistsError(f'{path}: exists; a bag is written to a new folder')
     with Writer(path, version=9) as writer:
-        connection = writer.add_connection(ANNOTATED_TOPIC, TYPE, typestore=TYPES)
-        writer.write(connection, 0, encode(annotated))
+        connection = writer.add_connection(ANNOTATED_TOPIC, MESSAGE_TYPE, typestore=TYPES)
+        writer.write(connection, 0, annotated.message())

@@ -1,4 +1,4 @@
-"""From a trajectory to a plan that may run: acceptance, fit, limit_report, stretch, annotation.
+"""From a trajectory to a plan that may run: acceptance, fit, limits, stretch, annotation.
 
 Free of ROS, and all that goes in and out is picklable: the node runs this in a worker process, the
 command line in its own.
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.limits import LimitReport, check_limits, unit
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
-from hodyn_ros.plans.waypoints import JointWaypoints, accept
+from hodyn_ros.plans.waypoints import accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import HodynError, Robot
@@ -23,20 +24,14 @@ Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto']
 
 
-@dataclass(frozen=True, eq=False)
-class PlanRequest:
-    """A trajectory and how to treat it.
+@dataclass(frozen=True)
+class PlanSettings:
+    """How trajectories are made plans, whatever they are.
 
     Attributes
     ----------
-    trajectory, robot : JointWaypoints and Robot
-        What to run, on what.
-    start : (5, n) array or None
-        q … q⁗ of the active reference at the trajectory's time 0.
-    elapsed : float
-        s since the trajectory's start: one that has ended is refused.
     joint_prefix, allow_other_model : str and bool
-        How joint names are mapped, see `joint_names`.
+        How joint names are mapped, see `robot.joint_names.JointNames`.
     interpolation : str
         See `reference.fit_plan`.
     overshoot_tolerance, start_tolerance, sample_tolerance : float
@@ -45,18 +40,12 @@ class PlanRequest:
         What to do when limits are passed: 'off' refuses, 'offer' refuses and says which stretch
         would mend it, 'auto' stretches the plan.
     allow_nonzero_velocity_at_end : bool
-        A plan ends at rest otherwise.
-    annotate_period : float or None
-        s, at most, between the annotated samples; None for none.
+        Whether a trajectory may end in motion.
     gravity, friction : bool
         Whether the annotated efforts contain these terms.
 
     """
 
-    trajectory: JointWaypoints
-    robot: Robot
-    start: Array | None = None
-    elapsed: float = 0.0
     joint_prefix: str = ''
     allow_other_model: bool = False
     interpolation: str = 'auto'
@@ -65,22 +54,51 @@ class PlanRequest:
     sample_tolerance: float = 0.0
     stretch: StretchMode = 'offer'
     allow_nonzero_velocity_at_end: bool = False
-    annotate_period: float | None = None
     gravity: bool = True
     friction: bool = True
 
 
 @dataclass(frozen=True, eq=False)
+class PlanRequest:
+    """A trajectory, the robot that is to follow it, and how to make it a plan.
+
+    Attributes
+    ----------
+    trajectory : JointWaypoints
+        The waypoints, unchecked.
+    robot : Robot
+        The robot.
+    settings : PlanSettings
+        How the plan is made.
+    start : (5, n) array or None
+        q … q⁗ of the active reference at the trajectory's time 0; None starts at rest, at its
+        first point.
+    elapsed : float
+        s since the trajectory's start: one that has ended is refused.
+    annotate_period : float or None
+        s, at most, between the annotated samples; None for none.
+
+    """
+
+    trajectory: JointWaypoints
+    robot: Robot
+    settings: PlanSettings = PlanSettings()
+    start: Array | None = None
+    elapsed: float = 0.0
+    annotate_period: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """What became of a request.
+    """The plan that was made of a trajectory, or why there is none.
 
     Attributes
     ----------
     refusal : str
         Why the plan must not run; empty if it may.
     plan, limit_report : Plan and LimitReport, or None
-        The plan that was fitted, stretched if 'auto' asked for it, and how it stands; None where
-        the trajectory was not accepted.
+        The plan that was fitted, stretched if 'auto' asked for it, and its margins to the limits;
+        None where the trajectory was not accepted.
     stretch : float or None
         The factor that mends, or with 'auto' mended, the plan; 1 when none is needed, None when
         none was found or looked for.
@@ -90,6 +108,12 @@ class PreparedPlan:
         rad or m by which the worst joint leaves the range of its points.
     note : str
         What to know of a plan even though it may run: an overshoot beyond the tolerance.
+    seconds : float
+        How long its preparation took, s, where a `PlanWorker` did it.
+    message : bytes
+        The annotated plan as a serialized JointTrajectory, where a `PlanWorker` made it.
+    traceback : str
+        Where the plan is refused because of an error in this program, its traceback.
 
     """
 
@@ -100,23 +124,38 @@ class PreparedPlan:
     annotated: Annotated | None = None
     overshoot: float = 0.0
     note: str = ''
+    seconds: float = 0.0
+    message: bytes = b''
+    traceback: str = ''
+
+    @property
+    def summary(self) -> str:
+        """What there is to say of the plan in a line: its refusal, or its size and its note."""
+        if self.refusal or self.plan is None:
+            return self.refusal
+        line = (
+            f'{self.plan.times.size} knots, {self.plan.duration:.3f} s, '
+            f'{self.plan.interpolation} interpolation, prepared in {self.seconds * 1e3:.0f} ms')
+        if self.stretch is not None and self.stretch > 1.0:
+            line += f', made {self.stretch:.4f} times slower'
+        return f'{line}; {self.note}' if self.note else line
 
 
 def prepare_plan(request: PlanRequest) -> PreparedPlan:
-    """Accept, fit, judge and annotate; what is wrong with the trajectory is told, not raised."""
-    robot = request.robot
+    """Accept, fit, check and annotate; what is wrong with the trajectory is told, not raised."""
+    robot, settings = request.robot, request.settings
     joints = JointNames(
-        robot, prefix=request.joint_prefix, allow_other_model=request.allow_other_model)
+        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
     try:
         points = accept(
             request.trajectory, joints, elapsed=request.elapsed,
-            allow_nonzero_velocity_at_end=request.allow_nonzero_velocity_at_end)
+            allow_nonzero_velocity_at_end=settings.allow_nonzero_velocity_at_end)
         plan = fit_plan(
             points.times, points.positions, points.velocities, points.accelerations,
-            start=request.start, interpolation=request.interpolation,
-            overshoot_tolerance=request.overshoot_tolerance,
-            start_tolerance=request.start_tolerance,
-            sample_tolerance=request.sample_tolerance, names=robot.joint_names)
+            start=request.start, interpolation=settings.interpolation,
+            overshoot_tolerance=settings.overshoot_tolerance,
+            start_tolerance=settings.start_tolerance,
+            sample_tolerance=settings.sample_tolerance, names=robot.joint_names)
         feedforward = FeedForward(robot)
         limit_report = check_limits(plan, feedforward)
     except HodynError as error:
@@ -126,12 +165,12 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     if not limit_report.within_limits:
         factor = None
         lines = [_summary(limit_report)]
-        if request.stretch != 'off':
+        if settings.stretch != 'off':
             mended = smallest_time_scaling(plan, feedforward)
             factor = mended.factor
             if factor is None or mended.limit_report is None:
                 lines.append(mended.reason)
-            elif request.stretch == 'auto':
+            elif settings.stretch == 'auto':
                 plan, limit_report = plan.stretched(factor), mended.limit_report
             else:
                 lines.append(f'{factor:.4f} times slower it is within all limits')
@@ -142,7 +181,7 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     if request.annotate_period is not None:
         annotated = annotate(
             plan, feedforward, request.annotate_period, names=points.names,
-            gravity=request.gravity, friction=request.friction)
+            gravity=settings.gravity, friction=settings.friction)
     return PreparedPlan('', plan, limit_report, factor, annotated, excess, note)
 
 
@@ -153,7 +192,7 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     excess = overshoot(plan, waypoints)
     joint = int(excess.argmax())
     worst = float(excess[joint])
-    if worst <= request.overshoot_tolerance:
+    if worst <= request.settings.overshoot_tolerance:
         return worst, ''
     robot = request.robot
     return worst, (

@@ -25,13 +25,13 @@ MAX_FACTOR = 1000.0
 SCAN = 1.05
 # Factors are offered to four digits after the point.
 RESOLUTION = 1e-4
-# So slow that only gravity is left.
+# A factor at which only gravity is left of the torques.
 STATIC = 1e9
 
 
 @dataclass(frozen=True)
 class TimeScaling:
-    """A factor of time that mends a plan, or None and why there is none.
+    """The factor by which a plan must be slower to pass its limits, or why there is none.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class TimeScaling:
     reason : str
         Why there is none; empty when there is one.
     limit_report : LimitReport or None
-        Of the stretched plan.
+        Report of the stretched plan.
 
     """
 
@@ -81,7 +81,7 @@ def smallest_time_scaling(plan: Plan, feedforward: FeedForward) -> TimeScaling:
         limit_report = check_limits(plan.stretched(factor), feedforward)
         if limit_report.within_limits:
             return TimeScaling(round(factor, 4), '', limit_report)
-        # Peaks between the samples, which the judge refines, join the search.
+        # Peaks between the samples, which `check_limits` refines, join the search.
         search.add(np.array([entry.time / factor for entry in limit_report.violations]))
         failing = factor + RESOLUTION
 
@@ -134,7 +134,7 @@ class _Search:
     def smallest(self, start: float) -> float:
         """Return the smallest factor from `start` on that passes, or one beyond MAX_FACTOR.
 
-        Only the scan looks everywhere: the judge of the result does so as well.
+        Only the scan tests all instants; `check_limits` does so for the result as well.
         """
         failing = factor = start
         while self.excess(factor) > 1.0 and factor <= MAX_FACTOR:

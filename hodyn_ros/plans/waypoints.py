@@ -1,44 +1,21 @@
-"""Trajectories as messages and files bring them, and the rules by which they are accepted."""
+"""The rules by which the trajectories of messages and files are accepted."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
-Rows = Sequence[Sequence[float]]
-
 Given = Array | list[Array | None] | None
 
 # As joint_trajectory_controller: single precision's epsilon.
 REST = 1.2e-7
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
-
-
-@dataclass(frozen=True)
-class JointWaypoints:
-    """The content of a trajectory_msgs/JointTrajectory, unchecked.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the joints, in the order of the rows.
-    times : sequence of float
-        s from the start of the trajectory, one a point.
-    positions, velocities, accelerations : sequences of rows
-        One row a point; an empty row gives nothing.
-
-    """
-
-    names: tuple[str, ...]
-    times: Sequence[float]
-    positions: Rows
-    velocities: Rows = ()
-    accelerations: Rows = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +25,11 @@ class AcceptedWaypoints:
     Attributes
     ----------
     names : tuple of str
-        Of the joints in the trajectory: the robot's, with a driver's prefix maybe.
+        Joint names as the trajectory has them: the robot's, with a driver's prefix maybe.
     times : (m,) array
-        Increasing.
+        s from the start of the trajectory, increasing.
     positions : (m, n) array
-        One row a point.
+        rad (prismatic: m), one row a point.
     velocities, accelerations : (m, n) array, list of m rows, or None
         Rows (n,), with None where a point gives none; None if none does.
 
@@ -77,13 +54,13 @@ def accept(
     Parameters
     ----------
     trajectory : JointWaypoints
-        As it came.
+        The waypoints, unchecked.
     joints : JointNames
         Finds the robot's joints in it.
     elapsed : float
-        s since its start.
+        s since the trajectory's start.
     allow_nonzero_velocity_at_end : bool
-        It ends at rest otherwise.
+        Whether it may end in motion.
 
     Raises
     ------

@@ -10,33 +10,36 @@ import queue
 import signal
 import threading
 import time
-from typing import NamedTuple
+import traceback
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.plans.annotate import PERIOD
-from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan, prepare_plan
-from hodyn_ros.plans.waypoints import JointWaypoints
-from hodyn_ros.plans.wire import decode, encode
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
 DIED = 'the process that prepares plans has died'
-# Of a trajectory, s: judging it takes time and memory in proportion.
+# Duration of a trajectory, s: checking it takes time and memory in proportion.
 MAX_DURATION = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A trajectory as it came, and how to prepare it.
+    """A trajectory as it came, and what it is prepared with.
 
     Attributes
     ----------
     data : bytes
         The serialized message.
-    settings : PlanRequest
-        What all jobs have in common: the same object in all, until something changes.
+    robot : Robot
+        The robot, with its payload.
+    settings : PlanSettings
+        How the plan is made.
+    revision : int
+        Revision of robot and settings: jobs with the same number have the same.
     annotate : bool
         Whether the annotated plan is wanted.
     state : (5, n) array
@@ -45,30 +48,23 @@ class Job:
         When that is, ns.
     skipped : float
         Seconds of the trajectory that lie before the start: their points are left out.
-    revision : int
-        Of the reference that `state` was taken from.
+    reference_revision : int
+        `ReferenceManager.revision` of the reference that `state` was taken from.
     number : int
         Tells jobs apart.
 
     """
 
     data: bytes
-    settings: PlanRequest
+    robot: Robot
+    settings: PlanSettings
+    revision: int
     annotate: bool
     state: NDArray[np.float64]
     start: int
     skipped: float
-    revision: int
+    reference_revision: int
     number: int
-
-
-class Outcome(NamedTuple):
-    """What became of a job, how long it took (s), and the annotated plan as a message."""
-
-    job: Job
-    prepared: PreparedPlan
-    seconds: float
-    annotated: bytes
 
 
 class PlanWorker:
@@ -80,8 +76,9 @@ class PlanWorker:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self._ready = threading.Event()
+        self._finished: queue.SimpleQueue[tuple[Job, PreparedPlan]] = queue.SimpleQueue()
+        self._settled = threading.Event()
+        self._is_ready = False
         self._closing = False
         self._start()
         # Bytes go both ways in a thread: a pipe blocks while the other end is busy.
@@ -90,7 +87,7 @@ class PlanWorker:
 
     def wait(self, timeout: float) -> bool:
         """Wait until the child has compiled what it needs; return whether it has, in time (s)."""
-        return self._ready.wait(timeout) and self._process.is_alive()
+        return self._settled.wait(timeout) and self._is_ready
 
     def submit(self, job: Job) -> None:
         """Have a plan prepared; jobs that have not begun are dropped."""
@@ -99,12 +96,12 @@ class PlanWorker:
                 self._jobs.get_nowait()
         self._jobs.put(job)
 
-    def poll(self) -> Outcome | None:
-        """Return what became of a job, or None when there is nothing new.
+    def poll(self) -> tuple[Job, PreparedPlan] | None:
+        """Return a job and its plan, or None when there is nothing new.
 
         A job that the child process died of is refused; another process takes its place.
         """
-        return None if self._outcomes.empty() else self._outcomes.get()
+        return None if self._finished.empty() else self._finished.get()
 
     def close(self) -> None:
         """End the child process."""
@@ -142,41 +139,40 @@ class PlanWorker:
     def _exchange(self, job: Job | None) -> bool:
         """Hand jobs, this one first, to the child until it dies; return whether it ever began."""
         was_ready = False
-        settings: PlanRequest | None = None
+        revision: int | None = None
         try:
             self._connection.recv()
-            was_ready = True
-            self._ready.set()
+            was_ready = self._is_ready = True
+            self._settled.set()
             while (job := job or self._jobs.get()) is not None:
-                # What is large goes once: while it is pickled no cycle can run.
-                if job.settings is not settings:
-                    settings = job.settings
-                    self._connection.send(settings)
-                self._connection.send((job.data, job.annotate, job.state, job.start, job.skipped))
-                self._outcomes.put(Outcome(job, *self._connection.recv()))
+                # The robot is large and goes once: while it is pickled no cycle can run.
+                model = None if job.revision == revision else (job.robot, job.settings)
+                revision = job.revision
+                self._connection.send(
+                    (model, job.data, job.annotate, job.state, job.start, job.skipped))
+                self._finished.put((job, self._connection.recv()))
                 job = None
         except (EOFError, OSError):
-            self._ready.set()
+            self._settled.set()
             if job is not None:
-                self._outcomes.put(Outcome(job, PreparedPlan(DIED), 0.0, b''))
+                self._finished.put((job, PreparedPlan(DIED)))
         return was_ready
 
 
 def _serve(connection: Connection, robot: Robot) -> None:
     # The parent ends this process; a Ctrl-C of the terminal reaches both.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Cycles come first, wherever the two share a processor.
+    # Real-time cycles have priority where both processes share a processor.
     os.nice(NICENESS)
     warm_up(robot)
     connection.send(None)
-    settings: PlanRequest | None = None
+    settings = PlanSettings()
     while True:
         try:
-            received = connection.recv()
-            if isinstance(received, PlanRequest):
-                settings = received
-            elif settings is not None:
-                connection.send(_prepare(settings, *received))
+            model, *job = connection.recv()
+            if model is not None:
+                robot, settings = model
+            connection.send(_prepare(robot, settings, *job))
         except (EOFError, OSError):  # the parent is gone
             return
 
@@ -188,32 +184,34 @@ def warm_up(robot: Robot) -> None:
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
     prepare_plan(PlanRequest(
-        trajectory, robot, start=start, stretch='auto', annotate_period=PERIOD))
+        trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
 
 
 def _prepare(
-    settings: PlanRequest, data: bytes, annotate: bool, state: NDArray[np.float64], start: int,
-    skipped: float,
-) -> tuple[PreparedPlan, float, bytes]:
+    robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
+    state: NDArray[np.float64], start: int, skipped: float,
+) -> PreparedPlan:
     begin = time.perf_counter()
-    annotated = b''
+    message = b''
     try:
         trajectory = _from_now(decode(data), skipped)
         if trajectory.times and trajectory.times[-1] > MAX_DURATION:
             raise HodynError(
                 f'it takes {trajectory.times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
-        prepared = prepare_plan(replace(
-            settings, trajectory=trajectory, start=state,
+        prepared = prepare_plan(PlanRequest(
+            trajectory, robot, settings, start=state,
             annotate_period=PERIOD if annotate else None))
         if prepared.annotated is not None:
-            annotated = encode(prepared.annotated, start)
+            message = prepared.annotated.message(start)
     except HodynError as error:
         prepared = PreparedPlan(str(error))
-    except Exception as error:  # one bad trajectory must not end the process
-        prepared = PreparedPlan(f'{type(error).__name__}: {error}')
-    # The samples travel as the message; for these the rest of the node has no use.
-    prepared = replace(prepared, annotated=None, limit_report=None)
-    return prepared, time.perf_counter() - begin, annotated
+    except Exception as error:  # an error of ours: the node logs it, and the process goes on
+        prepared = PreparedPlan(
+            f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
+    # The samples travel as the message, and the node does not read the report.
+    return replace(
+        prepared, annotated=None, limit_report=None, message=message,
+        seconds=time.perf_counter() - begin)
 
 
 def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:

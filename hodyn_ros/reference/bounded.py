@@ -3,7 +3,7 @@
 The Bernstein coefficients of a piece enclose it. Five of them depend on the derivatives at its
 left end alone, five on those at its right end, linearly. To keep each within the range of the
 piece's two waypoints, by a tolerance, is thus a set of linear bounds, eight a knot; with them
-the least integral of (q^(5))^2 is found by a primal-dual interior-point method, each step of
+the least integral of (q⁽⁵⁾)² is found by a primal-dual interior-point method, each step of
 which is one banded least-squares solve with eight rows more a knot. Every iterate keeps the
 bounds.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array
 from hodyn_ros.reference.spline import smoothest_knots
 
-# REACH[j - 1, k]: b_j - q = sum_k REACH[j - 1, k] h^k q^(k), j = 1 ... 4; at the right end with
+# REACH[j - 1, k]: b_j - q = sum_k REACH[j - 1, k] hᵏ q⁽ᵏ⁾, j = 1 ... 4; at the right end with
 # h negative, for b_{9 - j}.
 REACH: Array = np.array([
     [
@@ -76,7 +76,7 @@ def bounded_knots(
 
 
 def integral(times: Array, knots: Array) -> float:
-    """Return the integral of (q^(5))^2 of one joint through knots (m + 1, 5)."""
+    """Return the integral of (q⁽⁵⁾)² of one joint through knots (m + 1, 5)."""
     h = np.diff(times)[:, None]
     powers = h ** np.arange(5)
     left, right = knots[:-1] * powers, knots[1:] * powers

@@ -20,7 +20,7 @@ START_TOLERANCE = 0.01
 # Points this close or closer are samples of a motion rather than its waypoints.
 DENSE = 5e-3
 BAND_STEPS = 16
-# Coefficients hold h^4 q^(4): beyond these spacings they leave what doubles resolve.
+# Coefficients hold h⁴ q⁗: beyond these spacings they leave what doubles resolve.
 MIN_PIECE, MAX_PIECE = 1e-6, 1e5
 
 Rows = ArrayLike | Sequence[ArrayLike | None]
@@ -39,7 +39,7 @@ def fit_plan(
     sample_tolerance: float = 0.0,
     names: Sequence[str] | None = None,
 ) -> Plan:
-    """Return the plan through the given points, continuous to q^(4).
+    """Return the plan through the given points, continuous to q⁗.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def fit_plan(
     velocities, accelerations : (m, n) array, or m rows of which some are None, optional
         Met exactly where given. At the two ends, what is not given is zero.
     start : (5, n) array, optional
-        q ... q^(4) at time 0, of the motion that this plan takes over. A first point later than 0
+        q … q⁗ at time 0, of the motion that this plan takes over. A first point later than 0
         is reached from it; one at 0 must lie within `start_tolerance` of it, and gives way to it.
     interpolation : 'auto', 'global', 'bounded' or 'local'
-        'global': degree-9 pieces with the least integral of (q^(5))^2, as smooth as can be, but
+        'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², as smooth as can be, but
         they swing on uneven spacing. 'bounded': the least integral with each piece between its
         two points, by `overshoot_tolerance`. 'local': shape-preserving pieces with slopes from
         their neighbours alone, strictly between their points, with more snap. 'auto': global

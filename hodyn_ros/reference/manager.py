@@ -1,4 +1,4 @@
-"""What is followed when: a plan, the next one until its start, a stream, or a stop."""
+"""Which reference is followed at an instant: a plan, a stream or a stop."""
 from collections.abc import Mapping
 from typing import Literal
 
@@ -25,7 +25,7 @@ class ReferenceManager:
     position : (n,) array
         Where to hold.
     bandwidth : float
-        Of the filter that smooths streams, rad/s.
+        Bandwidth of the filter that smooths streams, rad/s.
 
     Attributes
     ----------

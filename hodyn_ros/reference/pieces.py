@@ -1,12 +1,12 @@
 """Degree-9 pieces: the algebra that connects end derivatives, fifth derivative and coefficients.
 
-On a piece of length h, with s = (t - t_i)/h in [0, 1], p(s) = q(t) and z_k = p^(k) = h^k q^(k).
-The fifth derivative of p is of degree 4: p^(5) = sum_k c_k P_k, P_k the Legendre polynomials
+On a piece of length h, with s = (t - t_i)/h in [0, 1], p(s) = q(t) and z_k = p⁽ᵏ⁾ = hᵏ q⁽ᵏ⁾.
+The fifth derivative of p is of degree 4: p⁽⁵⁾ = sum_k c_k P_k, P_k the Legendre polynomials
 orthonormal on [0, 1]. Integrating by parts five times gives c_k from the ten end values,
 
-    c_k = sum_j (-1)^j [p^(4-j) P_k^(j)] from 0 to 1,
+    c_k = sum_j (−1)ʲ [p⁽⁴⁻ʲ⁾ P_k⁽ʲ⁾] from 0 to 1,
 
-so the integral of (q^(5))^2 over the piece is h^-9 |c|^2, and the upper coefficients of p follow
+so the integral of (q⁽⁵⁾)² over the piece is h⁻⁹ |c|², and the upper coefficients of p follow
 from c.
 """
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Plan:
         return Plan, (self.times, self.coefficients, self.ends, self.interpolation)
 
     def evaluate(self, t: ArrayLike, out: Array | None = None) -> Array:
-        """Return q ... q^(4) at t: (5, n) for one instant, (T, 5, n) for an array of instants.
+        """Return q … q⁗ at t: (5, n) for one instant, (T, 5, n) for an array of instants.
 
         Outside the knots the plan holds: its end position, derivatives zero. With `out` (of that
         shape, C-contiguous) nothing is allocated.
@@ -101,7 +101,7 @@ class Plan:
 
 @njit()
 def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Array) -> None:
-    """Write q ... q^(4) at t into `out` (5, n)."""
+    """Write q … q⁗ at t into `out` (5, n)."""
     last = times.size - 1
     n = ends.shape[1]
     if t < times[0] or t > times[last] or last == 0:
@@ -147,6 +147,6 @@ def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Arr
 def _evaluate_many(
     times: Array, coefficients: Array, ends: Array, instants: Array, out: Array
 ) -> None:
-    """Write q ... q^(4) at each instant into `out` (T, 5, n)."""
+    """Write q … q⁗ at each instant into `out` (T, 5, n)."""
     for i in range(instants.size):
         _evaluate(times, coefficients, ends, instants[i], out[i])

@@ -1,4 +1,4 @@
-"""The smoothest motion through given knot values: least integral of (q^(5))^2."""
+"""The smoothest motion through given knot values: least integral of (q⁽⁵⁾)²."""
 from __future__ import annotations
 
 import numpy as np
@@ -12,9 +12,9 @@ from hodyn_ros.reference.pieces import ENDS, Array
 def smoothest_knots(
     times: Array, fixed: NDArray[np.bool_], rows: Array, targets: Array, knots: Array
 ) -> None:
-    """Fill in the free knot derivatives that minimise the integral of (q^(5))^2.
+    """Fill in the free knot derivatives that minimise the integral of (q⁽⁵⁾)².
 
-    To the integral are added the squares of rows . (q ... q^(4)) - target at the knots.
+    To the integral are added the squares of rows . (q … q⁗) - target at the knots.
 
     The integral is the square of the norm of a block-bidiagonal linear form (`pieces`), so it is
     minimised by Householder QR, knot by knot, on that form itself. The normal equations, a banded

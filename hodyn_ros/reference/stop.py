@@ -42,9 +42,9 @@ def stop_plan(
     acceleration: ArrayLike | None = None,
     jerk: ArrayLike | None = None,
 ) -> Plan:
-    """Return the fastest stop from `state` (5, n) to rest, continuous with it to q^(4).
+    """Return the fastest stop from `state` (5, n) to rest, continuous with it to q⁗.
 
-    All joints take the same time, with the smoothest motion (least integral of (q^(5))^2) that
+    All joints take the same time, with the smoothest motion (least integral of (q⁽⁵⁾)²) that
     ends at rest wherever it may. The time is the shortest within the limits given, each a scalar
     or (n,); where none is (with a state at a limit and on its way beyond), the one that breaks
     them least, in proportion. A quantity that starts past its limit need not be brought below it
@@ -52,7 +52,7 @@ def stop_plan(
     """
     start = np.ascontiguousarray(state, dtype=float)
     if start.ndim != 2 or start.shape[0] != 5 or not np.isfinite(start).all():
-        raise HodynError('stop: the state must be q ... q^(4), finite, shape (5, n)')
+        raise HodynError('stop: the state must be q … q⁗, finite, shape (5, n)')
     if acceleration is None and jerk is None:
         raise HodynError('stop: give a limit of acceleration or jerk, or no stop is too fast')
     n = start.shape[1]

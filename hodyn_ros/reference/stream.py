@@ -21,26 +21,26 @@ PASCAL: Array = np.array(
 
 
 class StreamFilter:
-    """The filter 1/(s/omega + 1)^5, whose states are q ... q^(4).
+    """The filter 1/(s/ω + 1)⁵, ω = `omega`, whose states are q … q⁗.
 
     Between samples the target r runs on as the quadratic that the last sample gives: r = p, or
-    p + v t, or p + v t + a t^2/2. The input is r + 5 r'/omega + 10 r''/omega^2, of which r itself
-    is the steady response; so the difference of the states to (r, r', r'', 0, 0) decays by
+    p + v t, or p + v t + a t²/2. The input is r + 5 ṙ/ω + 10 r̈/ω², of which r itself
+    is the steady response; so the difference of the states to (r, ṙ, r̈, 0, 0) decays by
     the filter's free motion, whose exponential is exact for every interval. With positions
-    alone a ramp is followed 5/omega late; with velocities a ramp, and with accelerations a
+    alone a ramp is followed 5/ω late; with velocities a ramp, and with accelerations a
     parabola, is followed without lag.
 
     Parameters
     ----------
     start : (n,) or (5, n) array
-        A position at rest, or q ... q^(4) to carry on from.
+        A position at rest, or q … q⁗ to carry on from.
     omega : float
-        Corner in rad/s; the step response takes about 10/omega.
+        ω, rad/s; the step response takes about 10/ω.
 
     Attributes
     ----------
     state : (5, n) array
-        q ... q^(4) now.
+        q … q⁗ now.
 
     """
 
@@ -82,7 +82,7 @@ class StreamFilter:
         self._target = target
 
     def advance(self, interval: float, out: Array | None = None) -> Array:
-        """Move on by `interval` seconds; return q ... q^(4), (5, n), a copy or in `out`."""
+        """Move on by `interval` seconds; return q … q⁗, (5, n), a copy or in `out`."""
         if not 0.0 <= interval < np.inf:
             raise HodynError(f'interval {interval} s: must not be negative')
         _advance(self.state, self._target, self.omega, interval)

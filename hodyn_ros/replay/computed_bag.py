@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
-from hodyn_ros.messages.cdr import MESSAGE_TYPE, Layout, template
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout, template
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]

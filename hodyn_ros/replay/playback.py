@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.annotate import Annotated
-from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
-from hodyn_ros.plans.wire import decode, encode
+from hodyn_ros.messages.joint_trajectory import decode, encode
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.fit import MIN_PIECE
 from hodyn_ros.robot import HodynError, Robot
 
@@ -165,13 +164,14 @@ class Samples:
         from_start = (np.concatenate([*times, [clock + APPROACH]]) - start) * 1e-9
         feedforward = FeedForward(robot)
         trajectory = encode(
-            Annotated(names, from_start, motion, feedforward.torque(motion)), start)
+            names, from_start, motion, feedforward.torque(motion)[:, 0], start)
         held = np.zeros(q.shape[1:])
         held[0] = position[0]
         # The very points that are sent, prepared as the node prepares them.
         prepared = prepare_plan(PlanRequest(
-            decode(trajectory), robot, start=held, stretch='off', interpolation=INTERPOLATION,
-            joint_prefix=prefix))
+            decode(trajectory), robot,
+            PlanSettings(stretch='off', interpolation=INTERPOLATION, joint_prefix=prefix),
+            start=held))
         if prepared.plan is None or prepared.refusal:
             raise HodynError(f'the recorded motion cannot be played: {prepared.refusal}')
         offline = feedforward.torque(prepared.plan.evaluate((stamps - start) * 1e-9))

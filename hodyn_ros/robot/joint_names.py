@@ -73,6 +73,21 @@ class JointNames:
                 f'joint prefix {complete[0]!r}')
         raise self._missing(names)
 
+    def command_order(self, joints: Sequence[str]) -> Indices:
+        """Return where the robot's joints stand in a controller's list of joints.
+
+        An empty list stands for the robot's own order. Raises HodynError when the controller's
+        joints are not the robot's.
+        """
+        given = [joint for joint in joints if joint]
+        if not given:
+            return np.arange(self.robot.n)
+        if len(given) != self.robot.n:
+            raise HodynError(
+                f'command_joints names {len(given)} joints; {self.robot.name!r} has '
+                f'{self.robot.n}')
+        return self.indices(given)
+
     def _own_prefixes(self) -> list[str]:
         return [self.prefix + p for p in self.robot.joint_prefixes] or [self.prefix]
 

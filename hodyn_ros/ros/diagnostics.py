@@ -1,4 +1,4 @@
-"""What the node counts and measures, told once a second."""
+"""What the node counts and measures, published once a second."""
 from collections import Counter
 import time
 
@@ -16,7 +16,7 @@ class Durations:
         self._count = 0
 
     def add(self, seconds: float) -> None:
-        """Keep one."""
+        """Add a duration, s."""
         self._values[self._count % WINDOW] = seconds
         self._count += 1
 
@@ -72,9 +72,9 @@ class Monitor:
     complaints : Complaints
         Rejected inputs.
     work : Durations
-        From the arrival of a joint state to its answers published, s.
+        Durations from the arrival of a joint state to its answers published, s.
     age : Durations
-        Of joint states on arrival, by their stamps, s.
+        Age of joint states on arrival, by their stamps, s.
     period : float
         Mean interval of joint states, s; 0 before the second.
 

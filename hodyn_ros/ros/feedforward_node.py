@@ -27,10 +27,9 @@ from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import warm_up_controller
+from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.prepare import PlanRequest
-from hodyn_ros.plans.waypoints import JointWaypoints
+from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files.loader import load_robot
@@ -111,8 +110,7 @@ class FeedforwardNode(LifecycleNode):
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Release everything, so that the node can be configured again."""
-        self._release()
-        return SUCCESS
+        return self._guarded('released', self._release, foreseen=())
 
     def finish(self) -> None:
         """Leave the active state in order; called before the process ends."""
@@ -166,7 +164,7 @@ class FeedforwardNode(LifecycleNode):
             f'{self._feedforward.robot.n} joints')
 
     def _load(self) -> None:
-        """Read the parameters, load the robot, run each kernel once, start the worker."""
+        """Read the parameters, load the robot, compile the kernels, start the worker."""
         settings = parameters.read(self)
         source = settings.robot
         if source == DESCRIPTION:
@@ -187,14 +185,13 @@ class FeedforwardNode(LifecycleNode):
         worker = PlanWorker(robot)
         try:
             # Both processes compile, at the same time.
-            warm_up_controller(feedforward, controller_options(settings))
+            warm_up(feedforward, controller_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
         except Exception:
             worker.close()
             raise
-        self._planner = Planner(worker, PlanRequest(
-            JointWaypoints((), (), ()), robot,
+        self._planner = Planner(worker, robot, PlanSettings(
             joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
             interpolation=settings.interpolation,
             overshoot_tolerance=settings.overshoot_tolerance,
@@ -251,7 +248,7 @@ class FeedforwardNode(LifecycleNode):
         self._outputs = self._planner = None
 
     def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
-        """Let the session, if there is one, do its work; no error of one message ends the node."""
+        """Call a method of the session, if there is one; log and count errors nobody foresaw."""
         session = self._session
         if session is None:
             return
@@ -299,7 +296,7 @@ class FeedforwardNode(LifecycleNode):
             settings = replace(self._settings, **payload)
             try:
                 feedforward = FeedForward(_with_payload(self._unloaded_robot, settings))
-                self._session.take(feedforward)
+                self._session.change_model(feedforward)
             except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             self._feedforward, self._settings = feedforward, settings

@@ -35,7 +35,6 @@ from hodyn_ros.replay.playback import (
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
-from hodyn_ros.ros.messages import nanoseconds
 from hodyn_ros.ros.outputs import LATCHED_QOS, TORQUES
 from hodyn_ros.ros.processes import local_ros, process, spin
 from hodyn_ros.ros.spinning import make_executor
@@ -135,7 +134,7 @@ class _Player(Node):
         self._states.publish(message)
 
     def _keep(self, order: int, name: str, message: JointState) -> None:
-        stamp = nanoseconds(message.header.stamp)
+        stamp = cdr.nanoseconds(message.header.stamp)
         self._answered[name] = max(self._answered[name], stamp)
         place = self._places.get(stamp)
         if place is not None and tuple(message.name) == self._playback.names:

@@ -11,8 +11,9 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.messages.commands import CommandWriter
+from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.ros.diagnostics import level
-from hodyn_ros.ros.messages import CommandWriter, JointStateWriter
 
 Array = NDArray[np.float64]
 
@@ -46,13 +47,13 @@ class Outputs:
         self, names: list[str], motors: list[str], commands: CommandWriter | None,
         motor_commands: CommandWriter | None,
     ) -> None:
-        """Name the joints and motors of the messages to come."""
+        """Take the names of joints and motors, and the commands, of the messages to come."""
         self._torques = [JointStateWriter(names) for _ in TORQUES]
         self._motors = JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
 
     def publish(self, controller: FeedforwardController, stamp: int) -> bool:
-        """Publish what a cycle came to, with one stamp (ns); return whether it was finite.
+        """Publish the result of a cycle with one stamp (ns); return whether it was finite.
 
         The rates of a clipped torque are not those of the motion: they are left out.
         """
@@ -88,7 +89,7 @@ class Outputs:
         self._publishers['annotated_trajectory'].publish(data)
 
     def report(self, robot: str, state: str, reason: str = '') -> None:
-        """Say what the node does, once for each change."""
+        """Publish and log the state of the node when it changed."""
         if (state, reason) == (self.state, self.reason):
             return
         self.state, self.reason = state, reason
@@ -98,7 +99,7 @@ class Outputs:
         self._node.get_logger().info(f'{state}: {reason}' if reason else state)
 
     def destroy(self) -> None:
-        """Take the topics away."""
+        """Destroy the publishers."""
         for publisher in self._publishers.values():
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers = {}

@@ -41,86 +41,91 @@ class Parameters:
     """The table, and its values."""
 
     robot: str = _row(
-        'panda', 'Built-in robot, path of a robot file or URDF, or robot_description: the URDF on '
-        'that topic.')
+        'panda', 'Built-in robot, path of a robot file or URDF, or robot_description to take the '
+        'URDF from that topic.')
     auto_activate: bool = _row(
         True, 'Configure and activate at start, without a lifecycle manager.')
     joint_prefix: str = _row(
         '', "Prefix of the arm's joint names, to choose one arm of several; a prefix of the "
         "robot's own (fer_) may follow it.")
     allow_other_model: bool = _row(
-        False, "Take joints named as another robot model's (fr3_ under panda).")
+        False, "Accept joints named as another robot model's (fr3_ under panda).")
     trigger: str = _row(
         'joint_state', 'What starts a cycle: each joint state, or a timer.',
         choices=('joint_state', 'timer'))
-    rate: float = _row(1000.0, 'Of the timer, Hz.', bounds=(1.0, 10000.0))
+    rate: float = _row(
+        1000.0, 'Timer rate, Hz; used when trigger is timer.', bounds=(1.0, 10000.0))
     evaluate_at: str = _row(
         'reference', "Evaluate the dynamics at the reference, or at the measured position and "
         "velocity with the reference's higher derivatives (computed torque).",
         choices=('reference', 'measurement'))
     lookahead: float = _row(
-        0.0, "How far beyond a joint state's stamp the reference is evaluated, s.",
+        0.0, "How far after a joint state's stamp the reference is evaluated, s.",
         bounds=(0.0, 0.1))
     gravity_in_output: bool = _row(
-        True, 'Keep the gravity terms in the torque topics. False for a controller that adds '
-        'gravity itself.')
+        True, 'Include gravity in the torque topics; false for a controller that adds gravity '
+        'itself.')
     friction_in_output: bool = _row(
-        True, 'Keep the friction terms in the torque topics. False for a controller that adds '
-        'friction itself.')
+        True, 'Include friction in the torque topics; false for a controller that adds friction '
+        'itself.')
     limit_output: bool = _row(
         False, 'Clip the output to the effort and effort-rate limits; clipped cycles publish no '
         'rates.')
     fade: float = _row(
-        0.5, 'How long the output takes to appear, to disappear and to change with a payload, s.',
+        0.5, 'How long fading the output in, out, or to another payload takes, s.',
         bounds=(0.2, 10.0))
     interpolation: str = _row(
         'auto', 'Between waypoints: global (smoothest), bounded (smoothest that stays between '
-        'them), local, or auto: global while it stays within their range, else bounded.',
+        'them), local, or auto: global if it stays within their range, else bounded.',
         choices=('auto', 'global', 'bounded', 'local'))
     overshoot_tolerance: float = _row(
-        0.01, "How far a plan may leave the waypoints' range, rad.",
+        0.01, 'How far a plan may leave the range of its waypoints, rad.',
         bounds=(0.0, 10.0))
     start_tolerance: float = _row(
-        0.01, 'How far the first point of a plan, when at time 0, may be from the reference, rad.',
+        0.01, 'How far the first waypoint, if it is at time 0, may be from the reference, rad.',
         bounds=(0.0, 10.0))
     stretch: StretchMode = _row(
         'offer', 'A plan beyond limits is refused (off), refused with the time stretch that would '
-        'mend it (offer), or stretched (auto).', choices=('off', 'offer', 'auto'))
+        'bring it within them (offer), or stretched (auto).', choices=('off', 'offer', 'auto'))
     stream_bandwidth: float = _row(
-        50.0, 'Of the filter that smooths ~/reference, rad/s; a ramp lags by 5 over it.',
+        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 5 over it.',
         bounds=(1.0, 1000.0))
     stream_timeout: float = _row(
-        0.1, 'A streamed reference silent for longer is stopped, s.', bounds=(0.001, 60.0))
-    state_timeout: float = _row(
-        0.02, 'Joint states silent for longer (and for five periods) stop the reference, s.',
+        0.1, 'Time without a streamed sample after which the reference stops, s.',
         bounds=(0.001, 60.0))
+    state_timeout: float = _row(
+        0.02, 'Time without a joint state, five periods at least, after which the reference '
+        'stops, s.', bounds=(0.001, 60.0))
     clock_jump: float = _row(
-        0.1, 'Stamps of joint states that go back by more, or ahead of the time that passed by '
-        'more, tell that their clock was set: the plan is dropped, s.', bounds=(0.001, 60.0))
+        0.1, "How far the joint states' stamps may go back, or ahead of the elapsed time, before "
+        'their clock counts as set and the plan is dropped, s.', bounds=(0.001, 60.0))
     wrench_bandwidth: float = _row(
-        50.0, 'Of the filter that smooths ~/external_wrench, rad/s.', bounds=(1.0, 1000.0))
+        50.0, 'Bandwidth of the filter that smooths ~/external_wrench, rad/s.',
+        bounds=(1.0, 1000.0))
     wrench_timeout: float = _row(
-        0.1, 'An external wrench silent for longer fades away, s.', bounds=(0.001, 60.0))
+        0.1, 'Time without an external wrench after which it fades to zero, s.',
+        bounds=(0.001, 60.0))
     spring_stiffness: Sequence[float] = _row(
-        (0.0,), 'Of series springs in all joints, N m/rad, one a joint; 0 leaves the actuators of '
-        'the robot file.')
+        (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
+        'actuators of the robot file.')
     motor_inertia: Sequence[float] = _row(
-        (0.0,), 'Of the motors behind spring_stiffness, kg m² on the link side, one a joint.')
+        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one a joint.')
     payload_link: str = _row('', 'Link that carries a payload; empty for none.', runtime=True)
     payload_mass: float = _row(
-        0.0, 'Of the payload, kg.', bounds=(0.0, 1000.0), runtime=True)
+        0.0, 'Mass of the payload, kg.', bounds=(0.0, 1000.0), runtime=True)
     payload_com: Sequence[float] = _row(
-        (0.0, 0.0, 0.0), "Of the payload, m, in the link's axes.", runtime=True)
+        (0.0, 0.0, 0.0), "Centre of mass of the payload in the link's axes, m.", runtime=True)
     payload_inertia: Sequence[float] = _row(
-        (0.0,) * 9, "Of the payload, kg m², about its centre of mass, the link's axes, row by "
-        'row.', runtime=True)
+        (0.0,) * 9, "Inertia of the payload about its centre of mass in the link's axes, kg m², "
+        'row by row.', runtime=True)
     publish_commands: bool = _row(
-        False, 'Publish ~/commands: the torque alone, for a forward_command_controller.')
+        False, 'Publish ~/commands, the torque alone, for a forward_command_controller.')
     command_joints: Sequence[str] = _row(
         ('',), "The controller's joints in its order; empty for the robot's order.")
-    realtime_priority: int = _row(0, 'Of SCHED_FIFO; 0 for none.', bounds=(0, 99))
-    lock_memory: bool = _row(False, 'Keep the memory of the node in RAM.')
-    cpu_affinity: Sequence[int] = _row((-1,), 'Processors to stay on; -1 for any.')
+    realtime_priority: int = _row(
+        0, 'SCHED_FIFO priority of the node; 0 for the default scheduler.', bounds=(0, 99))
+    lock_memory: bool = _row(False, 'Lock the memory of the node in RAM.')
+    cpu_affinity: Sequence[int] = _row((-1,), 'Processors that the node may use; -1 for any.')
     keep_awake: bool = _row(False, 'Keep idle processors of the machine from sleeping.')
 
 
@@ -154,7 +159,7 @@ def read(node: Node) -> Parameters:
 
 
 def check(changes: Sequence[Parameter[Any]], *, active: bool) -> SetParametersResult:
-    """Judge a batch of changes: all of it is taken or none."""
+    """Check a batch of changes: all of it is taken or none."""
     table = {row.name: row for row in fields(Parameters)}
     for change in changes:
         row = table.get(change.name)

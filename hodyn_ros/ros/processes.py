@@ -37,13 +37,13 @@ def process(
     Parameters
     ----------
     namespace : str
-        Of the node.
+        Namespace of the node.
     module : str
         Name within `hodyn_ros.ros`.
     parameters, remappings : str
         ``name:=value`` each.
     log_level : str
-        The least that it logs.
+        Lowest severity that it logs.
 
     """
     arguments = [

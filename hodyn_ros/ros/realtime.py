@@ -1,4 +1,4 @@
-"""Real time as far as Python goes; what is not permitted is said and left."""
+"""Real-time settings of the process. Best effort: refused settings are logged and skipped."""
 from collections.abc import Callable, Sequence
 import ctypes
 import gc
@@ -11,16 +11,16 @@ import threading
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 LATENCY = '/dev/cpu_dma_latency'
-PRIORITY = 60  # above what does its work at leisure, below the kernel's own threads
+PRIORITY = 60  # above ordinary processes, below the threads of the kernel
 
 
 SWITCH_INTERVAL = 1e-4
 
 
 def freeze_gc() -> None:
-    """Let neither the garbage collector nor another thread hold a cycle up for milliseconds.
+    """Keep the garbage collector and other threads from delaying a cycle by milliseconds.
 
-    What exists now is taken out of collection; the interpreter goes from thread to thread sooner.
+    Existing objects are taken out of collection, and the interpreter switches threads sooner.
     """
     gc.collect()
     gc.freeze()
@@ -28,7 +28,7 @@ def freeze_gc() -> None:
 
 
 def unfreeze_gc() -> None:
-    """Let what was taken out of garbage collection be collected again."""
+    """Return the objects that `freeze_gc` took out of garbage collection to it."""
     gc.unfreeze()
 
 
@@ -42,8 +42,8 @@ def apply(
     warn : callable
         Takes a line for the log.
     priority : int
-        Of SCHED_FIFO, 1 to 99; 0 leaves the scheduler alone. Of the thread that runs the cycles
-        and of those of the middleware, but of no process that they start.
+        SCHED_FIFO priority, 1 to 99, of the thread that runs the cycles and of the middleware's
+        threads, but of no process that they start; 0 leaves the scheduler alone.
     lock_memory : bool
         Keep all memory in RAM.
     cpus : sequence of int
@@ -98,8 +98,8 @@ def keep_awake(warn: Callable[[str], object]) -> Callable[[], object]:
 
 
 def _threads_of_cycles() -> list[int]:
-    """Return the threads of this process but those of Python beside the main one."""
-    beside = {
+    """Return the threads of this process without those that Python started."""
+    others = {
         thread.native_id for thread in threading.enumerate()
         if thread is not threading.main_thread()}
-    return [int(task) for task in os.listdir('/proc/self/task') if int(task) not in beside]
+    return [int(task) for task in os.listdir('/proc/self/task') if int(task) not in others]

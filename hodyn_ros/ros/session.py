@@ -1,7 +1,5 @@
 """What an active node does: joint states in, torques out, references taken or refused."""
-from dataclasses import replace
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +9,13 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.blending import MotorReferenceHold
 from hodyn_ros.feedforward.controller import ControllerOptions, FeedforwardController
 from hodyn_ros.messages import cdr
+from hodyn_ros.messages.commands import CommandWriter
+from hodyn_ros.messages.joint_states import JointStateReader
+from hodyn_ros.messages.wrenches import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, lie
 from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
-from hodyn_ros.ros.diagnostics import Monitor
-from hodyn_ros.ros.messages import (
-    CommandWriter,
-    JointStateReader,
-    command_order,
-    frame_and_wrench,
-)
+from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -35,7 +30,7 @@ WIND_DOWN_STEP = 0.001
 
 
 def controller_options(settings: Parameters) -> ControllerOptions:
-    """Return how the parameters want cycles to work."""
+    """Return what the parameters ask of a cycle."""
     return ControllerOptions(
         gravity_in_output=settings.gravity_in_output,
         friction_in_output=settings.friction_in_output,
@@ -79,9 +74,9 @@ class Session:
         self._last_stamp = 0
         self._published_stamp = 0
         self._arrived_at = self._streamed_at = self._watched_at = 0.0
-        self._felt_at: dict[int, float] = {}
+        self._wrench_at: dict[int, float] = {}
         # What was asked of the node before it was activated is not done now.
-        planner.forget()
+        planner.cancel()
         self._report('waiting', 'for a joint state')
 
     # Cycles
@@ -127,7 +122,7 @@ class Session:
         self.monitor.arrived(interval, age)
 
     def on_timer(self) -> None:
-        """Do a cycle now, with the latest joint state."""
+        """Run a cycle now, with the latest joint state."""
         if self._controller is not None and not self._lost:
             begin = time.monotonic()
             self._step(self._controller, self._virtual_stamp())
@@ -146,10 +141,10 @@ class Session:
             self._excused = True
             return
         self._excused = False
-        for body, felt_at in list(self._felt_at.items()):
-            if now - felt_at > self._settings.wrench_timeout:
+        for body, wrench_at in list(self._wrench_at.items()):
+            if now - wrench_at > self._settings.wrench_timeout:
                 controller.set_external_wrench(body, np.zeros(6))
-                del self._felt_at[body]
+                del self._wrench_at[body]
                 name = self._feedforward.robot.bodies[body].name
                 self._node.get_logger().warning(
                     f'external_wrench on {name} fell silent: it fades away')
@@ -195,12 +190,12 @@ class Session:
                 return
             time.sleep(WIND_DOWN_STEP)
 
-    def take(self, feedforward: FeedForward) -> None:
+    def change_model(self, feedforward: FeedForward) -> None:
         """Take another model of the robot, with another payload say, without a step in torque."""
         if self._controller is not None:
             self._controller.replace(feedforward, self._instant(self._virtual_stamp()))
         self._feedforward = feedforward
-        self._planner.settings = replace(self._planner.settings, robot=feedforward.robot)
+        self._planner.change_robot(feedforward.robot)
 
     def failed(self, what: str, error: Exception) -> bool:
         """Count an error that nobody foresaw; return whether it should be logged."""
@@ -220,7 +215,7 @@ class Session:
                 for joint, name in zip(actuators.motor_joints, actuators.motor_names, strict=True)]
         commands = motor_commands = None
         if settings.publish_commands:
-            order = command_order(settings.command_joints, self._names)
+            order = self._names.command_order(settings.command_joints)
             commands = CommandWriter(order)
             if actuators is not None and len(motors) == len(joints):
                 motor_commands = CommandWriter(order)
@@ -233,7 +228,7 @@ class Session:
     def _accept_stamp(
         self, controller: FeedforwardController, stamp: int, interval: float,
     ) -> bool:
-        """Tell whether a state is newer than the last; carry on when the clock was set."""
+        """Return whether a state is newer than the last; carry on when the clock was set."""
         advance = (stamp - self._last_stamp) * 1e-9
         most = self._settings.clock_jump
         if advance < -most or advance > interval + most:
@@ -258,7 +253,7 @@ class Session:
         return max(self._last_stamp + elapsed, self._published_stamp)
 
     def _drop_plan(self) -> None:
-        if self._planner.forget():
+        if self._planner.cancel():
             self._complain('joint_trajectory', 'dropped while it was prepared: the node stops')
 
     def _step(self, controller: FeedforwardController, stamp: int) -> None:
@@ -266,7 +261,7 @@ class Session:
         self._published_stamp = stamp
         now = max(self._instant(stamp), controller.now)
         if not self._lost:
-            self._adopt(controller, now)
+            self._poll_plan(controller, now)
         if controller.reference.streaming and (
                 time.monotonic() - self._streamed_at > self._settings.stream_timeout):
             controller.stop(now)
@@ -335,7 +330,7 @@ class Session:
         controller.reference.set_target(now, position, velocity)
 
     def on_wrench(self, data: bytes) -> None:
-        """Feel a wrench of the environment, a serialized WrenchStamped."""
+        """Take an external wrench, a serialized WrenchStamped."""
         self.monitor.received['external_wrench'] += 1
         try:
             controller = self._ready_controller()
@@ -346,7 +341,7 @@ class Session:
         except HodynError as error:
             self._complain('external_wrench', error)
             return
-        self._felt_at[body] = time.monotonic()
+        self._wrench_at[body] = time.monotonic()
         controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
 
     def on_stiffness(self, data: bytes) -> None:
@@ -366,16 +361,17 @@ class Session:
             return
         controller.set_stiffness(stiffness)
 
-    def _adopt(self, controller: FeedforwardController, now: int) -> None:
-        adoption = self._planner.adopt(controller.reference, now)
-        if adoption is None:
+    def _poll_plan(self, controller: FeedforwardController, now: int) -> None:
+        prepared = self._planner.poll(controller.reference, now)
+        if prepared is None:
             return
-        if not adoption.taken:
-            self._complain('joint_trajectory', HodynError(adoption.line))
+        if prepared.refusal:
+            if self._complain('joint_trajectory', prepared.refusal) and prepared.traceback:
+                self._node.get_logger().error(printable(prepared.traceback, keep='\n'))
             return
-        self._node.get_logger().info(f'trajectory accepted: {adoption.line}')
-        if adoption.annotated:
-            self._outputs.annotated(adoption.annotated)
+        self._node.get_logger().info(f'trajectory accepted: {prepared.summary}')
+        if prepared.message:
+            self._outputs.annotated(prepared.message)
 
     def _check_range(self, position: Array, velocity: Array | None) -> None:
         """Refuse a streamed sample that the arm cannot reach."""
@@ -399,10 +395,13 @@ class Session:
             raise HodynError('joint states are lost')
         return self._controller
 
-    def _complain(self, topic: str, error: Any) -> None:
-        if self.monitor.complaints.add(topic, str(error)):
-            cause = self.monitor.complaints.last[topic]
-            self._node.get_logger().error(f'{topic} rejected: {cause}')
+    def _complain(self, topic: str, cause: HodynError | str) -> bool:
+        """Count a message that is rejected; log why, unless that was just logged."""
+        is_news = self.monitor.complaints.add(topic, str(cause))
+        if is_news:
+            self._node.get_logger().error(
+                f'{topic} rejected: {self.monitor.complaints.last[topic]}')
+        return is_news
 
     def _report(self, state: str, reason: str = '') -> None:
         self._outputs.report(self._feedforward.robot.name, state, reason)

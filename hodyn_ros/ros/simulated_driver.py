@@ -15,12 +15,13 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from hodyn_ros.messages.cdr import nanoseconds
+from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
-from hodyn_ros.ros.messages import JointStateWriter, nanoseconds
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.simulated_loops import make_loop
 from hodyn_ros.ros.spinning import StopFlag, make_executor
+from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.motion import home
 
 Array = NDArray[np.float64]
@@ -40,7 +41,7 @@ class SimulatedDriver(Node):
         if start.shape != (robot.n,):
             raise HodynError(f'parameter position has {start.size} numbers for {robot.n} joints')
         self.period = 1.0 / self.declare_parameter('rate', 1000.0).value
-        self._loop = make_loop(robot, start, method, self.period)
+        self._loop = make_control_loop(robot, start, method, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}
@@ -101,7 +102,9 @@ class SimulatedDriver(Node):
         answer = self._answers.setdefault(stamp, {})
         answer[topic] = message
         if len(answer) == len(self._loop.topics):
-            self._loop.command(answer)
+            self._loop.command({
+                name: np.array([part.position, part.velocity, part.effort])
+                for name, part in answer.items()})
             self._answers = {s: a for s, a in self._answers.items() if s > stamp}
 
 
@@ -111,7 +114,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         args=None if argv is None else list(argv),
         signal_handler_options=SignalHandlerOptions.NO)
     stop = StopFlag()
-    node = SimulatedDriver()
+    try:
+        node = SimulatedDriver()
+    except (HodynError, OSError) as error:
+        rclpy.logging.get_logger('hodyn').fatal(str(error))
+        rclpy.try_shutdown()
+        return 2
     report: str = node.declare_parameter('report', '').value
     executor = make_executor()
     executor.add_node(node)

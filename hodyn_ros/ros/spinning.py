@@ -2,6 +2,7 @@
 from collections.abc import Callable, Sequence
 import gc
 import signal
+import traceback
 from types import FrameType
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from hodyn_ros.robot import HodynError
+from hodyn_ros.ros.diagnostics import printable
 
 SPIN_TIMEOUT = 0.1
 
@@ -80,11 +82,14 @@ def run(
 
 
 def _spin_once(executor: Executor, node: Node) -> None:
-    """Run what is due; a message that cannot even be taken is logged and left."""
+    """Run what is due; an error outside the callbacks that the node guards is logged and left.
+
+    A message that cannot even be taken is one, and a failure of a service.
+    """
     try:
         executor.spin_once(timeout_sec=SPIN_TIMEOUT)
     except ExternalShutdownException:
         raise
-    except Exception as error:
+    except Exception:
         node.get_logger().error(
-            f'{type(error).__name__}: {error}', throttle_duration_sec=1.0)
+            printable(traceback.format_exc(), keep='\n'), throttle_duration_sec=1.0)

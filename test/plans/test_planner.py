@@ -5,12 +5,9 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.plans.annotate import Annotated
+from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
-from hodyn_ros.plans.waypoints import JointWaypoints
-from hodyn_ros.plans.wire import MAX_POINTS, decode, encode
-from hodyn_ros.plans.worker import Outcome
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -32,16 +29,16 @@ class Worker:
 
     def work(self) -> None:
         job = self.jobs.pop(0)
-        prepared = prepare_plan(replace(
-            job.settings, trajectory=decode(job.data), start=job.state))
-        self.outcomes.append(Outcome(job, prepared, 0.01, b''))
+        prepared = prepare_plan(PlanRequest(
+            decode(job.data), job.robot, job.settings, start=job.state))
+        self.outcomes.append((job, replace(prepared, seconds=0.01)))
 
 
 def trajectory(robot, goal, seconds=2.0, stamp=0) -> bytes:
     rest = 0.0 * goal
-    return encode(Annotated(
-        tuple(robot.joint_names), np.array([seconds]), np.array([[goal, rest, rest]]),
-        np.zeros((1, 3, 7))), stamp)
+    return encode(
+        robot.joint_names, np.array([seconds]), np.array([[goal, rest, rest]]),
+        np.zeros((1, 7)), stamp)
 
 
 @pytest.fixture
@@ -51,24 +48,24 @@ def robot():
 
 @pytest.fixture
 def planner(robot):
-    return Planner(Worker(), PlanRequest(JointWaypoints((), (), ()), robot))
+    return Planner(Worker(), robot, PlanSettings())
 
 
 def submit(planner, reference, now, goal, **fields):
-    data = trajectory(planner.settings.robot, goal, **fields)
+    data = trajectory(planner.robot, goal, **fields)
     planner.submit(data, reference, now, annotate=False)
 
 
-def adopted(planner, reference, now):
+def polled(planner, reference, now):
     planner._worker.work()
-    return planner.adopt(reference, now)
+    return planner.poll(reference, now)
 
 
 def following(planner, goal):
     """Return a reference that goes to a goal from time 0 to 2 s."""
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, goal)
-    assert adopted(planner, reference, 0).taken
+    assert polled(planner, reference, 0).refusal == ''
     return reference
 
 
@@ -76,9 +73,9 @@ def test_a_plan_for_mid_motion_that_is_ready_after_the_motion_is_made_again(plan
     reference = following(planner, HOME + 0.3)
     submit(planner, reference, SECOND, HOME - 0.3)
     late = 5 * SECOND
-    assert adopted(planner, reference, late) is None
-    found = adopted(planner, reference, late)
-    assert found.taken
+    assert polled(planner, reference, late) is None
+    found = polled(planner, reference, late)
+    assert found.refusal == ''
     np.testing.assert_allclose(reference.state_at(late)[0], HOME + 0.3, atol=1e-12)
     assert not reference.state_at(late)[1:].any()
 
@@ -87,40 +84,25 @@ def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, robot)
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
     planner._worker.work()
-    planner.settings = replace(planner.settings, robot=robot.with_payload(
-        robot.bodies[-1].name, 3.0, [0.0, 0.0, 0.1]))
-    assert planner.adopt(reference, 0) is None
-    assert planner._worker.jobs[0].settings is planner.settings
-    assert adopted(planner, reference, 0).taken
+    planner.change_robot(robot.with_payload(robot.bodies[-1].name, 3.0, [0.0, 0.0, 0.1]))
+    assert planner.poll(reference, 0) is None
+    assert planner._worker.jobs[0].robot is planner.robot
+    assert polled(planner, reference, 0).refusal == ''
 
 
 def test_no_plan_is_taken_while_a_stream_is_followed(planner):
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
     reference.set_target(SECOND, HOME)
-    found = adopted(planner, reference, SECOND)
-    assert not found.taken
-    assert 'a streamed reference is followed' in found.line
+    found = polled(planner, reference, SECOND)
+    assert 'a streamed reference is followed' in found.refusal
 
 
 def test_so_many_plans_may_wait(planner):
     reference = ReferenceManager(HOME, 50.0)
     for k in range(MAX_WAITING):
         submit(planner, reference, 0, HOME, stamp=(k + 10) * 10 * SECOND)
-        assert adopted(planner, reference, 0).taken
+        assert polled(planner, reference, 0).refusal == ''
     submit(planner, reference, 0, HOME, stamp=10**6 * SECOND)
-    found = adopted(planner, reference, 0)
-    assert not found.taken
-    assert 'wait for their start' in found.line
-
-
-@pytest.mark.parametrize(('names', 'points', 'reason'), [
-    (2000, 1, '2000 joints; at most 1000'), (7, MAX_POINTS + 1, 'points; at most 200000')])
-def test_what_is_too_large_is_not_even_unpacked(names, points, reason):
-    empty = b'\x00' * 20
-    data = encode(Annotated(
-        tuple(f'j{i}' for i in range(names)), np.zeros(0), np.zeros((0, 5, 7)),
-        np.zeros((0, 3, 7))))
-    head = data[:-4] + np.uint32(points).tobytes()
-    with pytest.raises(ValueError, match=reason):
-        decode(head + points * empty)
+    found = polled(planner, reference, 0)
+    assert 'wait for their start' in found.refusal

@@ -8,7 +8,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans import JointWaypoints, PlanRequest, prepare_plan
+from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference import fit_plan
 
 NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
@@ -32,14 +32,15 @@ def test_a_refusal_says_joint_quantity_time_value_limit_and_stretch(request_):
 
 
 def test_off_offers_nothing(request_):
-    prepared = prepare_plan(replace(request_, stretch='off'))
+    prepared = prepare_plan(replace(request_, settings=PlanSettings(stretch='off')))
     assert prepared.refusal
     assert 'slower' not in prepared.refusal
     assert prepared.stretch is None
 
 
 def test_auto_stretches_and_passes(request_):
-    prepared = prepare_plan(replace(request_, stretch='auto', annotate_period=0.005))
+    prepared = prepare_plan(replace(
+        request_, settings=PlanSettings(stretch='auto'), annotate_period=0.005))
     assert prepared.refusal == ''
     assert prepared.limit_report.within_limits
     assert prepared.plan.duration == pytest.approx(0.1 * prepared.stretch)
@@ -85,7 +86,7 @@ def test_a_plan_that_leaves_the_range_of_its_points_is_noted(request_):
 @pytest.mark.slow
 def test_runs_in_a_worker_process(request_):
     context = multiprocessing.get_context('spawn')
-    request = replace(request_, stretch='auto', annotate_period=0.005)
+    request = replace(request_, settings=PlanSettings(stretch='auto'), annotate_period=0.005)
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         there = pool.submit(prepare_plan, request).result(timeout=120)
     here = prepare_plan(request)
@@ -105,6 +106,7 @@ def test_annotated_efforts_are_the_feed_forwards(request_):
     for i in (0, 50, len(annotated.times) - 1):
         np.testing.assert_allclose(
             annotated.torque[i], feedforward.torque(annotated.motion[i]), atol=1e-9)
-    weightless = prepare_plan(replace(quiet, gravity=False, friction=False)).annotated
+    weightless = prepare_plan(replace(
+        quiet, settings=PlanSettings(gravity=False, friction=False))).annotated
     assert np.abs(annotated.torque[0, 0]).max() > 10.0
     assert np.abs(weightless.torque[0, 0]).max() < 1e-9

@@ -10,7 +10,7 @@ from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages import cdr
-from hodyn_ros.plans.wire import decode
+from hodyn_ros.messages.joint_trajectory import decode
 from hodyn_ros.replay.playback import APPROACH, Playback, Samples, compare
 from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.robot.joint_names import JointNames

@@ -1,10 +1,9 @@
-"""Simulated arms with the controllers around them, fed by what the node publishes."""
+"""Simulated arms with the controllers around them, fed by what the feed-forward node answers."""
 from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
 
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
@@ -22,22 +21,31 @@ HALF_HOLD = 0.5
 _NOW = np.zeros(1)
 
 
-class Loop(Protocol):
-    """An arm and its controller."""
+class ControlLoop(Protocol):
+    """A simulated arm and its controller.
+
+    Attributes
+    ----------
+    topics : tuple of str
+        The topics that make a complete answer of the node.
+    q, qd, effort : (n,) arrays
+        Measured joint positions, velocities and efforts.
+
+    """
 
     topics: tuple[str, ...]
     q: Array
     qd: Array
     effort: Array
 
-    def command(self, answer: Mapping[str, JointState]) -> None:
-        """Take an answer of the node: its messages of one stamp, by topic."""
+    def command(self, answer: Mapping[str, Array]) -> None:
+        """Take an answer of the node: positions, velocities, efforts, (3, n), of each topic."""
 
     def step(self, dt: float) -> None:
         """Move by dt, s; before the first command the brakes hold."""
 
 
-class RigidLoop:
+class RigidArmLoop:
     """A rigid arm under the published torque and a joint PD on the published reference."""
 
     topics: tuple[str, ...] = ('torque',)
@@ -46,16 +54,14 @@ class RigidLoop:
         self._friction = robot.friction
         self._arm = SimulatedArm(robot, position)
         self._stiffness, self._damping = _gains(robot, position)
-        self._command: tuple[Array, Array, Array] | None = None
+        self._command: Array | None = None
         self._motion = np.zeros((4, robot.n))
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)
 
-    def command(self, answer: Mapping[str, JointState]) -> None:
+    def command(self, answer: Mapping[str, Array]) -> None:
         """Take an answer of the node."""
-        message = answer['torque']
-        self._command = (
-            np.array(message.position), np.array(message.velocity), np.array(message.effort))
+        self._command = answer['torque']
 
     def step(self, dt: float) -> None:
         """Move by dt, s."""
@@ -70,8 +76,8 @@ class RigidLoop:
             self._arm.step(self.effort - friction, dt / FRICTION_STEPS)
 
 
-class ElasticLoop:
-    """An elastic arm under a motor PD, by one of the methods of `elastic.tracking`.
+class ElasticArmLoop:
+    """An elastic arm under a motor PD, by one of the methods of `elastic_tracking`.
 
     The node is asked to look ahead to the middle of the period for which its answer is held; the
     PD compares at the period's start, half a period earlier. The less complete methods are made
@@ -93,11 +99,9 @@ class ElasticLoop:
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)
 
-    def command(self, answer: Mapping[str, JointState]) -> None:
+    def command(self, answer: Mapping[str, Array]) -> None:
         """Take an answer of the node."""
-        motor = answer['motor_reference']
-        theta, rate, torque = (
-            np.array(field) for field in (motor.position, motor.velocity, motor.effort))
+        theta, rate, torque = answer['motor_reference']
         if self._method != 'full':
             theta, rate, torque = self._less_complete(answer, torque)
         self._command = (theta - self._lead * rate, rate, torque)
@@ -111,12 +115,12 @@ class ElasticLoop:
         self.effort[:] = self._arm.spring_torque()[0]
 
     def _less_complete(
-        self, answer: Mapping[str, JointState], torque: Array,
+        self, answer: Mapping[str, Array], torque: Array,
     ) -> tuple[Array, Array, Array]:
-        links = answer['torque']
-        motion = np.array([[links.position, links.velocity, np.zeros(len(links.position))]])
+        position, velocity, _ = answer['torque']
+        motion = np.array([[position, velocity, np.zeros(len(position))]])
         torques = np.array([[
-            answer[topic].effort for topic in ('torque', 'torque_rate', 'torque_accel')]])
+            answer[topic][2] for topic in ('torque', 'torque_rate', 'torque_accel')]])
         still = references_of(self._actuators, _NOW, motion, torques, 'full')[0, 3]
         inertia = self._actuators.motors[:, 0]
         motion[0, 2] = ((torque - still) / inertia)[self._first_motor]
@@ -124,25 +128,46 @@ class ElasticLoop:
         return made[0], made[1], made[3]
 
 
-def make_loop(robot: Robot, position: Array, method: str, period: float) -> Loop:
-    """Return the loop for a robot, elastic where it has actuators, with its kernels compiled."""
-    def make() -> Loop:
-        if robot.actuators is None:
-            return RigidLoop(robot, position)
-        return ElasticLoop(robot, position, method, period)
+def make_control_loop(
+    robot: Robot, position: Array, method: str, period: float,
+) -> ControlLoop:
+    """Return the loop for a robot, elastic where it has actuators, with its kernels compiled.
 
-    rehearsal = make()
-    still = {topic: _still(position) for topic in rehearsal.topics}
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    position : (n,) array
+        Where it starts.
+    method : str
+        One of `elastic_tracking.METHODS`; of no effect on a rigid arm.
+    period : float
+        s, from one state of the arm to the next.
+
+    Raises
+    ------
+    HodynError
+        When the method is unknown.
+
+    """
+    def make() -> ControlLoop:
+        if robot.actuators is None:
+            return RigidArmLoop(robot, position)
+        return ElasticArmLoop(robot, position, method, period)
+
+    # One step of a loop that is thrown away compiles the kernels.
+    trial = make()
+    still = {topic: _still(position) for topic in trial.topics}
     if robot.actuators is not None:
         still['motor_reference'] = _still(np.repeat(position, np.diff(robot.actuators.motor_of)))
-    rehearsal.command(still)
-    rehearsal.step(period)
+    trial.command(still)
+    trial.step(period)
     return make()
 
 
-def _still(position: Array) -> JointState:
-    zeros = [0.0] * len(position)
-    return JointState(position=position.tolist(), velocity=zeros, effort=zeros)
+def _still(position: Array) -> Array:
+    zeros = np.zeros_like(position)
+    return np.array([position, zeros, zeros])
 
 
 def _gains(robot: Robot, position: Array) -> tuple[Array, Array]:

@@ -1,0 +1,32 @@
+"""std_msgs/Float64MultiArray as bytes: the commands of ros2_controllers' forward controllers."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.messages import cdr
+
+Array = NDArray[np.float64]
+
+
+def array_template(length: int) -> tuple[bytes, int]:
+    """Return a little-endian Float64MultiArray of zeros without dimensions, and their offset."""
+    message = cdr.Builder()
+    message.count(0)  # layout.dim
+    message.count(0)  # layout.data_offset
+    at = message.doubles(length)
+    return bytes(message.data), at
+
+
+class CommandWriter:
+    """One serialized command, made once: a value for each joint of a controller, in its order."""
+
+    def __init__(self, order: NDArray[np.intp]) -> None:
+        """Take the place of each of the values in the command, (n,)."""
+        self._order = order
+        template, at = array_template(len(order))
+        self._message = bytearray(template)
+        self._data: Array = np.frombuffer(self._message, count=len(order), offset=at)
+
+    def of(self, values: Array) -> bytes:
+        """Return the command with these values, (n,)."""
+        self._data[self._order] = values
+        return bytes(self._message)

@@ -1,0 +1,237 @@
+"""sensor_msgs/JointState as bytes: one in a cycle, or a whole bag of them.
+
+Joint states of one driver differ in their stamps and numbers only, so the bytes of the first tell
+where the numbers of all others stand: they are read and written there, and no message is unpacked
+or made in a cycle.
+"""
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.errors import HodynError
+from hodyn_ros.messages import cdr
+
+Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
+
+MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
+
+_FIELDS = ('position', 'velocity', 'effort')
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the numbers stand in messages with the same frame, names and array lengths.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Joint names in the order of the message.
+    order : str
+        Byte order, ``<`` or ``>``.
+    size : int
+        Bytes of a message.
+    encapsulation, text : bytes
+        What stands before the stamp, and frame and names: the same in all these messages.
+    offsets : dict
+        Byte offset of each of the arrays `position`, `velocity` and `effort` that is not empty.
+    counts : tuple of (offset, bytes)
+        The lengths of the arrays, the same in all these messages.
+
+    """
+
+    names: tuple[str, ...]
+    order: str
+    size: int
+    encapsulation: bytes
+    text: bytes
+    offsets: dict[str, int]
+    counts: tuple[tuple[int, bytes], ...]
+
+    @classmethod
+    def of(cls, data: bytes) -> 'Layout':
+        """Return the layout of one message; HodynError when it is not a joint state."""
+        try:
+            return cls._parse(bytes(data))
+        except cdr.MALFORMED:
+            raise HodynError(f'{len(data)} bytes that are no joint state') from None
+
+    @classmethod
+    def _parse(cls, data: bytes) -> 'Layout':
+        cursor = cdr.Cursor.after_stamp(data)
+        cursor.text()
+        count = cursor.count()
+        if count > cdr.MAX_JOINTS:
+            raise HodynError(f'{count} joints; at most {cdr.MAX_JOINTS} are read')
+        names = tuple(cursor.text() for _ in range(count))
+        text = data[cdr.AFTER_STAMP:cursor.at]
+        offsets, counts = {}, []
+        for field in _FIELDS:
+            length = cursor.count()
+            counts.append((cursor.at - 4, data[cursor.at - 4:cursor.at]))
+            if length:
+                if length != count:
+                    raise HodynError(f'{count} names but {length} entries of {field}')
+                offsets[field] = cdr.aligned(cursor.at, 8)
+                cursor.at = offsets[field] + 8 * length
+        if cursor.at > len(data):
+            raise HodynError('a joint state cut short')
+        return cls(
+            names, cursor.order, len(data), data[:cdr.ENCAPSULATION], text, offsets,
+            tuple(counts))
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of a message: `sec`, `nanosec` and the arrays that are not empty."""
+        numbers = {field: (f'{self.order}f8', (len(self.names),)) for field in self.offsets}
+        return np.dtype({
+            'names': ['sec', 'nanosec', *numbers],
+            'formats': [f'{self.order}i4', f'{self.order}u4', *numbers.values()],
+            'offsets': [cdr.ENCAPSULATION, cdr.ENCAPSULATION + 4, *self.offsets.values()],
+            'itemsize': self.size})
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a message has this layout."""
+        return (
+            len(data) == self.size
+            and data.startswith(self.text, cdr.AFTER_STAMP)
+            and data.startswith(self.encapsulation)
+            and all(data.startswith(count, at) for at, count in self.counts))
+
+    def field(self, data: bytes | bytearray, field: str) -> Array:
+        """Return the view of an array, (names,), in a message of this layout.
+
+        It can be written where the message can. Raises KeyError for an array that is empty.
+        """
+        values: Array = np.frombuffer(
+            data, f'{self.order}f8', len(self.names), self.offsets[field])
+        return values
+
+    def read(self, messages: list[bytes]) -> tuple[Stamps, dict[str, Array]]:
+        """Return header stamps (T,), ns, and the arrays (T, names) of messages of this layout."""
+        table = np.frombuffer(b''.join(messages), self.dtype)
+        stamps = table['sec'].astype(np.int64) * 1_000_000_000 + table['nanosec']
+        return stamps, {field: table[field].astype(np.float64) for field in self.offsets}
+
+
+def template(names: tuple[str, ...], frame: str = '') -> bytes:
+    """Return a little-endian joint state with these names, stamp 0 and zeros in all arrays."""
+    message = cdr.Builder()
+    message.count(0)
+    message.count(0)
+    message.text(frame)
+    message.count(len(names))
+    for name in names:
+        message.text(name)
+    for _ in _FIELDS:
+        message.doubles(len(names))
+    return bytes(message.data)
+
+
+def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
+    """Return `count` joint states with these names, stamp 0 and zeros, as a structured array.
+
+    Its fields `sec`, `nanosec`, (count,), and `position`, `velocity`, `effort`, (count, names),
+    can be written; ``.tobytes()`` are the messages one after the other, ``.itemsize`` bytes each.
+    """
+    message = template(names)
+    # As one block of bytes: NumPy does not copy what stands between the fields of a structure.
+    return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
+
+
+class JointFinder(Protocol):
+    """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
+
+    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Return where each joint of the robot, in its order, stands in a list of names.
+
+        Raises HodynError when they are not all there.
+        """
+
+
+class JointStateReader:
+    """Reads a robot's joints from serialized joint states, in the robot's order."""
+
+    def __init__(self, names: JointFinder, *, one_sender: bool = False) -> None:
+        """Take how names are mapped, and whether the first sender's prefix is the only one."""
+        self._joint_names = names
+        self._one_sender = one_sender
+        self._layout: Layout | None = None
+        self._indices = np.empty(0, dtype=np.intp)
+
+    @property
+    def names(self) -> list[str]:
+        """The sender's names of the joints, in the robot's order; empty before the first state."""
+        return [] if self._layout is None else [self._layout.names[i] for i in self._indices]
+
+    @property
+    def sent_joints(self) -> int:
+        """How many joints the last message named, the robot's and others."""
+        return 0 if self._layout is None else len(self._layout.names)
+
+    def state(self, data: bytes) -> tuple[Array, Array | None]:
+        """Return the joint positions, (n,), rad, and velocities, rad/s, None if there are none.
+
+        Raises HodynError, naming joint and field, when the message cannot be used, and what
+        `names` raises.
+        """
+        layout = self._map(data)
+        position = self._field(data, layout, 'position')
+        if 'velocity' not in layout.offsets:
+            return position, None
+        return position, self._field(data, layout, 'velocity')
+
+    def effort(self, data: bytes) -> Array:
+        """Return the efforts, (n,). Raises as `state` does."""
+        return self._field(data, self._map(data), 'effort')
+
+    def _map(self, data: bytes) -> Layout:
+        layout = self._layout
+        if layout is None or not layout.fits(data):
+            layout = Layout.of(data)
+            indices = self._joint_names.indices(layout.names)
+            first = self.names[:1]
+            if self._one_sender and first and layout.names[indices[0]] != first[0]:
+                raise HodynError(
+                    f'{layout.names[indices[0]]!r} and the others are of another arm than '
+                    f'{first[0]!r}; choose one by joint_prefix')
+            self._indices, self._layout = indices, layout
+        return layout
+
+    def _field(self, data: bytes, layout: Layout, field: str) -> Array:
+        if field not in layout.offsets:
+            raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
+        values: Array = layout.field(data, field)[self._indices]
+        possible = np.abs(values) <= cdr.MAX_VALUE
+        if not possible.all():
+            i = int(np.argmin(possible))
+            what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
+            raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
+        return values
+
+
+class JointStateWriter:
+    """One serialized joint state, made once, whose arrays are written in place.
+
+    Attributes
+    ----------
+    position, velocity, effort : (n,) arrays
+        Views of the message's fields.
+
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        message = bytearray(template(tuple(names)))
+        layout = Layout.of(bytes(message))
+        self._message = message
+        self.position, self.velocity, self.effort = (
+            layout.field(message, field) if names else np.empty(0) for field in _FIELDS)
+
+    def at(self, stamp: int) -> bytes:
+        """Return the message with a stamp, ns, ready to be published."""
+        cdr.set_stamp(self._message, stamp)
+        return bytes(self._message)

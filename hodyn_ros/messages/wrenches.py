@@ -1,0 +1,21 @@
+"""geometry_msgs/WrenchStamped as bytes."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.errors import HodynError
+from hodyn_ros.messages import cdr
+
+Array = NDArray[np.float64]
+
+
+def frame_and_wrench(data: bytes) -> tuple[str, Array]:
+    """Return the frame of a serialized WrenchStamped and (moment, force), (6,), in its axes.
+
+    Raises HodynError if it is none, or not finite.
+    """
+    frame, numbers = cdr.frame_and_numbers(data, 6)
+    wrench = np.array([*numbers[3:], *numbers[:3]])
+    if not (np.abs(wrench) <= cdr.MAX_VALUE).all():
+        raise HodynError(
+            f'a component of the wrench on {frame!r} is not finite, or beyond {cdr.MAX_VALUE:g}')
+    return frame, wrench
