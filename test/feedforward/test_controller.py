@@ -107,6 +107,7 @@ def test_nothing_steps_whatever_interrupts_a_motion(feedforward, disturbance):
     assert controller.reference.mode(now + 2500 * MS) in ('holding', 'streaming')
 
 
+@pytest.mark.slow
 def test_a_thousand_plans_replaced_in_mid_motion_leave_no_step(feedforward):
     rng = np.random.default_rng(7)
     controller = controller_at_home(feedforward)

@@ -106,6 +106,7 @@ def test_held_out_motion_is_predicted_to_the_noise():
     assert np.all(before > after)
 
 
+@pytest.mark.slow
 def test_a_start_that_rings_does_not_decide():
     given = data()
     given.effort[:10] += 8.0 * (-1.0) ** np.arange(10)[:, None]
@@ -197,6 +198,7 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
     assert 'no bag' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_real_panda_held_out_residual_is_lowered(real_bag, tmp_path):
     assert main(['identify', str(real_bag), '--terms', 'friction', 'offsets', '--output',
                  str(tmp_path)]) == 0

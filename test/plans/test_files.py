@@ -101,6 +101,7 @@ def test_bad_files_exit_with_2_and_one_line(tmp_path, capsys, name, text, messag
     assert 'Traceback' not in error
 
 
+@pytest.mark.slow
 def test_check_exits_with_1_beyond_and_0_within_limits(tmp_path, capsys):
     beyond = plan_file(tmp_path / 'fast.csv')
     assert main([

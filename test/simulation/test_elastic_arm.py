@@ -34,6 +34,7 @@ def motion(robot, duration, reach=0.4):
     return fit_plan([0.0, duration], np.array([start, start + reach * np.cos(range(robot.n))]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('arm_class', [ModelArm, ElasticArm])
 def test_forward_dynamics_of_the_feed_forward_is_the_plan(arm_class):
     robot = panda(*MIXED)
