@@ -204,21 +204,20 @@ def _add_replay(commands: 'Commands[argparse.ArgumentParser]') -> None:
 
 def _replay(options: argparse.Namespace) -> int:
     _check_output(options)
+    from hodyn_ros.cli.replay import Play, run_replay
+
+    play: Play | None = None
     if options.live:
         try:
-            from hodyn_ros.ros.live_replay import run_live_replay
+            from hodyn_ros.ros import live_replay
         except ImportError as error:
             raise HodynError(
                 f"--live needs ROS 2 ({error}): pip install 'hodyn_ros[ros]', or source a ROS 2 "
                 'installation') from None
-        return run_live_replay(
-            options.bag, options.robot, options.output, topic=options.topic,
-            prefix=options.joint_prefix, csv=options.csv)
-    from hodyn_ros.cli.replay import run_replay
-
+        play = live_replay.play
     return run_replay(
         options.bag, options.robot, options.output, topic=options.topic,
-        prefix=options.joint_prefix, csv=options.csv)
+        prefix=options.joint_prefix, csv=options.csv, play=play)
 
 
 def _add_identify(commands: 'Commands[argparse.ArgumentParser]') -> None:

@@ -1,8 +1,10 @@
-"""``hodyn replay``: the typed function behind the command, and what it prints."""
+"""``hodyn replay``: offline, and with ``--live`` to a live node as well."""
 from collections.abc import Callable
 from pathlib import Path
+import tempfile
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -12,22 +14,33 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+import yaml
 
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.playback import Agreement, Samples
+from hodyn_ros.replay.playback import (
+    Agreement,
+    Playback,
+    PlaybackBuilder,
+    compare_answers,
+    write_answers,
+)
 from hodyn_ros.replay.replaying import Replay, replay
 from hodyn_ros.replay.report import resolved, statements, write_report
 from hodyn_ros.robot import HodynError
-from hodyn_ros.robot.files.loader import load_robot
+from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.robot.joint_names import JointNames
+
+Array = NDArray[np.float64]
+Play = Callable[[Playback, Path, str], tuple[Array, Array]]
+"""`hodyn_ros.ros.live_replay.play`, or what stands for it."""
 
 _PIPE_WIDTH = 110  # where there is no terminal to ask
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, live: Callable[[Samples, tuple[str, ...]], Agreement] | None = None,
+    csv: bool = False, play: Play | None = None,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -42,12 +55,13 @@ def run_replay(
     topic : str or None
         Joint state topic, needed when several are recorded.
     prefix : str
-        Of the joints of one arm among several.
+        Prefix of the joint names of one arm among several.
     csv : bool
         Write the computed torques as ``computed.csv`` too.
-    live : callable, optional
-        Plays the samples to a live node, given the driver's joint names, and says how it agrees;
-        the exit code is 1 where it does not.
+    play : callable, optional
+        Plays the recording to a live node as well. Its answers are written to the bag ``live``
+        beside ``computed``; the exit code is 1 when they differ from the offline result by more
+        than round-off.
 
     Raises
     ------
@@ -71,16 +85,16 @@ def run_replay(
                 speed = progress.tasks[0].speed
                 progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
 
-            samples = Samples()
+            builder = PlaybackBuilder()
             result = replay(
                 source, FeedForward(robot), output, advance, csv=csv,
-                listen=None if live is None else samples.add)
+                listen=None if play is None else builder.add)
     failure: HodynError | OSError | None = None
     if result.damage:
         failure = HodynError(f'{result.damage}; the report in {output} covers what came before')
-    elif live is not None:
+    elif play is not None:
         try:
-            result.live = live(samples, result.names)
+            result.live = _play(play, builder, result.names, robot_source, prefix, output)
         except (HodynError, OSError) as error:  # what was computed before is kept
             failure = error
     write_report(result, robot, output)
@@ -88,6 +102,21 @@ def run_replay(
     if failure is not None:
         raise failure
     return 1 if result.live is not None and not result.live.holds else 0
+
+
+def _play(
+    play: Play, builder: PlaybackBuilder, names: tuple[str, ...], robot_source: str, prefix: str,
+    output: Path,
+) -> Agreement:
+    """Play the recording to a live node, write its answers, and compare them."""
+    with tempfile.TemporaryDirectory() as folder:
+        # A recorded motion beyond limits is to be played all the same.
+        file = Path(folder) / 'robot.yaml'
+        file.write_text(yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
+        playback = builder.build(names, load_robot(file), prefix)
+        motion, torque = play(playback, file, prefix)
+    write_answers(output / 'live', playback, motion, torque)
+    return compare_answers(playback, torque)
 
 
 def _print(console: Console, result: Replay, output: Path) -> None:

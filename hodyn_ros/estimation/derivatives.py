@@ -132,7 +132,7 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
 
     def cost(logs: Array) -> float:
         noise = parameters(logs)
-        total = -sum(kalman.log_likelihood(*part, scale, noise) for part in series)
+        total = -sum(kalman.log_likelihood(*run, scale, noise) for run in series)
         return total if np.isfinite(total) else 1e300
 
     starts = []
@@ -148,11 +148,11 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     return parameters(found.x), scale
 
 
-def _resolution(series: list[tuple[Array, Array, Array]], part: int) -> float:
+def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12."""
     least = np.inf
     for entry in series:
-        steps = np.abs(np.diff(entry[part]))
+        steps = np.abs(np.diff(entry[column]))
         steps = steps[steps > 0.0]
         if len(steps):
             least = min(least, float(steps.min()))
@@ -168,7 +168,7 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
     motion = np.empty((count, kalman.STATES))
     for joint in range(n):
         origin = samples.position[0, joint]
-        kalman.smooth(
+        kalman.rts_smoother(
             samples.time, samples.position[:, joint] - origin,
             np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
             noise.step, noise.rows[joint], history, motion, covariance[:, joint])

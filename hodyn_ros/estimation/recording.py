@@ -43,14 +43,14 @@ class JointStates:
     def __len__(self) -> int:
         return len(self.stamp)
 
-    def __getitem__(self, part: slice) -> 'JointStates':
-        return JointStates(*(getattr(self, field.name)[part] for field in fields(self)))
+    def __getitem__(self, index: slice) -> 'JointStates':
+        return JointStates(*(getattr(self, field.name)[index] for field in fields(self)))
 
     @classmethod
-    def joined(cls, parts: list['JointStates']) -> 'JointStates':
-        """Return parts one after the other."""
+    def joined(cls, blocks: list['JointStates']) -> 'JointStates':
+        """Return blocks one after the other."""
         return cls(*(
-            np.concatenate([getattr(part, field.name) for part in parts])
+            np.concatenate([getattr(block, field.name) for block in blocks])
             for field in fields(cls)))
 
 

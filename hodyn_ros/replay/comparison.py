@@ -60,7 +60,7 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
     return float(np.sum(weights * lags) / weights.sum()), float(weights.sum() ** -0.5)
 
 
-class Comparison:
+class EffortComparison:
     """Gathers the errors of all joints; memory does not grow with the recording."""
 
     def __init__(self, names: tuple[str, ...]) -> None:

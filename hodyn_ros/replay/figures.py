@@ -131,7 +131,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
 def spectrum_figure(result: Replay) -> Figure:
     """Draw the amplitude density of the errors, and the bandwidth of the estimated motion."""
     n = len(result.names)
-    period = result.findings.period
+    period = result.timing_statistics.period
     frequency, density = result.curves.comparison.spectrum.density(period)
     figure, axes = _rows((n + 1) // 2, 2, sharex=True)
     for i, axis in enumerate(axes.flat):

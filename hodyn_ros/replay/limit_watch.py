@@ -44,7 +44,7 @@ class Extreme:
 
 
 class LimitWatch:
-    """Gathers the extremes of a motion part by part."""
+    """Gathers the extremes of a motion chunk by chunk."""
 
     def __init__(self, robot: Robot, names: tuple[str, ...]) -> None:
         limits, n = robot.limits, robot.n
@@ -61,9 +61,9 @@ class LimitWatch:
         self._beyond = np.zeros(shape, dtype=np.int64)
         self._intervals: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
-    def add(self, part: Chunk) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Look at the estimated motion and its torques."""
-        q, torque, stamps = part.q[part.used], part.torque[part.used], part.stamps[part.used]
+        q, torque, stamps = chunk.q[chunk.used], chunk.torque[chunk.used], chunk.stamps[chunk.used]
         if not len(stamps):
             return
         values = np.stack(

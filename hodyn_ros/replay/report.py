@@ -43,7 +43,7 @@ def write_report(result: Replay, robot: Robot, output: Path) -> None:
 
 def statements(result: Replay) -> list[str]:
     """Return what can be said of the recording and of the prediction, in sentences."""
-    found, noise = result.findings, result.noise
+    found, noise = result.timing_statistics, result.noise
     said = [
         f'{result.samples_used} of {result.samples_total} messages on {result.topic} are used, '
         f'{1.0 / found.period:.4g} Hz by their {found.clock} stamps with a jitter of '
@@ -187,7 +187,7 @@ is what the recording tells with a standard deviation below a quarter of the sig
 
 def write_summary(result: Replay, path: Path) -> None:
     """Write the figures for machines; numbers that are not finite become null."""
-    found = result.findings
+    found = result.timing_statistics
     summary = {
         'bag': result.bag,
         'topic': result.topic,

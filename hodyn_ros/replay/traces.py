@@ -8,7 +8,7 @@ MAX_BINS = 4096
 
 
 class Trace:
-    """Curves (T, m) gathered part by part, in at most 2 × MAX_BINS bins of equal sample numbers.
+    """Curves (T, m) gathered chunk by chunk, in at most 2 × MAX_BINS bins of equal sample numbers.
 
     Attributes
     ----------
