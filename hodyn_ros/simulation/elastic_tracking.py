@@ -28,7 +28,7 @@ SETTLING = 1.0
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopSettings:
     """How the motors are controlled: a `MotorLoop` whose torque is held for a period.
 
     Attributes
@@ -110,8 +110,8 @@ class Tracking:
         return float(np.sqrt(np.mean(self.error**2, axis=0)).max())
 
 
-def compare(
-    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: Loop | None = None,
+def simulate_tracking(
+    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: LoopSettings | None = None,
     conditions: Conditions | None = None, methods: Sequence[Method] = METHODS,
 ) -> dict[Method, Tracking]:
     """Return how the arm in MuJoCo follows a plan with each method.
@@ -130,7 +130,7 @@ def compare(
         Of the links.
     stiffness : Plan, optional
         σ of the joints with variable stiffness, N m/rad.
-    loop : Loop, optional
+    loop : LoopSettings, optional
         Of the motors.
     conditions : Conditions, optional
         How the arm and its signals differ from what the controller believes.
@@ -143,7 +143,7 @@ def compare(
         A joint cannot do the plan: names joint and time.
 
     """
-    controller = loop or Loop()
+    controller = loop or LoopSettings()
     world = conditions or Conditions()
     arm = ElasticArm(_real(robot, world), plan.ends[0])
     return {
@@ -183,7 +183,7 @@ def references_of(
 
 
 def _run(
-    robot: Robot, arm: ElasticPlant, plan: Plan, stiffness: Plan | None, loop: Loop,
+    robot: Robot, arm: ElasticPlant, plan: Plan, stiffness: Plan | None, loop: LoopSettings,
     conditions: Conditions, method: Method,
 ) -> Tracking:
     period = loop.period

@@ -35,10 +35,12 @@ NAMESPACE = '/hodyn_demo'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
 START_TIMEOUT = 60.0
+MIN_ANSWERED = 0.98
+"""Share of the states; with less, the figures are those of a machine busy with other things."""
 
 
 @dataclass(frozen=True)
-class Run:
+class DemoRun:
     """One run of node and simulated arm, and what it left.
 
     Attributes
@@ -54,9 +56,9 @@ class Run:
     bag : Path
         Folder to record to.
     method : str
-        Of `elastic.tracking`, for an arm with springs.
+        One of `elastic_tracking.METHODS`, for an arm with springs.
     lookahead : float
-        Of the node, s.
+        The node's parameter, s.
 
     """
 
@@ -84,6 +86,11 @@ class Run:
         return figures, recording
 
 
+def was_disturbed(figures: dict[str, Any]) -> bool:
+    """Whether the machine was too busy for the figures of a run to say much about the method."""
+    return bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
+
+
 class _Observer(Node):
     """Sends the trajectory and records what is on the wire, undecoded."""
 
@@ -105,7 +112,7 @@ class _Observer(Node):
         self.state = message.message
 
 
-def _drive(run: Run, report: Path, recorder: Recorder) -> int:
+def _drive(run: DemoRun, report: Path, recorder: Recorder) -> int:
     """Run node and driver; return how often the node stopped before the plan's end."""
     observer = _Observer(recorder)
     executor = make_executor()
@@ -153,7 +160,7 @@ def _drive(run: Run, report: Path, recorder: Recorder) -> int:
     return interruptions
 
 
-def _trajectory(run: Run) -> JointTrajectory:
+def _trajectory(run: DemoRun) -> JointTrajectory:
     times, positions = run.waypoints
     return JointTrajectory(
         joint_names=list(run.robot.joint_names),
