@@ -160,18 +160,30 @@ def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
 
 
 def smooth(samples: Samples, noise: Noise) -> Motion:
-    """Estimate the motion at the instants of the samples."""
+    """Estimate the motion at the instants of the samples.
+
+    Raises HodynError when the samples are so large that their squares overflow, or positions and
+    velocities contradict each other.
+    """
     count, n = samples.position.shape
     q = np.empty((count, kalman.STATES, n))
     covariance = np.empty((count, n, kalman.STATES, kalman.STATES))
     history = np.empty((count, kalman.HISTORY))
     motion = np.empty((count, kalman.STATES))
-    for joint in range(n):
-        origin = samples.position[0, joint]
-        kalman.rts_smoother(
-            samples.time, samples.position[:, joint] - origin,
-            np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
-            noise.step, noise.rows[joint], history, motion, covariance[:, joint])
-        q[:, :, joint] = motion
-        q[:, 0, joint] += origin
+    try:
+        for joint in range(n):
+            origin = samples.position[0, joint]
+            kalman.rts_smoother(
+                samples.time, samples.position[:, joint] - origin,
+                np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
+                noise.step, noise.rows[joint], history, motion, covariance[:, joint])
+            q[:, :, joint] = motion
+            q[:, 0, joint] += origin
+        known = np.isfinite(q).all() and np.isfinite(covariance).all()
+    except ZeroDivisionError:
+        known = False
+    if not known:
+        raise HodynError(
+            'the recorded positions and velocities are not those of a motion: they are too '
+            'large, or contradict each other')
     return Motion(q, covariance)

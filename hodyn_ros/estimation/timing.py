@@ -187,7 +187,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     begins = np.flatnonzero(status[index] != StampStatus.FOLLOWS)
     republished = np.zeros(len(states), dtype=bool)
     sampling_period, runs = np.nan, []
-    for begin, end in zip(begins, [*begins[1:], len(index)], strict=True):
+    for begin, end in zip(begins, np.append(begins, len(index))[1:], strict=True):
         message = index[begin:end]
         if len(message) < MIN_RUN:
             status[message] = StampStatus.LONE

@@ -139,12 +139,7 @@ def _mapping(
     if not path.is_file():
         raise FileNotFoundError(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise HodynError(f'{path}: larger than {MAX_FILE_BYTES} bytes; is it a robot file?')
-    try:
-        text = path.read_text('utf-8-sig')
-    except UnicodeDecodeError as error:
-        raise HodynError(f'{path}: not UTF-8 text: {error}') from None
+    text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked), str(path)
     return _from_yaml(text, str(path)), str(path)
