@@ -83,7 +83,7 @@ class Motion:
     q : (S, 5, n) array
         Positions and derivatives to the snap, rad/sᵏ.
     covariance : (S, n, 5, 5) array
-        Of each joint's five numbers; joints are estimated independently.
+        Covariance of each joint's q … q⁗; joints are estimated independently.
 
     """
 
@@ -179,7 +179,7 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
                 noise.step, noise.rows[joint], history, motion, covariance[:, joint])
             q[:, :, joint] = motion
             q[:, 0, joint] += origin
-        known = np.isfinite(q).all() and np.isfinite(covariance).all()
+        known = bool(np.isfinite(q).all() and np.isfinite(covariance).all())
     except ZeroDivisionError:
         known = False
     if not known:

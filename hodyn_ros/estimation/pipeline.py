@@ -1,7 +1,7 @@
 """From a bag to torques, chunk by chunk: memory does not grow with the recording.
 
-Each chunk of the recording is judged, smoothed and computed with a margin on both sides, longer
-than the smoother remembers, and only what lies between the margins is handed on.
+The stamps of each chunk are classified, its motion is smoothed and its torques computed with a
+margin on both sides, longer than the memory of the smoother; the margins are then dropped.
 """
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Pipeline:
         What the stamps showed of the chunks computed so far.
     gravity_share : float
         The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
-        0 where the driver takes it out; NaN when no effort is recorded or gravity bears none.
+        0 where the driver subtracts it; NaN when no effort is recorded or gravity causes none.
 
     """
 

@@ -1,4 +1,4 @@
-"""Time as it was recorded: what is wrong with the stamps, and the runs that are whole.
+"""Time stamps as they were recorded: what is wrong with them, and the runs without a gap.
 
 Nothing is interpolated over: a recording is split at gaps and jumps back, and each run is smoothed
 alone. States republished with fresh stamps, as joint_state_publisher does, are recognised, and
@@ -35,7 +35,7 @@ class Run:
     message : (K,) int array
         Indices of the messages, increasing.
     sample : (K,) int array
-        Of each message: the index of its sample; republished ones share one.
+        Index of each message's sample; republished messages share one.
     time : (S,) array
         Instants of the samples, s, strictly increasing, whole nanoseconds.
 
@@ -47,7 +47,7 @@ class Run:
 
     @property
     def first_message(self) -> Indices:
-        """Of each sample, the first message that carries it, (S,)."""
+        """Index of the first message that carries each sample, (S,)."""
         return self.message[np.flatnonzero(np.diff(self.sample, prepend=-1))]
 
 
@@ -65,7 +65,7 @@ class StampStatus(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """The stamps of joint states, judged.
+    """What the stamps of joint states show.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class TimingStatistics:
 
 
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:
-    """Judge the stamps of joint states and split them into runs.
+    """Classify the stamps of joint states and split them into runs.
 
     Parameters
     ----------
@@ -297,6 +297,6 @@ def _restored(time: Array, position: Array, velocity: Array) -> Array | None:
     if not 2.0 * after < before or interval.min() <= 0.0:
         return None
     instants = np.concatenate([[0.0], np.cumsum(interval)])
-    # A state is never published before it was sampled. As stamps, instants are whole nanoseconds:
-    # a snap feels a fraction of one.
+    # A state is never published before it was sampled. Instants are whole nanoseconds, as stamps
+    # are: rounding them later would show in the snap.
     return np.asarray(np.round(1e9 * (instants + np.min(time - instants))) * 1e-9)

@@ -1,4 +1,4 @@
-"""Whether a recorded motion kept the limits of the robot: by how much, when and where."""
+"""Whether a recorded motion stayed within the limits of the robot: by how much, and when."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ class Extreme:
     value : float
         With its sign; of a position, the one closest to its limit.
     limit : float
-        Of its absolute value (of a position: the closer one); infinite where none is known.
+        Limit of the absolute value, or the closer position limit; infinite where none is known.
     stamp : int
         When, ns.
     beyond : int

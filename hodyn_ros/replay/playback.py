@@ -1,4 +1,4 @@
-"""What is played to a live node so that it evaluates the recorded motion, and its answers judged.
+"""What is played to a live node so that it evaluates the recorded motion, and its answers.
 
 The estimated motion is a smoothing spline: of all motions through its own positions, velocities
 and accelerations at the samples it is the one with the least ∫(q⁽⁵⁾)², which is also what the node
@@ -31,7 +31,7 @@ APPROACH = 1_000_000_000
 AGREEMENT = 1e-9
 """What doubles may differ by after two ways through the same formulas, of the largest value."""
 
-_EXTENSION = 8  # points by which runs are continued, so that their ends do not feel the approach
+_EXTENSION = 8  # points by which runs are continued: the approach must not change their ends
 _SECOND = 1_000_000_000
 
 
@@ -48,8 +48,8 @@ class Playback:
     trajectory : bytes
         A serialized JointTrajectory.
     stamps : (K,) int64 array
-        Of the states, ns, increasing. Those of the recording are moved by a constant where it
-        begins near time 0, and runs after the first so that each follows the one before.
+        Stamps of the states, ns, increasing. Those of the recording are moved by a constant where
+        it begins near time 0, and runs after the first so that each follows the one before.
     position, velocity : (K, n) arrays
         As recorded, rad, rad/s; velocities NaN where not recorded.
     sample : (S,) int array

@@ -50,7 +50,7 @@ class Replay:
     gravity_share : float
         As in `Pipeline`.
     extremes : list of Extreme
-        Of the estimated motion against the limits of the robot.
+        Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
         For figures.
     left_out : dict
@@ -58,7 +58,7 @@ class Replay:
     damage : str
         Where the bag could not be read on; empty when it could.
     live : Agreement or None
-        Of a live node that the recording was played to.
+        How the live node that the recording was played to agrees with the offline result.
 
     """
 
@@ -173,7 +173,7 @@ def replay(
     bag : JointStateBag
         Open.
     feedforward : FeedForward
-        Of the robot; the code of the node.
+        Feed-forward of the robot, the code of the node.
     output : Path
         Folder for the bag ``computed`` (and ``computed.csv``), written chunk by chunk.
     progress : callable, optional

@@ -16,6 +16,7 @@ from hodyn_ros.replay.comparison import common_lag
 from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.replaying import Replay
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.files.plain import plain
 
 Array = NDArray[np.float64]
 
@@ -230,7 +231,8 @@ def write_summary(result: Replay, path: Path) -> None:
                     result.torque_deviation[:, i], result.torque_supported[:, i]),
             } for i, joint in enumerate(result.joints)],
     }
-    path.write_text(json.dumps(_plain(summary), indent=2, allow_nan=False) + '\n', 'utf-8')
+    text = json.dumps(plain(summary, finite=True), indent=2, allow_nan=False)
+    path.write_text(text + '\n', 'utf-8')
 
 
 def _agreement(live: Agreement) -> dict[str, Any]:
@@ -248,16 +250,3 @@ def _derivatives(
     return {
         name: {'rms': rms[k], 'rms_deviation': deviation[k], 'resolved': bool(supported[k])}
         for k, name in enumerate(names)}
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

@@ -34,7 +34,7 @@ START_TIMEOUT = 120.0
 ANSWER_TIMEOUT = 1.0
 SETTLING = 0.5
 WAITING_PERIOD = 0.02
-WAITING_STEP = 10_000  # ns of the clock in a waiting period: it all but stands still
+WAITING_STEP = 10_000  # ns by which the clock advances in a waiting period: next to nothing
 STATE_TIMEOUT = 60.0  # recordings may pause, and the machine may be busy
 QUEUE = QoSProfile(depth=1000)
 
@@ -111,7 +111,7 @@ class _Player(Node):
         return all(answered >= stamp for answered in self._answered.values())
 
     def show(self, index: int, stamp: int) -> None:
-        """Let the clock go to a stamp (ns), and publish a state with it."""
+        """Set the clock to a stamp (ns), and publish a state with it."""
         playback = self._playback
         at = Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
         self._clock_publisher.publish(Clock(clock=at))
@@ -190,7 +190,7 @@ def _make_ready(
     stamp = playback.start - APPROACH
 
     def hold(seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
-        # The clock all but stands until the plan is there, which starts at a stamp of its own.
+        # The clock almost stands still until the plan is there, whose start is a stamp.
         nonlocal stamp
         end = time.monotonic() + seconds
         while not (done := until()) and time.monotonic() < end:

@@ -1,7 +1,7 @@
 """How well an elastic arm follows a motion, by how much of the feed-forward its motors get.
 
-The arm is one of `simulation`; its motors have a PD loop and the link side is fed back nowhere, so
-that what the links do shows what the feed-forward knows.
+The motors of the simulated arm have a PD loop and nothing feeds back the link side, so the
+tracking error of the links shows what each part of the feed-forward contributes.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class Conditions:
     Attributes
     ----------
     stiffness, mass : float
-        Of the arm, as shares of the model's; mass scales the inertia of all links.
+        Stiffness and mass of the arm, as shares of the model's; mass scales all link inertias.
     reference_delay : float
         s, by which references reach the motor loop late; rounded to its periods.
     loop_delay : float
@@ -62,7 +62,7 @@ class Conditions:
     position_noise, velocity_noise : float
         Standard deviations of what the motor encoders say, rad and rad/s.
     seed : int
-        Of the noise.
+        Seed of the noise.
 
     """
 
@@ -87,7 +87,7 @@ class Tracking:
     desired, measured : (T, n) arrays
         Link positions, rad.
     stiffness : (T, n) array
-        Of the joints, N m/rad.
+        Stiffness of the joints, N m/rad.
     motor_torque : (T, m) array
         τ_m, N m.
 
@@ -127,11 +127,11 @@ def simulate_tracking(
     robot : Robot
         With actuators: what the controller believes.
     plan : Plan
-        Of the links.
+        Motion of the links.
     stiffness : Plan, optional
         σ of the joints with variable stiffness, N m/rad.
     loop : LoopSettings, optional
-        Of the motors.
+        Control of the motors.
     conditions : Conditions, optional
         How the arm and its signals differ from what the controller believes.
     methods : strings

@@ -28,7 +28,7 @@ class Springs:
     stiffness : (m,) array
         K, N m/rad; 0 where the spring's force is not MuJoCo's to compute.
     damping : (m,) array
-        Of the spring, N m s/rad.
+        Damping of the spring, N m s/rad.
     armature : (n,) array
         Inertia of motors that are rigidly coupled to their joints, kg m².
 

@@ -137,8 +137,8 @@ def test_traces_keep_extremes_and_stay_small():
         trace.add(index * 1e-3, values[:, None])
     assert len(trace.time) < 2 * MAX_BINS
     assert trace.bin > 1
-    assert trace.most.max() == 9.0
-    assert trace.least.min() == pytest.approx(-1.0, abs=1e-5)
+    assert trace.upper.max() == 9.0
+    assert trace.lower.min() == pytest.approx(-1.0, abs=1e-5)
     assert np.all(np.diff(trace.time) > 0)
 
 

@@ -13,7 +13,7 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.plans.wire import decode
 from hodyn_ros.replay.playback import APPROACH, Playback, PlaybackBuilder, compare_answers
 from hodyn_ros.robot import HodynError
-from hodyn_ros.robot.files.loader import load_robot, without_limits
+from hodyn_ros.robot.files import load_robot, without_limits
 from hodyn_ros.robot.joint_names import JointNames
 
 FREE = load_robot(without_limits('panda'))

@@ -42,7 +42,7 @@ def load_all(text: str, context: str) -> list[Any]:
     """Return the data of each document of a YAML text, read as by `load`."""
     try:
         return list(yaml.load_all(text, _Loader))
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: of dates and integers
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: wrong dates and integers
         raise HodynError(f'{context}: not valid YAML: {error}') from None
     except RecursionError:
         raise HodynError(f'{context}: not valid YAML: nested too deeply') from None

@@ -1,4 +1,4 @@
-"""One run of the demo: the node, the simulated arm and the recorder of what is on the wire."""
+"""One run of the demo: the node, the simulated arm and the recorder of their topics."""
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import json
@@ -76,7 +76,7 @@ class DemoRun:
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / 'driver.json'
             with local_ros(), Recorder(self.bag) as recorder, ThreadPoolExecutor(1) as pool:
-                # A thread of its own, since only a whole thread can give way to other processes.
+                # A thread of its own: niceness belongs to a thread, and the caller keeps its own.
                 interruptions = pool.submit(_drive, self, report, recorder).result()
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
@@ -92,7 +92,7 @@ def was_disturbed(figures: dict[str, Any]) -> bool:
 
 
 class _Observer(Node):
-    """Sends the trajectory and records what is on the wire, undecoded."""
+    """Sends the trajectory and records the topics as serialized messages."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__('observer', namespace=NAMESPACE)
