@@ -1,6 +1,6 @@
 """The command line: ``hodyn demo | replay | identify | check | annotate | robots``.
 
-One module a command; each imports the rooms that it needs only when it runs, so that
+One module a command; each imports the packages that it needs only when it runs, so that
 ``hodyn --help`` is quick and a command needs no more installed than it uses.
 """
 import argparse
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = int(options.run(options))
             sys.stdout.flush()
         except BrokenPipeError:
-            # Whoever read has read enough; nor may the interpreter's last flush complain.
+            # The reader closed the pipe: the interpreter's last flush must not fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return PIPE_CLOSED
         except (HodynError, OSError, ImportError) as error:

@@ -192,7 +192,7 @@ def _windows(bag: JointStateBag) -> list[JointStates]:
         try:
             for block in bag.blocks(begin, end):
                 blocks.append(block)
-        except HodynError as error:  # said again, and reported, when the chunks are read
+        except HodynError as error:  # raised again when the chunks are read
             damage = error
         if blocks:
             found.append(JointStates.joined(blocks))

@@ -44,7 +44,7 @@ class JointStates:
     def __len__(self) -> int:
         return len(self.stamp)
 
-    def __getitem__(self, index: slice) -> 'JointStates':
+    def __getitem__(self, index: slice | NDArray[np.intp]) -> 'JointStates':
         return JointStates(*(getattr(self, field.name)[index] for field in fields(self)))
 
     @classmethod

@@ -81,7 +81,7 @@ class DemoRun:
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
             figures = json.loads(report.read_text('utf-8'))
-        recording = Recording.read(self.bag, f'{NAMESPACE}/', self.lookahead)
+        recording = Recording.read(self.bag, self.robot, f'{NAMESPACE}/', self.lookahead)
         figures.update(recording.figures(), interruptions=interruptions)
         return figures, recording
 
