@@ -24,8 +24,8 @@ from hodyn_ros.dynamics.wrenches import (
 )
 from hodyn_ros.robot import Body, HodynError, Limits, Robot
 from hodyn_ros.robot.files import actuators as _actuator_files
+from hodyn_ros.robot.files import load_robot, robot_names
 from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
-from hodyn_ros.robot.files.loader import load_robot, robot_names
 
 # The docs of 0.1 named this module by its old place, which works until the release after next.
 sys.modules['hodyn_ros.actuator_files'] = _actuator_files

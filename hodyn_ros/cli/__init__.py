@@ -1,4 +1,4 @@
-"""The command line: doors, thin, that compose what the rooms offer."""
+"""The command line: one module a command, which composes what the other packages offer."""
 from hodyn_ros.cli.main import main
 
 __all__ = ['main']

@@ -1,173 +1,66 @@
-"""``hodyn demo --compare --direct``: the comparison in one process, as tables, plot and JSON."""
-from dataclasses import dataclass
-import json
+"""``hodyn demo --compare``: how an elastic arm tracks with each part of the feed-forward."""
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hodyn_ros.reference import Plan, fit_plan
-from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.files.loader import load_robot
-from hodyn_ros.simulation.elastic_figure import draw_comparison
-from hodyn_ros.simulation.elastic_tracking import (
-    METHODS,
-    Conditions,
-    Loop,
-    Method,
-    Tracking,
-    compare,
-)
-from hodyn_ros.simulation.examples import (
-    DURATION,
-    SPEED,
-    ActuatorKind,
-    fast_motion,
-    with_example_actuators,
-)
+from hodyn_ros.cli.options import write_figures
+from hodyn_ros.robot import HodynError
 
-_MS = 1e-3
-ROBUSTNESS: dict[str, Conditions] = {
-    'model exact': Conditions(),
-    'stiffness +0.1 %': Conditions(stiffness=1.001),
-    'stiffness +1 %': Conditions(stiffness=1.01),
-    'stiffness +5 %': Conditions(stiffness=1.05),
-    'stiffness +20 %': Conditions(stiffness=1.2),
-    'stiffness -20 %': Conditions(stiffness=0.8),
-    'mass +10 %': Conditions(mass=1.1),
-    'mass -10 %': Conditions(mass=0.9),
-    'references 1 ms late': Conditions(reference_delay=_MS),
-    'references 5 ms late': Conditions(reference_delay=5 * _MS),
-    '5 ms late, lookahead 5 ms': Conditions(reference_delay=5 * _MS, lookahead=5 * _MS),
-    'torque 1 ms late': Conditions(loop_delay=_MS),
-    'torque 5 ms late': Conditions(loop_delay=5 * _MS),
-    'encoder noise': Conditions(position_noise=1e-4, velocity_noise=1e-2),
-}
-"""What the arm and its signals are, against what the controller believes."""
-STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Of joints with variable stiffness, during a comparison: at the start, half-way, at the end."""
+if TYPE_CHECKING:
+    from hodyn_ros.simulation.examples import ActuatorKind
+    from hodyn_ros.simulation.method_comparison import ComparisonSettings
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What to compare.
-
-    Attributes
-    ----------
-    robot : str
-        Built-in name or path of a robot file.
-    actuator : 'rigid', 'sea', 'vsa' or None
-        Example actuators, or the robot's own.
-    stiffness : float or None
-        Of the example actuators, N m/rad.
-    bandwidth : float
-        Of the motor loop, rad/s.
-    duration, speed : float
-        Of the motion, s, and as a share of the velocity limits.
-    robustness : bool
-        Whether to repeat it under each of ROBUSTNESS.
-
-    """
-
-    robot: str = 'panda'
-    actuator: ActuatorKind | None = None
-    stiffness: float | None = None
-    bandwidth: float = 50.0
-    duration: float = DURATION
-    speed: float = SPEED
-    robustness: bool = False
-
-
-def run_comparison(request: Comparison, output: Path, json_file: Path | None) -> int:
-    """Run a comparison and report it; return the exit code.
+def run_comparison(settings: ComparisonSettings, output: Path, json_file: Path | None) -> int:
+    """Compare in this process and report it; return the exit code.
 
     output is the folder for ``comparison.png``, json_file where to write the figures.
     """
+    from hodyn_ros.simulation.method_comparison import MethodComparison
+    from hodyn_ros.simulation.tracking_figure import draw_comparison
+
     for name in ('bandwidth', 'duration', 'speed'):
-        if not 0.0 < getattr(request, name) < np.inf:
-            raise HodynError(f'--{name} {getattr(request, name):g}: must be above 0')
-    robot = _robot(request)
-    plan = fit_plan(*fast_motion(robot, request.duration, request.speed))
-    stiffness = _stiffness_plan(robot, plan)
-    loop = Loop(bandwidth=request.bandwidth)
-    cases = ROBUSTNESS if request.robustness else {'model exact': Conditions()}
-    rows: dict[str, dict[str, float]] = {}
+        if not 0.0 < getattr(settings, name) < np.inf:
+            raise HodynError(f'--{name} {getattr(settings, name):g}: must be above 0')
+    comparison = MethodComparison(settings)
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task('simulating', total=len(cases) * len(METHODS))
-        for case, conditions in cases.items():
-            tracking: dict[Method, Tracking] = {}
-            for method in METHODS:
-                tracking |= compare(
-                    robot, plan, stiffness=stiffness, loop=loop, conditions=conditions,
-                    methods=[method])
-                progress.advance(task)
-            rows[case] = {method: run.rms for method, run in tracking.items()}
-            if case == 'model exact':
-                exact = tracking
-    figures = _figures(request, robot, rows)
-    if stiffness is not None:
-        desired = stiffness.evaluate(plan.times[0] + exact['full'].times)[:, 0]
-        variable = robot.require_actuators().variable
-        error = np.abs(exact['full'].stiffness - desired)[:, variable]
-        figures['stiffness_error'] = float(error.max())
+        task = progress.add_task('simulating', total=comparison.runs)
+        figures, exact = comparison.simulate(lambda: progress.advance(task))
     output.mkdir(parents=True, exist_ok=True)
     title = (
-        f'{robot.name}, {request.duration:g} s at {request.speed:.0%} of its speed, '
-        f'motor loop of {request.bandwidth:g} rad/s')
-    draw_comparison(robot, exact, title, output / 'comparison.png')
-    if json_file is not None:
-        json_file.write_text(json.dumps(figures, indent=1) + '\n', encoding='utf-8')
-    _print(title, figures, output)
+        f'{comparison.robot.name}, {settings.duration:g} s at {settings.speed:.0%} of its speed, '
+        f'motor loop of {settings.bandwidth:g} rad/s')
+    draw_comparison(comparison.robot, exact, title, output / 'comparison.png')
+    write_figures(figures, json_file)
+    _print_direct(title, figures, output)
     return 0
 
 
-def _robot(request: Comparison) -> Robot:
-    robot = load_robot(request.robot)
-    if request.actuator is not None:
-        return with_example_actuators(robot, request.actuator, request.stiffness)
-    if robot.actuators is None:
-        raise HodynError(
-            f'robot {robot.name!r} has no actuators section in its file: give --actuator for an '
-            'example')
-    if request.stiffness is not None:
-        raise HodynError('--stiffness goes with --actuator sea or vsa')
-    return robot
+def run_comparison_through_ros(
+    robot_source: str, actuator: ActuatorKind, duration: float, speed: float, output: Path,
+    json_file: Path | None, stiffness: float | None = None,
+) -> int:
+    """Compare through node and driver and report it; return the exit code.
+
+    json_file is where to write the figures; the others are those of `compare_through_ros`.
+    """
+    from hodyn_ros.ros.demo.comparison import compare_through_ros
+
+    figures = compare_through_ros(robot_source, actuator, duration, speed, output, stiffness)
+    write_figures(figures, json_file)
+    _print_through_ros(figures, output)
+    return 0
 
 
-def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
-    """Return a motion of the stiffness that has nothing to do with that of the links."""
-    actuators = robot.require_actuators()
-    if not actuators.variable.any():
-        return None
-    start = actuators.constant_stiffness()[0]
-    times = np.linspace(0.0, plan.duration, len(STIFFNESS_MOTION))
-    return fit_plan(times, np.outer(STIFFNESS_MOTION, start), names=robot.joint_names)
+def _print_direct(title: str, figures: dict[str, Any], output: Path) -> None:
+    from hodyn_ros.simulation.elastic_tracking import METHODS
 
-
-def _figures(
-    request: Comparison, robot: Robot, rows: dict[str, dict[str, float]],
-) -> dict[str, Any]:
-    exact = rows['model exact']
-    actuators = robot.require_actuators()
-    return {
-        'robot': robot.name,
-        'actuator': request.actuator or 'own',
-        'stiffness': [float(k) if np.isfinite(k) else None for k in actuators.stiffness],
-        'motor_inertia': actuators.motors[:, 0].tolist(),
-        'bandwidth': request.bandwidth,
-        'duration': request.duration,
-        'speed': request.speed,
-        'comparison': exact,
-        'rigid_over_full': exact['rigid'] / exact['full'],
-        'torque_rate_over_full': exact['torque_rate'] / exact['full'],
-        'conditions': rows,
-    }
-
-
-def _print(title: str, figures: dict[str, Any], output: Path) -> None:
     table = Table(title=f'{title}\nRMS error of the worst link joint (rad)')
     table.add_column('arm and signals', no_wrap=True)
     for method in METHODS:
@@ -182,3 +75,33 @@ def _print(title: str, figures: dict[str, Any], output: Path) -> None:
     if 'stiffness_error' in figures:
         console.print(f'largest stiffness error: {figures["stiffness_error"]:.2g} N m/rad')
     console.print(f'plot in {output}/comparison.png')
+
+
+def _print_through_ros(figures: dict[str, Any], output: Path) -> None:
+    table = Table(
+        title=f'{figures["robot"]} through ROS 2, actuator {figures["actuator"]} (an example)\n'
+        'RMS error of the worst link joint')
+    for heading in ('feed-forward', 'error (rad)', 'answered', 'round trip p50, p99 (µs)'):
+        table.add_column(heading, justify='right')
+    for method, run in figures['runs'].items():
+        trip = run['round_trip_us']
+        table.add_row(
+            method, f'{figures["comparison"][method]:.2e}', f'{100 * run["answered_share"]:.2f} %',
+            f'{trip["p50"]:.0f}, {trip["p99"]:.0f}')
+    console = Console()
+    console.print(table)
+    for method, run in figures['runs'].items():
+        print_disturbance(console, run, method)
+    console.print(
+        f'rigid/full {figures["rigid_over_full"]:.3g}; plots and bags in {output}/')
+
+
+def print_disturbance(console: Console, figures: dict[str, Any], what: str) -> None:
+    """Say so if the machine was too busy during a run through ROS for its figures to count."""
+    from hodyn_ros.ros.demo.run import was_disturbed
+
+    if was_disturbed(figures):
+        console.print(
+            f'[bold]{what} was disturbed[/bold]: the node stopped {figures["interruptions"]} '
+            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered. '
+            'The machine was busy with other things: the figures are those of the disturbance.')

@@ -1,25 +1,112 @@
-"""``hodyn demo`` through ROS 2: its runs, told as tables, plots and JSON."""
-import json
+"""``hodyn demo``: the node and a simulated arm over ROS 2; or, with ``--compare``, `compare`."""
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
-import tempfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.files.loader import load_robot
-from hodyn_ros.ros.demo.picture import draw_recording
-from hodyn_ros.ros.demo.run import Run
-from hodyn_ros.ros.outputs import TORQUES
-from hodyn_ros.simulation.elastic_tracking import METHODS
-from hodyn_ros.simulation.examples import ActuatorKind, fast_motion, write_example_robot
-from hodyn_ros.simulation.motion import example_waypoints
+from hodyn_ros.cli.compare import print_disturbance, run_comparison, run_comparison_through_ros
+from hodyn_ros.cli.options import Commands, add_robot, check_output, write_figures
+from hodyn_ros.robot import HodynError
 
-PERIOD = 1e-3
-HELD_AFTER = 1.5  # periods from a state to the middle of the time that its answer is held
-TRIES = 3  # of a comparison's run that was disturbed
-MIN_ANSWERED = 0.98
+if TYPE_CHECKING:
+    from hodyn_ros.robot import Robot
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'demo', help='the node feeds a simulated arm over ROS 2',
+        description='Starts the feed-forward node and, in a second process, a simulated arm that '
+        'publishes joint states at 1 kHz; sends a trajectory; reports tracking and latency.')
+    add_robot(parser)
+    parser.add_argument(
+        '--duration', type=float,
+        help='seconds of the run (default: 10), or of the motion with --compare (default: 3)')
+    parser.add_argument(
+        '--output', type=Path, default=Path('hodyn_demo'),
+        help='folder for the plot and the bag (default: hodyn_demo)')
+    parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures to FILE')
+    parser.add_argument(
+        '--actuator', choices=['rigid', 'sea', 'vsa'],
+        help='give every joint an example actuator: none, springs, or antagonistic motors')
+    elastic = parser.add_argument_group(
+        'comparison', 'how well an elastic arm tracks with each part of the feed-forward')
+    elastic.add_argument(
+        '--compare', action='store_true',
+        help='run one motion with rigid, torque, torque_rate and full feed-forward')
+    elastic.add_argument('--direct', action='store_true', help='in this process, without ROS')
+    elastic.add_argument(
+        '--stiffness', type=float, help='N m/rad of the example actuators (an example)')
+    elastic.add_argument(
+        '--bandwidth', type=float,
+        help='of the motor loop, rad/s, with --direct (default: 50)')
+    elastic.add_argument(
+        '--speed', type=float,
+        help='peak velocities as a share of the limits (default: 0.8)')
+    elastic.add_argument(
+        '--robustness', action='store_true',
+        help='repeat it with wrong stiffness and mass, delays and noise')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demo, or the comparison in this process or through ROS."""
+    _refuse_unused(options)
+    check_output(options)
+    _check_simulation(options.robot)
+    if not options.compare:
+        duration = 10.0 if options.duration is None else options.duration
+        return run_demo(options.robot, duration, options.output, options.json)
+    if options.direct:
+        from hodyn_ros.simulation.method_comparison import ComparisonSettings
+
+        return run_comparison(
+            ComparisonSettings(robot=options.robot, actuator=options.actuator, **_given(
+                options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
+            options.output, options.json)
+    from hodyn_ros.simulation.examples import DURATION, SPEED
+
+    given = {'duration': DURATION, 'speed': SPEED, **_given(
+        options, 'stiffness', 'duration', 'speed')}
+    return run_comparison_through_ros(
+        options.robot, options.actuator, output=options.output, json_file=options.json, **given)
+
+
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    values = {name: getattr(options, name) for name in names}
+    return {name: v for name, v in values.items() if v is not None and v is not False}
+
+
+def _refuse_unused(options: argparse.Namespace) -> None:
+    """Raise HodynError for what the chosen kind of demo would not use."""
+    if not options.compare:
+        unused = _given(
+            options, 'actuator', 'direct', 'stiffness', 'bandwidth', 'speed', 'robustness')
+        if unused:
+            raise HodynError(f'--{next(iter(unused))} goes with --compare')
+    elif not options.direct:
+        if options.actuator is None:
+            raise HodynError('--compare through ROS needs --actuator; or compare with --direct')
+        if unused := _given(options, 'bandwidth', 'robustness'):
+            raise HodynError(f'--{next(iter(unused))} needs --direct')
+
+
+def _check_simulation(source: str) -> None:
+    """Raise now what the processes of the demo would stumble over."""
+    from importlib.util import find_spec
+
+    from hodyn_ros.robot.files import load_robot
+
+    if find_spec('mujoco') is None:
+        raise ModuleNotFoundError("No module named 'mujoco'")
+    robot = load_robot(source)
+    if robot.floating:
+        raise HodynError(
+            f'robot {robot.name!r} has a floating base; the demo simulates arms on a fixed one')
 
 
 def run_demo(robot_source: str, duration: float, output: Path, json_file: Path | None) -> int:
@@ -37,75 +124,27 @@ def run_demo(robot_source: str, duration: float, output: Path, json_file: Path |
         Where to write the figures.
 
     """
+    from hodyn_ros.robot.files import load_robot
+    from hodyn_ros.ros.demo.recording_figure import draw_recording
+    from hodyn_ros.ros.demo.run import DemoRun
+    from hodyn_ros.simulation.motion import example_waypoints
+
     if not duration >= 2.0:
         raise HodynError(f'--duration {duration:g}: the demo needs at least 2 s')
     robot = load_robot(robot_source)
     output.mkdir(parents=True, exist_ok=True)
-    figures, recording = Run(
+    figures, recording = DemoRun(
         robot_source, robot, example_waypoints(robot, duration - 1.0), duration, output / 'bag',
     ).record()
     draw_recording(recording, robot, figures, output / 'demo.png')
-    _write(figures, json_file)
+    write_figures(figures, json_file)
     _print(robot, figures, output)
     return 0
 
 
-def run_comparison_through_ros(
-    robot_source: str, actuator: ActuatorKind, duration: float, speed: float, output: Path,
-    json_file: Path | None, stiffness: float | None = None,
-) -> int:
-    """Run one motion of an elastic arm with each method, through node and driver; report it.
-
-    The actuators are examples, of one stiffness (N m/rad) at every joint. The driver's answers are
-    held from one period after its state to two: the node looks ahead to the middle of that.
-    """
-    output.mkdir(parents=True, exist_ok=True)
-    runs: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / 'elastic.yaml'
-        write_example_robot(robot_source, actuator, stiffness, file)
-        robot = load_robot(file)
-        times, positions = fast_motion(robot, duration, speed)
-        for method in METHODS:
-            run = Run(
-                str(file), robot, (times, positions), duration + 1.0, output / f'bag_{method}',
-                method, HELD_AFTER * PERIOD)
-            for _ in range(TRIES):
-                figures, recording = run.record()
-                if not _was_disturbed(figures):
-                    break
-            draw_recording(recording, robot, figures, output / f'{method}.png')
-            runs[method] = figures
-    comparison = {
-        method: max(figures['rms_tracking_error']) for method, figures in runs.items()}
-    figures = {
-        **runs['full'], 'robot': robot.name, 'actuator': actuator,
-        'lookahead': HELD_AFTER * PERIOD, 'comparison': comparison,
-        'rigid_over_full': comparison['rigid'] / comparison['full'], 'runs': runs}
-    _write(figures, json_file)
-    _print_comparison(figures, output)
-    return 0
-
-
-def _was_disturbed(figures: dict[str, Any]) -> bool:
-    """Tell whether the machine was too busy for the figures to say much about the method."""
-    return bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
-
-
-def _print_disturbance(console: Console, figures: dict[str, Any], what: str) -> None:
-    if _was_disturbed(figures):
-        console.print(
-            f'[bold]{what} was disturbed[/bold]: the node stopped {figures["interruptions"]} '
-            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered. '
-            'The machine was busy with other things: the figures are those of the disturbance.')
-
-
-def _write(figures: dict[str, Any], json_file: Path | None) -> None:
-    if json_file is not None:
-        json_file.write_text(json.dumps(figures, indent=1) + '\n', encoding='utf-8')
-
-
 def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
+    from hodyn_ros.ros.outputs import TORQUES
+
     table = Table(title=f'{robot.name}: feed-forward through ROS 2')
     for heading in ('joint', 'RMS error (rad)', 'max |Q| (N m)', "max |Q'| (N m/s)",
                     "max |Q''| (N m/s²)"):
@@ -121,24 +160,5 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
         f'{100 * figures["answered_share"]:.2f} % answered '
         f'({100 * figures["same_cycle_share"]:.2f} % within their cycle); '
         f'round trip p50 {trip["p50"]:.0f} µs, p99 {trip["p99"]:.0f} µs')
-    _print_disturbance(console, figures, 'the run')
+    print_disturbance(console, figures, 'the run')
     console.print(f'plot and bag in {output}/')
-
-
-def _print_comparison(figures: dict[str, Any], output: Path) -> None:
-    table = Table(
-        title=f'{figures["robot"]} through ROS 2, actuator {figures["actuator"]} (an example)\n'
-        'RMS error of the worst link joint')
-    for heading in ('feed-forward', 'error (rad)', 'answered', 'round trip p50, p99 (µs)'):
-        table.add_column(heading, justify='right')
-    for method, run in figures['runs'].items():
-        trip = run['round_trip_us']
-        table.add_row(
-            method, f'{figures["comparison"][method]:.2e}', f'{100 * run["answered_share"]:.2f} %',
-            f'{trip["p50"]:.0f}, {trip["p99"]:.0f}')
-    console = Console()
-    console.print(table)
-    for method, run in figures['runs'].items():
-        _print_disturbance(console, run, method)
-    console.print(
-        f'rigid/full {figures["rigid_over_full"]:.3g}; plots and bags in {output}/')

@@ -1,20 +1,51 @@
-"""``hodyn identify``: the typed function behind the command, and what it prints."""
+"""``hodyn identify``."""
+from __future__ import annotations
+
+import argparse
 from collections.abc import Sequence
-import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.identification.recordings import read_data
-from hodyn_ros.identification.regression import Estimate, identify
-from hodyn_ros.identification.robot_writer import write_robot
-from hodyn_ros.identification.validation import cross_validate
-from hodyn_ros.robot import Robot
-from hodyn_ros.robot.files.loader import load_robot
+from hodyn_ros.cli.options import Commands, add_robot, check_output
+
+if TYPE_CHECKING:
+    from hodyn_ros.identification.regression import Estimate
+    from hodyn_ros.robot import Robot
 
 TERMS = ('friction', 'payload', 'offsets')
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'identify', help='fit friction, payload and torque offsets to recordings',
+        description='Least squares with confidence intervals, checked on held-out motion; writes '
+        'a robot file with friction and payload.')
+    parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='with joint efforts')
+    add_robot(parser)
+    parser.add_argument(
+        '--output', type=Path, default=Path('hodyn_identify'),
+        help='folder for the results (default: hodyn_identify)')
+    parser.add_argument(
+        '--terms', nargs='+', choices=TERMS, default=TERMS,
+        help='what to fit (default: all)')
+    parser.add_argument('--topic', help='joint state topic, when the bags have several')
+    parser.add_argument(
+        '--joint-prefix', default='', metavar='PREFIX',
+        help='of the joints of one arm, when the bags have several')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Identify the robot from the bags."""
+    check_output(options)
+    return run_identify(
+        options.bags, options.robot, options.output, terms=options.terms, topic=options.topic,
+        prefix=options.joint_prefix)
 
 
 def run_identify(
@@ -33,8 +64,10 @@ def run_identify(
         Folder for ``ROBOT_identified.yaml`` and ``identification.json``.
     terms : sequence of str
         Some of `TERMS`.
-    topic, prefix
-        As in `run_replay`.
+    topic : str or None
+        Joint state topic, needed when several are recorded.
+    prefix : str
+        Prefix of the joint names of one arm among several.
 
     Raises
     ------
@@ -42,6 +75,13 @@ def run_identify(
         One line that says what is wrong.
 
     """
+    from hodyn_ros.identification.recordings import read_data
+    from hodyn_ros.identification.regression import identify
+    from hodyn_ros.identification.robot_writer import write_robot
+    from hodyn_ros.identification.summary import write_summary
+    from hodyn_ros.identification.validation import cross_validate
+    from hodyn_ros.robot.files import load_robot
+
     robot = load_robot(robot_source)
     data = read_data(bags, robot, topic, prefix)
     console = Console()
@@ -51,7 +91,7 @@ def run_identify(
     output.mkdir(parents=True, exist_ok=True)
     file = output / f'{robot.name}_identified.yaml'
     write_robot(robot_source, robot, found, file)
-    _write_json(robot, found, before, after, output / 'identification.json')
+    write_summary(robot, found, before, after, output / 'identification.json')
     _print(console, robot, found, before, after)
     console.print(f'{file} holds the robot with friction and payload', highlight=False)
     if not np.all(after <= before):
@@ -107,33 +147,3 @@ def _table(title: str, *headings: str) -> Table:
 def _cell(value: float, width: float) -> str:
     return f'{value:.3g} (kept)' if np.isnan(width) else (
         f'{value:.3g} ± {float(f"{width:.2g}"):g}')
-
-
-def _write_json(
-    robot: Robot, found: Estimate, before: np.ndarray, after: np.ndarray, path: Path,
-) -> None:
-    friction, payload = found.friction, found.payload
-    summary = {
-        'robot': robot.name,
-        'joints': [{
-            'name': name,
-            'friction': None if friction is None else {
-                key: _entry(getattr(friction, key)[i], found.friction_interval[k, i])
-                for k, key in enumerate(('amplitude', 'slope', 'velocity_offset'))},
-            'offset': _entry(found.offset[i], found.offset_interval[i]),
-            'held_out_rms_before': float(before[i]),
-            'held_out_rms_after': float(after[i]),
-        } for i, name in enumerate(robot.joint_names)],
-        'payload': None if payload is None else {
-            'mass': _entry(payload.mass, found.payload_interval[0]),
-            'com': [_entry(c, w) for c, w in zip(
-                payload.com, found.payload_interval[1:4], strict=True)],
-            'inertia': payload.inertia.tolist(),
-            'inertia_excited': found.inertia_excited,
-        },
-    }
-    path.write_text(json.dumps(summary, indent=2, allow_nan=False) + '\n', 'utf-8')
-
-
-def _entry(value: float, width: float) -> dict[str, float | None]:
-    return {'value': float(value), 'interval': float(width) if np.isfinite(width) else None}

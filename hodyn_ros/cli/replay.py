@@ -1,8 +1,14 @@
-"""``hodyn replay``: the typed function behind the command, and what it prints."""
+"""``hodyn replay``: offline, and with ``--live`` to a live node as well."""
+from __future__ import annotations
+
+import argparse
 from collections.abc import Callable
 from pathlib import Path
+import tempfile
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -12,22 +18,63 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+import yaml
 
-from hodyn_ros.estimation.recording import JointStateBag
-from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.playback import Agreement, Samples
-from hodyn_ros.replay.replaying import Replay, replay
-from hodyn_ros.replay.report import resolved, statements, write_report
+from hodyn_ros.cli.options import Commands, add_robot, check_output
 from hodyn_ros.robot import HodynError
-from hodyn_ros.robot.files.loader import load_robot
-from hodyn_ros.robot.joint_names import JointNames
+
+if TYPE_CHECKING:
+    from hodyn_ros.replay.playback import Agreement, Playback, PlaybackBuilder
+    from hodyn_ros.replay.replaying import Replay
+
+    Play = Callable[[Playback, Path, str], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 _PIPE_WIDTH = 110  # where there is no terminal to ask
 
 
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'replay', help='compare a recorded bag with the model, offline',
+        description='Reads joint states from a rosbag2, computes the torques and their rates '
+        'through the code of the node, and compares them with the recorded effort.')
+    parser.add_argument('bag', type=Path, help='folder of a rosbag2, or a lone .db3 or .mcap file')
+    add_robot(parser)
+    parser.add_argument(
+        '--output', type=Path, default=Path('hodyn_replay'),
+        help='folder for the report (default: hodyn_replay)')
+    parser.add_argument('--topic', help='joint state topic, when the bag has several')
+    parser.add_argument(
+        '--joint-prefix', default='', metavar='PREFIX',
+        help='of the joints of one arm, when the bag has several')
+    parser.add_argument('--csv', action='store_true', help='write the torques as a table too')
+    parser.add_argument(
+        '--live', action='store_true',
+        help='play the recording to a live node as well, on its own clock, and compare what it '
+        'publishes with the offline result (needs ROS 2)')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay offline and, where asked, live."""
+    check_output(options)
+    play = None
+    if options.live:
+        try:
+            from hodyn_ros.ros import live_replay
+        except ImportError as error:
+            raise HodynError(
+                f"--live needs ROS 2 ({error}): pip install 'hodyn_ros[ros]', or source a ROS 2 "
+                'installation') from None
+        play = live_replay.play
+    return run_replay(
+        options.bag, options.robot, options.output, topic=options.topic,
+        prefix=options.joint_prefix, csv=options.csv, play=play)
+
+
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, live: Callable[[Samples, tuple[str, ...]], Agreement] | None = None,
+    csv: bool = False, play: Play | None = None,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -42,12 +89,13 @@ def run_replay(
     topic : str or None
         Joint state topic, needed when several are recorded.
     prefix : str
-        Of the joints of one arm among several.
+        Prefix of the joint names of one arm among several.
     csv : bool
         Write the computed torques as ``computed.csv`` too.
-    live : callable, optional
-        Plays the samples to a live node, given the driver's joint names, and says how it agrees;
-        the exit code is 1 where it does not.
+    play : callable, optional
+        Plays the recording to a live node as well, as `hodyn_ros.ros.live_replay.play` does. Its
+        answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
+        differ from the offline result by more than round-off.
 
     Raises
     ------
@@ -55,6 +103,14 @@ def run_replay(
         One line that says what is wrong; what was computed before is kept.
 
     """
+    from hodyn_ros.estimation.recording import JointStateBag
+    from hodyn_ros.feedforward import FeedForward
+    from hodyn_ros.replay.playback import PlaybackBuilder
+    from hodyn_ros.replay.replaying import replay
+    from hodyn_ros.replay.report import write_report
+    from hodyn_ros.robot.files import load_robot
+    from hodyn_ros.robot.joint_names import JointNames
+
     robot = load_robot(robot_source)
     console = Console()
     if not console.is_terminal:
@@ -71,16 +127,16 @@ def run_replay(
                 speed = progress.tasks[0].speed
                 progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
 
-            samples = Samples()
+            builder = PlaybackBuilder()
             result = replay(
                 source, FeedForward(robot), output, advance, csv=csv,
-                listen=None if live is None else samples.add)
+                listen=None if play is None else builder.add)
     failure: HodynError | OSError | None = None
     if result.damage:
         failure = HodynError(f'{result.damage}; the report in {output} covers what came before')
-    elif live is not None:
+    elif play is not None:
         try:
-            result.live = live(samples, result.names)
+            result.live = _play(play, builder, result.names, robot_source, prefix, output)
         except (HodynError, OSError) as error:  # what was computed before is kept
             failure = error
     write_report(result, robot, output)
@@ -90,7 +146,27 @@ def run_replay(
     return 1 if result.live is not None and not result.live.holds else 0
 
 
+def _play(
+    play: Play, builder: PlaybackBuilder, names: tuple[str, ...], robot_source: str, prefix: str,
+    output: Path,
+) -> Agreement:
+    """Play the recording to a live node, write its answers, and compare them."""
+    from hodyn_ros.replay.playback import compare_answers, write_answers
+    from hodyn_ros.robot.files import load_robot, without_limits
+
+    with tempfile.TemporaryDirectory() as folder:
+        # A recorded motion beyond limits is to be played all the same.
+        file = Path(folder) / 'robot.yaml'
+        file.write_text(yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
+        playback = builder.build(names, load_robot(file), prefix)
+        motion, torque = play(playback, file, prefix)
+    write_answers(output / 'live', playback, motion, torque)
+    return compare_answers(playback, torque)
+
+
 def _print(console: Console, result: Replay, output: Path) -> None:
+    from hodyn_ros.replay.report import resolved, statements
+
     for sentence in statements(result):
         console.print(f'• {sentence}', highlight=False)
     table = Table(title=f'Prediction less recorded effort, {result.robot}, N m')

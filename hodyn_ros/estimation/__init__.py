@@ -1,1 +1,1 @@
-"""A recording → the motion with its derivatives, and how sure they are."""
+"""From a recording to the motion, its derivatives and their uncertainty."""

@@ -83,7 +83,7 @@ class Motion:
     q : (S, 5, n) array
         Positions and derivatives to the snap, rad/sᵏ.
     covariance : (S, n, 5, 5) array
-        Of each joint's five numbers; joints are estimated independently.
+        Covariance of each joint's q … q⁗; joints are estimated independently.
 
     """
 
@@ -132,7 +132,7 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
 
     def cost(logs: Array) -> float:
         noise = parameters(logs)
-        total = -sum(kalman.log_likelihood(*part, scale, noise) for part in series)
+        total = -sum(kalman.log_likelihood(*run, scale, noise) for run in series)
         return total if np.isfinite(total) else 1e300
 
     starts = []
@@ -148,11 +148,11 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     return parameters(found.x), scale
 
 
-def _resolution(series: list[tuple[Array, Array, Array]], part: int) -> float:
+def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12."""
     least = np.inf
     for entry in series:
-        steps = np.abs(np.diff(entry[part]))
+        steps = np.abs(np.diff(entry[column]))
         steps = steps[steps > 0.0]
         if len(steps):
             least = min(least, float(steps.min()))
@@ -160,18 +160,30 @@ def _resolution(series: list[tuple[Array, Array, Array]], part: int) -> float:
 
 
 def smooth(samples: Samples, noise: Noise) -> Motion:
-    """Estimate the motion at the instants of the samples."""
+    """Estimate the motion at the instants of the samples.
+
+    Raises HodynError when the samples are so large that their squares overflow, or positions and
+    velocities contradict each other.
+    """
     count, n = samples.position.shape
     q = np.empty((count, kalman.STATES, n))
     covariance = np.empty((count, n, kalman.STATES, kalman.STATES))
     history = np.empty((count, kalman.HISTORY))
     motion = np.empty((count, kalman.STATES))
-    for joint in range(n):
-        origin = samples.position[0, joint]
-        kalman.smooth(
-            samples.time, samples.position[:, joint] - origin,
-            np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
-            noise.step, noise.rows[joint], history, motion, covariance[:, joint])
-        q[:, :, joint] = motion
-        q[:, 0, joint] += origin
+    try:
+        for joint in range(n):
+            origin = samples.position[0, joint]
+            kalman.rts_smoother(
+                samples.time, samples.position[:, joint] - origin,
+                np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
+                noise.step, noise.rows[joint], history, motion, covariance[:, joint])
+            q[:, :, joint] = motion
+            q[:, 0, joint] += origin
+        known = bool(np.isfinite(q).all() and np.isfinite(covariance).all())
+    except ZeroDivisionError:
+        known = False
+    if not known:
+        raise HodynError(
+            'the recorded positions and velocities are not those of a motion: they are too '
+            'large, or contradict each other')
     return Motion(q, covariance)

@@ -3,7 +3,7 @@
 The motion is a Gaussian process whose fifth derivative is white noise of density σ_w², so the
 posterior mean of the position is the smoothing spline of degree 9 and its derivatives to the snap
 are states. Positions and velocities are measured (NaN where missing), at any instants.
-The smoother is that of Rauch, Tung and Striebel, its covariances as sums of positive terms.
+The smoother is that of Rauch, Tung and Striebel (RTS), its covariances as sums of positive terms.
 
 States are scaled, x_k = q⁽ᵏ⁾ Tᵏ with T the memory of the filter, so that all are of the size of
 the noise at any sampling rate.
@@ -166,7 +166,7 @@ def log_likelihood(
 
 
 @njit()
-def smooth(
+def rts_smoother(
     time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
     noise: Array, history: Array, motion: Array, covariance: Array,
 ) -> None:

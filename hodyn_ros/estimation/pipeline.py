@@ -1,7 +1,7 @@
-"""From a bag to torques, part by part: memory does not grow with the recording.
+"""From a bag to torques, chunk by chunk: memory does not grow with the recording.
 
-Each part of the recording is judged, smoothed and computed with a margin on both sides, longer
-than the smoother remembers, and only what lies between the margins is handed on.
+The stamps of each chunk are classified, its motion is smoothed and its torques computed with a
+margin on both sides, longer than the memory of the smoother; the margins are then dropped.
 """
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
-PART = 16_384
-"""Messages of a part without its margins."""
+CHUNK_SIZE = 16_384
+"""Messages of a chunk without its margins."""
 
 _FIT_WHOLE = 4000  # messages: shorter recordings are fitted whole
 _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # longer ones in windows spread over them
@@ -80,11 +80,11 @@ class Pipeline:
     ----------
     noise : Noise
         Parameters of the smoother, fitted to the recording before anything is computed.
-    findings : TimingStatistics
-        What the stamps showed of the parts computed so far.
+    timing_statistics : TimingStatistics
+        What the stamps showed of the chunks computed so far.
     gravity_share : float
         The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
-        0 where the driver takes it out; NaN when no effort is recorded or gravity bears none.
+        0 where the driver subtracts it; NaN when no effort is recorded or gravity causes none.
 
     """
 
@@ -103,7 +103,7 @@ class Pipeline:
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
                 'derivatives from')
         self.noise: Noise = fit_noise(runs)
-        self.findings = TimingStatistics(clock, period)
+        self.timing_statistics = TimingStatistics(clock, period)
         self.gravity_share = self._gravity_share(windows, clock, period)
 
     @property
@@ -126,8 +126,8 @@ class Pipeline:
                 square += float(np.sum(gravity[known] ** 2))
         return product / square if square > 0.0 else np.nan
 
-    def parts(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
-        """Compute part after part.
+    def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
+        """Compute chunk after chunk.
 
         Parameters
         ----------
@@ -137,14 +137,14 @@ class Pipeline:
         """
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
                                      / self.noise.step)))
-        for states, inner in _with_margins(self._bag.blocks(), PART, margin):
-            yield self._part(states, inner)
+        for states, inner in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):
+            yield self._compute(states, inner)
             if progress is not None:
                 progress(inner.stop - inner.start)
 
-    def _part(self, states: JointStates, inner: slice) -> Chunk:
-        timing = analyse(states, self.findings.clock, self.findings.period)
-        self.findings.add(states, timing, inner)
+    def _compute(self, states: JointStates, inner: slice) -> Chunk:
+        timing = analyse(states, self.timing_statistics.clock, self.timing_statistics.period)
+        self.timing_statistics.add(states, timing, inner)
         count, n = states.position.shape
         q, q_deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
@@ -192,7 +192,7 @@ def _windows(bag: JointStateBag) -> list[JointStates]:
         try:
             for block in bag.blocks(begin, end):
                 blocks.append(block)
-        except HodynError as error:  # said again, and reported, when the parts are read
+        except HodynError as error:  # raised again when the chunks are read
             damage = error
         if blocks:
             found.append(JointStates.joined(blocks))
@@ -209,9 +209,9 @@ def _windows(bag: JointStateBag) -> list[JointStates]:
 def _with_margins(
     blocks: Iterable[JointStates], size: int, margin: int,
 ) -> Iterator[tuple[JointStates, slice]]:
-    """Cut blocks into parts of `size` with up to `margin` more on both sides.
+    """Cut blocks into chunks of `size` with up to `margin` more on both sides.
 
-    Yields the states with the margins, and where the part lies in them.
+    Yields the states with the margins, and where the chunk lies in them.
     """
     kept: list[JointStates] = []
     length = before = 0

@@ -23,14 +23,15 @@ _READ_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False)
 class JointStates:
-    """Recorded joint states in the robot's order of joints, as they stand in the bag.
+    """Recorded joint states in the robot's order of joints.
 
     Attributes
     ----------
     stamp, received : (T,) int64 arrays
         Header stamps and receive times, ns.
     position, velocity, effort : (T, n) arrays
-        rad, rad/s, N m (prismatic: m, m/s, N); NaN where not recorded.
+        rad, rad/s, N m (prismatic: m, m/s, N); velocities and efforts are NaN where not recorded
+        or not finite.
 
     """
 
@@ -43,14 +44,14 @@ class JointStates:
     def __len__(self) -> int:
         return len(self.stamp)
 
-    def __getitem__(self, part: slice) -> 'JointStates':
-        return JointStates(*(getattr(self, field.name)[part] for field in fields(self)))
+    def __getitem__(self, index: slice | NDArray[np.intp]) -> 'JointStates':
+        return JointStates(*(getattr(self, field.name)[index] for field in fields(self)))
 
     @classmethod
-    def joined(cls, parts: list['JointStates']) -> 'JointStates':
-        """Return parts one after the other."""
+    def joined(cls, blocks: list['JointStates']) -> 'JointStates':
+        """Return blocks one after the other."""
         return cls(*(
-            np.concatenate([getattr(part, field.name) for part in parts])
+            np.concatenate([getattr(block, field.name) for block in blocks])
             for field in fields(cls)))
 
 
@@ -220,6 +221,8 @@ def _states(
     position, velocity, effort = (
         values[field][:, layout[1]] if field in values else missing
         for field in ('position', 'velocity', 'effort'))
+    for measured in (velocity, effort):
+        measured[~np.isfinite(measured)] = np.nan
     return JointStates(stamps, np.array(received, dtype=np.int64), position, velocity, effort)
 
 

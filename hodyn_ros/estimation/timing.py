@@ -1,4 +1,4 @@
-"""Time as it was recorded: what is wrong with the stamps, and the runs that are whole.
+"""Time stamps as they were recorded: what is wrong with them, and the runs without a gap.
 
 Nothing is interpolated over: a recording is split at gaps and jumps back, and each run is smoothed
 alone. States republished with fresh stamps, as joint_state_publisher does, are recognised, and
@@ -35,7 +35,7 @@ class Run:
     message : (K,) int array
         Indices of the messages, increasing.
     sample : (K,) int array
-        Of each message: the index of its sample; republished ones share one.
+        Index of each message's sample; republished messages share one.
     time : (S,) array
         Instants of the samples, s, strictly increasing, whole nanoseconds.
 
@@ -47,12 +47,12 @@ class Run:
 
     @property
     def first_message(self) -> Indices:
-        """Of each sample, the first message that carries it, (S,)."""
+        """Index of the first message that carries each sample, (S,)."""
         return self.message[np.flatnonzero(np.diff(self.sample, prepend=-1))]
 
 
 class StampStatus(IntEnum):
-    """What became of a message."""
+    """How a message's stamp follows the one before, or why the message is not used."""
 
     FOLLOWS = 0
     AFTER_GAP = 1
@@ -65,7 +65,7 @@ class StampStatus(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """The stamps of joint states, judged.
+    """What the stamps of joint states show.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Timing:
         These, ns.
     period : float
         Typical time between messages, s.
-    verdicts : (T,) int8 array
+    status : (T,) int8 array
         StampStatus of each message; the first usable one has AFTER_RESET.
     republished : (T,) bool array
         Messages that repeat the state of the one before, bit for bit, under a new stamp.
@@ -88,7 +88,7 @@ class Timing:
     clock: str
     stamps: NDArray[np.int64]
     period: float
-    verdicts: NDArray[np.int8]
+    status: NDArray[np.int8]
     republished: NDArray[np.bool_]
     sampling_period: float
     runs: tuple[Run, ...]
@@ -103,7 +103,7 @@ class TimingStatistics:
     clock, period, sampling_period
         As in `Timing`.
     counts : dict
-        Messages by verdict.
+        Number of messages by status.
     republished : int
     gaps, resets : lists of (ns, s)
         The first ones: when they begin, and the length of the pause or the jump back.
@@ -130,39 +130,38 @@ class TimingStatistics:
         count, _, squares = self.steps
         return float(np.sqrt(squares / count)) if count else 0.0
 
-    def add(self, states: JointStates, timing: Timing, part: slice) -> None:
-        """Count the messages of a part of joint states."""
-        verdicts = timing.verdicts[part]
-        for verdict in StampStatus:
-            self.counts[verdict] += int(np.count_nonzero(verdicts == verdict))
-        self.republished += int(np.count_nonzero(timing.republished[part]))
+    def add(self, states: JointStates, timing: Timing, chunk: slice) -> None:
+        """Count the messages of a chunk of joint states; those around it are its margins."""
+        for status in StampStatus:
+            self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
+        self.republished += int(np.count_nonzero(timing.republished[chunk]))
         if not np.isnan(timing.sampling_period):
             self.sampling_period = timing.sampling_period
-        usable = np.flatnonzero(timing.verdicts <= StampStatus.AFTER_RESET)
-        usable = usable[usable < part.stop]
+        usable = np.flatnonzero(timing.status <= StampStatus.AFTER_RESET)
+        usable = usable[usable < chunk.stop]
         steps = np.diff(timing.stamps[usable]) * 1e-9
         after = usable[1:]
-        inside = after >= part.start
-        within = steps[inside & (timing.verdicts[after] == StampStatus.FOLLOWS)]
+        inside = after >= chunk.start
+        within = steps[inside & (timing.status[after] == StampStatus.FOLLOWS)]
         count, mean, squares = self.steps
         if len(within):
             both, shift = count + len(within), float(within.mean()) - mean
             squares += float(np.sum((within - within.mean()) ** 2))
             squares += shift ** 2 * count * len(within) / both
             self.steps = both, mean + shift * len(within) / both, squares
-        for verdict, found in (
+        for status, found in (
                 (StampStatus.AFTER_GAP, self.gaps), (StampStatus.AFTER_RESET, self.resets)):
-            for i in np.flatnonzero(inside & (timing.verdicts[after] == verdict)):
+            for i in np.flatnonzero(inside & (timing.status[after] == status)):
                 if len(found) < _LISTED:
                     found.append((int(timing.stamps[usable[i]]), abs(float(steps[i]))))
-        if len(states.stamp[part]):
-            delay = (states.received[part] - states.stamp[part]) * 1e-9
+        if len(states.stamp[chunk]):
+            delay = (states.received[chunk] - states.stamp[chunk]) * 1e-9
             self.latency = (
                 min(self.latency[0], float(delay.min())), max(self.latency[1], float(delay.max())))
 
 
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:
-    """Judge the stamps of joint states and split them into runs.
+    """Classify the stamps of joint states and split them into runs.
 
     Parameters
     ----------
@@ -174,24 +173,24 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     """
     clock = clock or choose_clock(states)
     stamps = states.stamp if clock == 'header' else states.received
-    verdicts = np.where(
+    status = np.where(
         np.isfinite(states.position).all(axis=1), np.int8(StampStatus.FOLLOWS),
         np.int8(StampStatus.NOT_FINITE))
-    index = np.flatnonzero(verdicts == StampStatus.FOLLOWS)
+    index = np.flatnonzero(status == StampStatus.FOLLOWS)
     if period is None:
         period = typical_period(stamps[index])
     judged = np.zeros(len(index), dtype=np.int8)
     longest = np.iinfo(np.int64).max if np.isnan(period) else int(GAP_PERIODS * period * 1e9)
-    _judge(stamps[index], longest, judged)
-    verdicts[index] = judged
+    _classify(stamps[index], longest, judged)
+    status[index] = judged
     index = index[judged <= StampStatus.AFTER_RESET]
-    begins = np.flatnonzero(verdicts[index] != StampStatus.FOLLOWS)
+    begins = np.flatnonzero(status[index] != StampStatus.FOLLOWS)
     republished = np.zeros(len(states), dtype=bool)
     sampling_period, runs = np.nan, []
-    for begin, end in zip(begins, [*begins[1:], len(index)], strict=True):
+    for begin, end in zip(begins, np.append(begins, len(index))[1:], strict=True):
         message = index[begin:end]
         if len(message) < MIN_RUN:
-            verdicts[message] = StampStatus.LONE
+            status[message] = StampStatus.LONE
             continue
         time = (stamps[message] - stamps[message[0]]) * 1e-9
         run = _run(states, message, time)
@@ -199,7 +198,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
             republished[message[1:]] = np.diff(run.sample) == 0
             sampling_period = float(np.median(np.diff(run.time)))
         runs.append(run)
-    return Timing(clock, stamps, period, verdicts, republished, sampling_period, tuple(runs))
+    return Timing(clock, stamps, period, status, republished, sampling_period, tuple(runs))
 
 
 def typical_period(stamps: NDArray[np.int64]) -> float:
@@ -215,40 +214,40 @@ def choose_clock(states: JointStates) -> str:
     return 'header' if len(states) > 1 and 2 * ahead > len(states) - 1 else 'receive'
 
 
-_FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(verdict) for verdict in list(StampStatus)[:5])
+_FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(status) for status in list(StampStatus)[:5])
 
 
 @njit()
-def _judge(stamps: NDArray[np.int64], gap: int, verdicts: NDArray[np.int8]) -> None:
-    """Set the verdict of each stamp; the first one begins a run like one after a reset."""
+def _classify(stamps: NDArray[np.int64], gap: int, status: NDArray[np.int8]) -> None:
+    """Set the status of each stamp; the first one begins a run like one after a reset."""
     if len(stamps) == 0:
         return
-    verdicts[0] = _RESET
+    status[0] = _RESET
     last = stamps[0]
     for i in range(1, len(stamps)):
         step = stamps[i] - last
         if step == 0:
-            verdicts[i] = _DUPLICATE
+            status[i] = _DUPLICATE
             continue
         if step < 0:
             end = min(len(stamps), i + _RESET_PERSISTS)
             persists = True
             for j in range(i + 1, end):
                 persists = persists and stamps[j] < last and stamps[j] >= stamps[j - 1]
-            verdicts[i] = _RESET if persists else _REVERSED
+            status[i] = _RESET if persists else _REVERSED
             if not persists:
                 continue
         else:
-            verdicts[i] = _GAP if step > gap else _FOLLOWS
+            status[i] = _GAP if step > gap else _FOLLOWS
         last = stamps[i]
 
 
 def _run(states: JointStates, message: Indices, time: Array) -> Run:
     """Return a run, with the instants restored where its states were republished."""
     whole = Run(message, np.arange(len(message)), time)
-    part = [values[message] for values in (states.position, states.velocity, states.effort)]
+    recorded = [values[message] for values in (states.position, states.velocity, states.effort)]
     moved = np.zeros(len(message) - 1, dtype=bool)
-    for values in part:
+    for values in recorded:
         moved |= ((values[1:] != values[:-1]) & ~np.isnan(values[1:])).any(axis=1)
     # A robot at rest repeats its state as well: a republished one stands between two that moved.
     repeats = np.flatnonzero(~moved[1:-1] & moved[:-2] & moved[2:]) + 2
@@ -260,7 +259,7 @@ def _run(states: JointStates, message: Indices, time: Array) -> Run:
     repeats = np.union1d(repeats, np.array(more, dtype=np.intp))
     fresh = np.ones(len(message), dtype=bool)
     fresh[repeats] = False
-    restored = _restored(time[fresh], part[0][fresh], part[1][fresh])
+    restored = _restored(time[fresh], recorded[0][fresh], recorded[1][fresh])
     if restored is None:
         return whole
     return Run(message, np.cumsum(fresh) - 1, restored)
@@ -298,6 +297,6 @@ def _restored(time: Array, position: Array, velocity: Array) -> Array | None:
     if not 2.0 * after < before or interval.min() <= 0.0:
         return None
     instants = np.concatenate([[0.0], np.cumsum(interval)])
-    # A state is never published before it was sampled. As stamps, instants are whole nanoseconds:
-    # a snap feels a fraction of one.
+    # A state is never published before it was sampled. Instants are whole nanoseconds, as stamps
+    # are: rounding them later would show in the snap.
     return np.asarray(np.round(1e9 * (instants + np.min(time - instants))) * 1e-9)

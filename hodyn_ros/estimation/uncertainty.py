@@ -7,7 +7,7 @@ from hodyn_ros.feedforward import FeedForward
 
 Array = NDArray[np.float64]
 
-_PROBE = 1e-3  # of a standard deviation's scale, where the torques are surely linear
+_PROBE = 1e-3  # standard deviations: a step so small that the torques are linear over it
 
 
 def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -> Array:
@@ -19,11 +19,11 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     Parameters
     ----------
     feedforward : FeedForward
-        Of the robot.
+        Feed-forward of the robot.
     motion : Motion
-        Of S samples, with its covariance.
+        The motion at S samples, with its covariance.
     every : int
-        Evaluate at each sample of this number, and interpolate between.
+        Evaluate every this many samples only, and interpolate between them.
 
     """
     count, orders, n = motion.q.shape

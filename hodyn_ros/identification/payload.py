@@ -1,8 +1,8 @@
-"""The inertia of a payload: torques linear in its ten parameters, kept physical by how it is set.
+"""The inertia of a payload: ten parameters that the torques are linear in, always physical.
 
 The ten are (m, m c, inertia about the origin: xx yy zz xy xz yz), in the axes of the last body.
 """
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ class Payload:
         """The ten parameters that the torques are linear in."""
         about_origin = self.inertia - self.mass * skew(self.com) @ skew(self.com)
         return np.concatenate([[self.mass], self.mass * self.com, pack(about_origin)])
+
+    def fixed_to(self, robot: Robot) -> Robot:
+        """Return a robot with this payload on its last body."""
+        return robot.with_payload(robot.bodies[-1].name, self.mass, self.com, self.inertia)
 
 
 def point_mass(theta: Array) -> Payload:
@@ -83,13 +87,7 @@ def regressor(robot: Robot, q: Array, *, gravity: bool = True) -> Array:
         probes.append(Payload(1.0, np.zeros(3), inertia))
     bare = FeedForward(robot).torque(q, gravity=gravity, friction=False)[:, 0]
     torques = np.stack([
-        FeedForward(with_payload(robot, probe)).torque(q, gravity=gravity, friction=False)[:, 0]
+        FeedForward(probe.fixed_to(robot)).torque(q, gravity=gravity, friction=False)[:, 0]
         - bare for probe in probes])
     parameters = np.array([probe.parameters for probe in probes])
     return np.moveaxis(np.tensordot(np.linalg.inv(parameters), torques, axes=1), 0, 2)
-
-
-def with_payload(robot: Robot, payload: Payload) -> Robot:
-    """Return the robot with a payload fixed to its last body."""
-    body = robot.bodies[-1].with_load(payload.mass, payload.com, payload.inertia, np.eye(4))
-    return replace(robot, bodies=(*robot.bodies[:-1], body))

@@ -24,7 +24,7 @@ def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str
         When a bag records no efforts, or the bags differ in whether these contain gravity.
 
     """
-    parts: list[Data] = []
+    pieces: list[Data] = []
     gravity: dict[bool, Path] = {}
     first_block = 0
     for path in bags:
@@ -35,21 +35,21 @@ def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str
             gravity[pipeline.gravity_recorded] = path
             stride = max(1, bag.total * len(bags) // MAX_SAMPLES)
             begin, offset = None, 0
-            for part in pipeline.parts():
-                begin = int(part.stamps[0]) if begin is None else begin
-                index = np.arange((-offset) % stride, len(part.states), stride)
-                offset += len(part.states)
-                index = index[part.used[index]]
-                block = ((part.stamps[index] - begin) // int(BLOCK * 1e9)).astype(np.intp)
+            for chunk in pipeline.chunks():
+                begin = int(chunk.stamps[0]) if begin is None else begin
+                index = np.arange((-offset) % stride, len(chunk.states), stride)
+                offset += len(chunk.states)
+                index = index[chunk.used[index]]
+                block = ((chunk.stamps[index] - begin) // int(BLOCK * 1e9)).astype(np.intp)
                 block += first_block - min(0, int(block.min(initial=0)))
-                parts.append(Data(
-                    part.q[index], part.states.effort[index], block, pipeline.gravity_recorded))
-            first_block = max((int(part.block.max(initial=0)) for part in parts), default=0) + 1
+                pieces.append(Data(
+                    chunk.q[index], chunk.states.effort[index], block, pipeline.gravity_recorded))
+            first_block = max((int(piece.block.max(initial=0)) for piece in pieces), default=0) + 1
     if len(gravity) > 1:
         raise HodynError(
             f'{gravity[True]} records efforts with gravity, {gravity[False]} without: identify '
             'them apart')
     return Data(
-        np.concatenate([part.q for part in parts]),
-        np.concatenate([part.effort for part in parts]),
-        np.concatenate([part.block for part in parts]), True in gravity)
+        np.concatenate([piece.q for piece in pieces]),
+        np.concatenate([piece.effort for piece in pieces]),
+        np.concatenate([piece.block for piece in pieces]), True in gravity)

@@ -1,9 +1,9 @@
 """Least squares for friction, payload and offsets, with confidence intervals.
 
 The residual is recorded effort less prediction, weighed by each joint's own spread, with Huber's
-loss so that a start that rings does not decide. Intervals are those of the sandwich estimator
-over blocks of time: errors of a model are alike for a while, and samples that are alike count
-once.
+loss so that a few large errors, as of vibration at the start, do not decide. Intervals are those
+of the sandwich estimator over blocks of time, since the errors of neighbouring samples are
+correlated.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ BLOCK = 1.0
 _HUBER = 2.5  # standard deviations beyond which an error counts linearly
 _STEPS, _PRECISION = 60, 1e-6
 _NORMAL_95 = 1.96
-_MIN_VELOCITY = 0.02  # rad/s: a joint that stays below tells nothing of its friction
+_MIN_VELOCITY = 0.02  # rad/s: the friction of a joint that stays below is not identified
 _SLOPES = (1.0, 300.0)  # s/rad
 _REACH = 0.3  # rad/s, of the velocity offset
 _PAYLOAD_REACH = [
@@ -67,13 +67,13 @@ class Estimate:
     ----------
     friction : SigmoidFriction or None
     friction_interval : (3, n) array
-        Of amplitude, slope and velocity offset; NaN for joints that did not move enough, which
-        keep what they had.
+        Intervals of amplitude, slope and velocity offset; NaN for joints that did not move enough,
+        which keep what they had.
     offset, offset_interval : (n,) arrays
-        Of the recorded efforts, N m.
+        Constant offset of the recorded efforts, N m.
     payload : Payload or None
     payload_interval : (10,) array
-        Of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
+        Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
     inertia_excited : bool
         Whether the motion told the payload's inertia, which is a point's otherwise.
 
@@ -222,7 +222,7 @@ class _Problem:
             spread = self._spread(self._parts(theta, make, size)[0])
         left, slope = weighed(theta)
         covariance = self._covariance(left, slope)
-        # Neighbouring samples are correlated: they tell as much as fewer independent ones.
+        # Neighbouring samples are correlated: they count as fewer independent ones.
         design_effect = self._design_effect(left)
         information = (
             2.0 * _loss(left) / design_effect
@@ -257,7 +257,7 @@ class _Problem:
         inverse /= np.outer(scale, scale)
         count = len(sums)
         meat = sums.T @ sums * count / max(count - 1, 1)
-        # Not below what independent errors give: few blocks can agree by chance.
+        # At least the variance of independent errors: few blocks can agree by chance.
         plain = gradient.T @ gradient
         robust, classic = inverse @ meat @ inverse, inverse @ plain @ inverse
         variance = np.maximum(np.diag(classic), 1e-300)
@@ -267,7 +267,7 @@ class _Problem:
         return np.asarray(robust)
 
     def _design_effect(self, left: Array) -> float:
-        """Return how many samples say the same, at least 1: block sums against single ones."""
+        """Return the design effect, at least 1: variance of block sums over that of samples."""
         table = left.reshape(-1, self.robot.n)
         order = np.unique(self.data.block, return_inverse=True)[1]
         sums = np.zeros((order.max() + 1, table.shape[1]))

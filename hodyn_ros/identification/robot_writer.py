@@ -8,7 +8,7 @@ import yaml
 
 from hodyn_ros.identification.regression import Estimate
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.files.loader import load_robot, robot_keys
+from hodyn_ros.robot.files import load_robot, robot_keys
 
 PAYLOAD = 'payload'
 
@@ -26,7 +26,7 @@ def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> No
     if friction is not None:
         order = _listed_joints(data['bodies'], robot)
         data['friction'] = {'law': 'sigmoid', **{
-            f.name: _plain(getattr(friction, f.name)[order]) for f in fields(friction)}}
+            f.name: _rounded(getattr(friction, f.name)[order]) for f in fields(friction)}}
     payload = estimate.payload
     if payload is not None:
         names = {body.get('name') for body in data['bodies']} | set(robot.frames)
@@ -35,7 +35,7 @@ def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> No
         data['bodies'].append({
             'name': name, 'parent': robot.bodies[-1].name, 'type': 'fixed',
             'placement': np.eye(4).tolist(), 'mass': float(payload.mass),
-            'com': _plain(payload.com), 'inertia': _plain(payload.inertia)})
+            'com': _rounded(payload.com), 'inertia': _rounded(payload.inertia)})
         data['bodies'] = _named_parents(data['bodies'])
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
     path.write_text('# Friction and payload identified from recordings by hodyn identify.\n'
@@ -58,5 +58,5 @@ def _named_parents(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if isinstance(body['parent'], int) and body['parent'] >= 0 else body for body in bodies]
 
 
-def _plain(values: Any) -> Any:
+def _rounded(values: Any) -> Any:
     return np.round(np.asarray(values, dtype=float), 9).tolist()

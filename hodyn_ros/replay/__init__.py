@@ -1,1 +1,1 @@
-"""Offline: bags in, derivatives, comparison with what was recorded, report."""
+"""Replay of a recording: its torques, their comparison with recorded efforts, the report."""

@@ -19,7 +19,7 @@ class JointComparison:
     ----------
     name : str
     rms_error, rms_effort : float
-        Of prediction less recorded effort, and of the latter, N m.
+        RMS of prediction less recorded effort, and of the recorded effort, N m.
     share : float
         Their quotient.
     bias, max_error : float
@@ -60,7 +60,7 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
     return float(np.sum(weights * lags) / weights.sum()), float(weights.sum() ** -0.5)
 
 
-class Comparison:
+class EffortComparison:
     """Gathers the errors of all joints; memory does not grow with the recording."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -83,7 +83,7 @@ class Comparison:
         predicted, recorded : (T, n) arrays
             The efforts, N m.
         rate : (T, n) array
-            Of the predicted ones, N m/s.
+            Rates of the predicted efforts, N m/s.
 
         """
         error = predicted - recorded
@@ -116,8 +116,8 @@ class Comparison:
         # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
         moved = _positive(self._rate2 / count - slope ** 2)
         lag = (self._product / count - bias * slope) / moved
-        # Errors of a model are alike over many samples: those that count are fewer by the share of
-        # the error that changes from one to the next.
+        # The errors of neighbouring samples are correlated: the number of independent ones is
+        # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = np.sqrt((error ** 2 - bias ** 2) / moved / free)

@@ -11,7 +11,7 @@ _COLUMNS = (
 
 
 class ComputedTable:
-    """Writes parts as rows: the stamp, then for each joint the columns; a context manager."""
+    """Writes chunks as rows: the stamp, then for each joint the columns; a context manager."""
 
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
         self._file = path.open('w', encoding='utf-8')
@@ -24,12 +24,12 @@ class ComputedTable:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def write(self, part: Chunk) -> None:
+    def write(self, chunk: Chunk) -> None:
         """Append the messages that were used."""
         values = np.hstack([
-            part.q[:, 0], part.q[:, 1], *(part.torque[:, k] for k in range(3)),
-            *(part.deviation[:, k] for k in range(3)), part.states.effort])[part.used]
+            chunk.q[:, 0], chunk.q[:, 1], *(chunk.torque[:, k] for k in range(3)),
+            *(chunk.deviation[:, k] for k in range(3)), chunk.states.effort])[chunk.used]
         form = ','.join(['%.9g'] * values.shape[1])
         self._file.writelines(
             f'{stamp},{form % tuple(row)}\n'
-            for stamp, row in zip(part.stamps[part.used].tolist(), values.tolist(), strict=True))
+            for stamp, row in zip(chunk.stamps[chunk.used].tolist(), values.tolist(), strict=True))

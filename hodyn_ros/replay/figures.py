@@ -33,10 +33,10 @@ def _rows(count: int, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
 def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: float) -> None:
     """Draw a curve, or the envelope of one that has more samples than a figure has pixels."""
     if trace.bin == 1:
-        axis.plot(trace.time, trace.most[:, column], color=color, linewidth=width, label=label)
+        axis.plot(trace.time, trace.upper[:, column], color=color, linewidth=width, label=label)
     else:
         axis.fill_between(
-            trace.time, trace.least[:, column], trace.most[:, column], color=color, alpha=0.6,
+            trace.time, trace.lower[:, column], trace.upper[:, column], color=color, alpha=0.6,
             linewidth=0.3, label=label)
 
 
@@ -84,10 +84,10 @@ def rate_figure(result: Replay) -> Figure:
         for order, unit in enumerate(('N m/s', 'N m/s²')):
             axis, column = axes[i, order], order * n + i
             known = bool(result.torque_supported[1 + order, i])
-            spread = trace.most[:, 2 * n + column]
+            spread = trace.upper[:, 2 * n + column]
             axis.fill_between(
-                trace.time, trace.least[:, column] - 2 * spread,
-                trace.most[:, column] + 2 * spread, color=PREDICTED if known else ERROR,
+                trace.time, trace.lower[:, column] - 2 * spread,
+                trace.upper[:, column] + 2 * spread, color=PREDICTED if known else ERROR,
                 alpha=0.3, linewidth=0)
             if known:
                 _curve(axis, trace, column, PREDICTED, '', 0.9)
@@ -131,7 +131,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
 def spectrum_figure(result: Replay) -> Figure:
     """Draw the amplitude density of the errors, and the bandwidth of the estimated motion."""
     n = len(result.names)
-    period = result.findings.period
+    period = result.timing_statistics.period
     frequency, density = result.curves.comparison.spectrum.density(period)
     figure, axes = _rows((n + 1) // 2, 2, sharex=True)
     for i, axis in enumerate(axes.flat):

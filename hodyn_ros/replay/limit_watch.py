@@ -1,4 +1,4 @@
-"""Whether a recorded motion kept the limits of the robot: by how much, when and where."""
+"""Whether a recorded motion stayed within the limits of the robot: by how much, and when."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ class Extreme:
     value : float
         With its sign; of a position, the one closest to its limit.
     limit : float
-        Of its absolute value (of a position: the closer one); infinite where none is known.
+        Limit of the absolute value, or the closer position limit; infinite where none is known.
     stamp : int
         When, ns.
     beyond : int
@@ -44,7 +44,7 @@ class Extreme:
 
 
 class LimitWatch:
-    """Gathers the extremes of a motion part by part."""
+    """Gathers the extremes of a motion chunk by chunk."""
 
     def __init__(self, robot: Robot, names: tuple[str, ...]) -> None:
         limits, n = robot.limits, robot.n
@@ -61,9 +61,9 @@ class LimitWatch:
         self._beyond = np.zeros(shape, dtype=np.int64)
         self._intervals: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
-    def add(self, part: Chunk) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Look at the estimated motion and its torques."""
-        q, torque, stamps = part.q[part.used], part.torque[part.used], part.stamps[part.used]
+        q, torque, stamps = chunk.q[chunk.used], chunk.torque[chunk.used], chunk.stamps[chunk.used]
         if not len(stamps):
             return
         values = np.stack(

@@ -1,4 +1,4 @@
-"""What is played to a live node so that it evaluates the recorded motion, and its answers judged.
+"""What is played to a live node so that it evaluates the recorded motion, and its answers.
 
 The estimated motion is a smoothing spline: of all motions through its own positions, velocities
 and accelerations at the samples it is the one with the least ∫(q⁽⁵⁾)², which is also what the node
@@ -7,6 +7,7 @@ the estimate itself, jerk and snap too, although no message carries them.
 """
 from dataclasses import dataclass
 from math import factorial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.fit import MIN_PIECE
+from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -28,7 +30,7 @@ APPROACH = 1_000_000_000
 AGREEMENT = 1e-9
 """What doubles may differ by after two ways through the same formulas, of the largest value."""
 
-_EXTENSION = 8  # points by which runs are continued, so that their ends do not feel the approach
+_EXTENSION = 8  # points by which runs are continued: the approach must not change their ends
 _SECOND = 1_000_000_000
 
 
@@ -45,8 +47,8 @@ class Playback:
     trajectory : bytes
         A serialized JointTrajectory.
     stamps : (K,) int64 array
-        Of the states, ns, increasing. Those of the recording are moved by a constant where it
-        begins near time 0, and runs after the first so that each follows the one before.
+        Stamps of the states, ns, increasing. Those of the recording are moved by a constant where
+        it begins near time 0, and runs after the first so that each follows the one before.
     position, velocity : (K, n) arrays
         As recorded, rad, rad/s; velocities NaN where not recorded.
     sample : (S,) int array
@@ -98,31 +100,31 @@ class Agreement:
         return bool(np.all(self.worst_difference <= AGREEMENT * self.peak))
 
 
-class Samples:
-    """The samples of a replay, gathered part by part."""
+class PlaybackBuilder:
+    """Gathers the samples of a replay, chunk by chunk, and makes a `Playback` of them."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Stamps, Array, Array, Array, Array]] = []
         self._begins: list[NDArray[np.bool_]] = []
         self._last = 0
 
-    def add(self, part: Chunk) -> None:
-        """Add a part; of messages that repeat a sample, the first stands for it."""
-        used = np.flatnonzero(part.used)
+    def add(self, chunk: Chunk) -> None:
+        """Add a chunk; of messages that repeat a sample, the first stands for it."""
+        used = np.flatnonzero(chunk.used)
         if not len(used):
             return
-        begins, instants = part.begins[used], part.instants[used]
+        begins, instants = chunk.begins[used], chunk.instants[used]
         ahead = np.diff(instants, prepend=self._last if self._pieces else instants[0])
         kept = begins | (ahead > 1e9 * MIN_PIECE)
         used = used[kept]
         if len(used):
-            self._last = int(part.instants[used[-1]])
+            self._last = int(chunk.instants[used[-1]])
             self._begins.append(begins[kept])
             self._pieces.append((
-                part.instants[used], part.states.position[used], part.states.velocity[used],
-                part.q[used], part.torque[used]))
+                chunk.instants[used], chunk.states.position[used], chunk.states.velocity[used],
+                chunk.q[used], chunk.torque[used]))
 
-    def playback(self, names: tuple[str, ...], robot: Robot, prefix: str = '') -> Playback:
+    def build(self, names: tuple[str, ...], robot: Robot, prefix: str = '') -> Playback:
         """Return what to play.
 
         Parameters
@@ -181,7 +183,7 @@ class Samples:
             np.searchsorted(order, stamps), offline, torque)
 
 
-def compare(playback: Playback, answers: Array) -> Agreement:
+def compare_answers(playback: Playback, answers: Array) -> Agreement:
     """Compare the node's Q, Q̇, Q̈ at the samples, (S, 3, n), NaN where none came."""
     known = np.isfinite(answers).all(axis=(1, 2))
     if not known.any():
@@ -192,6 +194,14 @@ def compare(playback: Playback, answers: Array) -> Agreement:
     return Agreement(
         len(answers), int(np.count_nonzero(known)), worst, from_estimate,
         np.abs(playback.offline[known]).max(axis=(0, 2)))
+
+
+def write_answers(path: Path, playback: Playback, motion: Array, torque: Array) -> None:
+    """Write the node's answers, (S, 2, n) and (S, 3, n), NaN where none came, to a bag."""
+    known = np.isfinite(torque).all(axis=(1, 2))
+    stamps = playback.stamps[playback.sample][known]
+    with ComputedBag(path, playback.names) as answers:
+        answers.write(stamps, stamps, motion[known], torque[known])
 
 
 def _extended(instants: Stamps, q: Array) -> tuple[Stamps, Array]:

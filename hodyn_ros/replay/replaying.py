@@ -1,4 +1,4 @@
-"""A replay: the pipeline's parts gathered to results, and written while they come."""
+"""A replay: the pipeline's chunks gathered to results, and written while they come."""
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from hodyn_ros.estimation.pipeline import Chunk, Pipeline
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.estimation.timing import StampStatus, TimingStatistics
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.comparison import Comparison, JointComparison, Profile
+from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profile
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
@@ -41,7 +41,7 @@ class Replay:
     samples_total, samples_used : int
         Messages on the topic, and those that were compared.
     joints : list of JointComparison
-    findings : TimingStatistics
+    timing_statistics : TimingStatistics
     noise : Noise
     motion_rms, motion_deviation : (5, n) arrays
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
@@ -50,7 +50,7 @@ class Replay:
     gravity_share : float
         As in `Pipeline`.
     extremes : list of Extreme
-        Of the estimated motion against the limits of the robot.
+        Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
         For figures.
     left_out : dict
@@ -58,7 +58,7 @@ class Replay:
     damage : str
         Where the bag could not be read on; empty when it could.
     live : Agreement or None
-        Of a live node that the recording was played to.
+        How the live node that the recording was played to agrees with the offline result.
 
     """
 
@@ -69,7 +69,7 @@ class Replay:
     samples_total: int
     samples_used: int
     joints: list[JointComparison]
-    findings: TimingStatistics
+    timing_statistics: TimingStatistics
     noise: Noise
     motion_rms: Array
     motion_deviation: Array
@@ -105,7 +105,7 @@ class Replay:
 
 
 class Curves:
-    """What the figures show, gathered part by part; memory does not grow with the recording.
+    """What the figures show, gathered chunk by chunk; memory does not grow with the recording.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Curves:
         Recorded effort less the rigid-body prediction over velocity, N m.
     over_velocity, over_position : Profile
         Recorded effort less prediction, N m.
-    comparison : Comparison
+    comparison : EffortComparison
         With the spectrum of the difference.
     start : int
         Stamp of time 0, ns.
@@ -127,7 +127,7 @@ class Curves:
     def __init__(self, robot: Robot, names: tuple[str, ...], first: Chunk) -> None:
         n = robot.n
         self.torques, self.rates = Trace(3 * n), Trace(4 * n)
-        self.comparison = Comparison(names)
+        self.comparison = EffortComparison(names)
         reach = np.nanmax(np.abs(first.q[:, 1]), axis=0) * 1.3 + 1e-6
         fast = np.minimum(robot.limits.velocity, reach)
         self.friction, self.over_velocity = Profile(-fast, fast), Profile(-fast, fast)
@@ -139,23 +139,23 @@ class Curves:
         self._robot = robot
         self.start = int(first.stamps[0])
 
-    def add(self, part: Chunk) -> None:
-        """Add a part."""
-        predicted, recorded = part.predicted[:, 0], part.states.effort
+    def add(self, chunk: Chunk) -> None:
+        """Add a chunk."""
+        predicted, recorded = chunk.predicted[:, 0], chunk.states.effort
         error = predicted - recorded
-        self.comparison.add(part.stamps, predicted, part.predicted[:, 1], recorded)
-        self.over_velocity.add(part.q[:, 1], -error)
-        self.over_position.add(part.q[:, 0], -error)
+        self.comparison.add(chunk.stamps, predicted, chunk.predicted[:, 1], recorded)
+        self.over_velocity.add(chunk.q[:, 1], -error)
+        self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)
         if self._robot.friction is not None:
-            friction = self._robot.friction.torque(part.q)[:, 0]
-        self.friction.add(part.q[:, 1], friction - error)
-        time = (part.stamps - self.start) * 1e-9
-        breaks = np.flatnonzero(part.begins)
+            friction = self._robot.friction.torque(chunk.q)[:, 0]
+        self.friction.add(chunk.q[:, 1], friction - error)
+        time = (chunk.stamps - self.start) * 1e-9
+        breaks = np.flatnonzero(chunk.begins)
         for trace, curves in (
                 (self.torques, (predicted, recorded, error)),
-                (self.rates, (part.torque[:, 1], part.torque[:, 2],
-                              part.deviation[:, 1], part.deviation[:, 2]))):
+                (self.rates, (chunk.torque[:, 1], chunk.torque[:, 2],
+                              chunk.deviation[:, 1], chunk.deviation[:, 2]))):
             values = np.hstack(curves)
             # A message that begins a run follows a break of the curve.
             trace.add(np.insert(time, breaks, time[breaks]), np.insert(values, breaks, np.nan, 0))
@@ -173,15 +173,15 @@ def replay(
     bag : JointStateBag
         Open.
     feedforward : FeedForward
-        Of the robot; the code of the node.
+        Feed-forward of the robot, the code of the node.
     output : Path
-        Folder for the bag ``computed`` (and ``computed.csv``), written part by part.
+        Folder for the bag ``computed`` (and ``computed.csv``), written chunk by chunk.
     progress : callable, optional
         Called with the number of messages done.
     csv : bool
         Write ``computed.csv`` as well.
     listen : callable, optional
-        Called with each part.
+        Called with each chunk.
 
     Raises
     ------
@@ -204,24 +204,24 @@ def replay(
         table = stack.enter_context(
             ComputedTable(output / 'computed.csv', bag.names)) if csv else None
         try:
-            for part in pipeline.parts(progress):
+            for chunk in pipeline.chunks(progress):
                 if curves is None:
-                    if not part.used.any():
+                    if not chunk.used.any():
                         continue
-                    curves = Curves(robot, bag.names, part)
-                curves.add(part)
-                watch.add(part)
-                used += int(np.count_nonzero(part.used))
+                    curves = Curves(robot, bag.names, chunk)
+                curves.add(chunk)
+                watch.add(chunk)
+                used += int(np.count_nonzero(chunk.used))
                 for total, values in zip(
-                        squares, (part.q, part.q_deviation, part.torque, part.deviation),
+                        squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
                         strict=True):
                     total += np.nansum(values ** 2, axis=0)
-                computed.write(part.states.stamp[part.used], part.states.received[part.used],
-                               part.q[part.used], part.torque[part.used])
+                computed.write(chunk.states.stamp[chunk.used], chunk.states.received[chunk.used],
+                               chunk.q[chunk.used], chunk.torque[chunk.used])
                 if table is not None:
-                    table.write(part)
+                    table.write(chunk)
                 if listen is not None:
-                    listen(part)
+                    listen(chunk)
         except HodynError as error:
             if curves is None:
                 raise
@@ -229,7 +229,7 @@ def replay(
     if curves is None:
         raise HodynError(f'{bag.path}: no usable joint states on {bag.topic}')
     rms = [np.sqrt(total / max(used, 1)) for total in squares]
-    counts = pipeline.findings.counts
+    counts = pipeline.timing_statistics.counts
     left_out = {_REASONS[verdict]: counts[verdict] for verdict in _REASONS if counts[verdict]}
     left_out.update(bag.unusable)
     if bag.foreign:
@@ -237,7 +237,7 @@ def replay(
     return Replay(
         bag=str(bag.path), topic=bag.topic, robot=robot.name, names=bag.names,
         samples_total=bag.total, samples_used=used, joints=curves.comparison.joints,
-        findings=pipeline.findings, noise=pipeline.noise, motion_rms=rms[0],
+        timing_statistics=pipeline.timing_statistics, noise=pipeline.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
         gravity_share=pipeline.gravity_share, extremes=watch.extremes, curves=curves,
         left_out=left_out, damage=damage)

@@ -16,6 +16,7 @@ from hodyn_ros.replay.comparison import common_lag
 from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.replaying import Replay
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.files.plain import plain
 
 Array = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ def write_report(result: Replay, robot: Robot, output: Path) -> None:
 
 def statements(result: Replay) -> list[str]:
     """Return what can be said of the recording and of the prediction, in sentences."""
-    found, noise = result.findings, result.noise
+    found, noise = result.timing_statistics, result.noise
     said = [
         f'{result.samples_used} of {result.samples_total} messages on {result.topic} are used, '
         f'{1.0 / found.period:.4g} Hz by their {found.clock} stamps with a jitter of '
@@ -187,7 +188,7 @@ is what the recording tells with a standard deviation below a quarter of the sig
 
 def write_summary(result: Replay, path: Path) -> None:
     """Write the figures for machines; numbers that are not finite become null."""
-    found = result.findings
+    found = result.timing_statistics
     summary = {
         'bag': result.bag,
         'topic': result.topic,
@@ -230,7 +231,8 @@ def write_summary(result: Replay, path: Path) -> None:
                     result.torque_deviation[:, i], result.torque_supported[:, i]),
             } for i, joint in enumerate(result.joints)],
     }
-    path.write_text(json.dumps(_plain(summary), indent=2, allow_nan=False) + '\n', 'utf-8')
+    text = json.dumps(plain(summary, finite=True), indent=2, allow_nan=False)
+    path.write_text(text + '\n', 'utf-8')
 
 
 def _agreement(live: Agreement) -> dict[str, Any]:
@@ -248,16 +250,3 @@ def _derivatives(
     return {
         name: {'rms': rms[k], 'rms_deviation': deviation[k], 'resolved': bool(supported[k])}
         for k, name in enumerate(names)}
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

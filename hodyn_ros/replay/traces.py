@@ -8,7 +8,7 @@ MAX_BINS = 4096
 
 
 class Trace:
-    """Curves (T, m) gathered part by part, in at most 2 × MAX_BINS bins of equal sample numbers.
+    """Curves (T, m) gathered chunk by chunk, in at most 2 × MAX_BINS bins of equal sample numbers.
 
     Attributes
     ----------
@@ -20,8 +20,8 @@ class Trace:
     def __init__(self, curves: int) -> None:
         self.bin = 1
         self._time: Array = np.empty(0)
-        self._least: Array = np.empty((0, curves))
-        self._most: Array = np.empty((0, curves))
+        self._lower: Array = np.empty((0, curves))
+        self._upper: Array = np.empty((0, curves))
         self._rest: tuple[Array, Array] = (np.empty(0), np.empty((0, curves)))
 
     def add(self, time: Array, values: Array) -> None:
@@ -36,19 +36,19 @@ class Trace:
         while len(self._time) >= 2 * MAX_BINS:
             even = len(self._time) // 2 * 2
             tail = slice(even, None)
-            last = self._time[tail], self._least[tail], self._most[tail]
+            last = self._time[tail], self._lower[tail], self._upper[tail]
             self._time = self._time[:even:2]
-            self._least, self._most = (
+            self._lower, self._upper = (
                 extreme(values[:even].reshape(-1, 2, values.shape[1]), axis=1)
-                for extreme, values in ((np.min, self._least), (np.max, self._most)))
+                for extreme, values in ((np.min, self._lower), (np.max, self._upper)))
             self.bin *= 2
             # An odd last bin becomes a whole one of the new width: half a bin's time is not seen.
             self._append(*last)
 
-    def _append(self, time: Array, least: Array, most: Array) -> None:
+    def _append(self, time: Array, lower: Array, upper: Array) -> None:
         self._time = np.concatenate([self._time, time])
-        self._least = np.concatenate([self._least, least])
-        self._most = np.concatenate([self._most, most])
+        self._lower = np.concatenate([self._lower, lower])
+        self._upper = np.concatenate([self._upper, upper])
 
     @property
     def time(self) -> Array:
@@ -56,11 +56,11 @@ class Trace:
         return self._time
 
     @property
-    def least(self) -> Array:
+    def lower(self) -> Array:
         """Least values in the bins, (bins, m)."""
-        return self._least
+        return self._lower
 
     @property
-    def most(self) -> Array:
+    def upper(self) -> Array:
         """Greatest values in the bins, (bins, m)."""
-        return self._most
+        return self._upper

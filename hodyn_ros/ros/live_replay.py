@@ -1,9 +1,8 @@
-"""``hodyn replay --live``: a recording played to a live node, on the recording's clock."""
+"""A recording played to a live node, on the recording's clock."""
 from collections.abc import Callable
 from functools import partial
 import os
 from pathlib import Path
-import tempfile
 import time
 
 from builtin_interfaces.msg import Time
@@ -18,22 +17,11 @@ from rich.progress import Progress
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
-import yaml
 
-from hodyn_ros.cli.replay import run_replay
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import MAX_MESSAGE_BYTES
-from hodyn_ros.replay.computed_bag import ComputedBag
-from hodyn_ros.replay.playback import (
-    APPROACH,
-    INTERPOLATION,
-    Agreement,
-    Playback,
-    Samples,
-    compare,
-)
+from hodyn_ros.replay.playback import APPROACH, INTERPOLATION, Playback
 from hodyn_ros.robot import HodynError
-from hodyn_ros.robot.files.loader import load_robot, without_limits
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.outputs import LATCHED_QOS, TORQUES
 from hodyn_ros.ros.processes import local_ros, process, spin
@@ -45,40 +33,40 @@ START_TIMEOUT = 120.0
 ANSWER_TIMEOUT = 1.0
 SETTLING = 0.5
 WAITING_PERIOD = 0.02
-WAITING_STEP = 10_000  # ns of the clock in a waiting period: it all but stands still
+WAITING_STEP = 10_000  # ns by which the clock advances in a waiting period: next to nothing
 STATE_TIMEOUT = 60.0  # recordings may pause, and the machine may be busy
 QUEUE = QoSProfile(depth=1000)
 
 
-def run_live_replay(
-    bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False,
-) -> int:
-    """Replay a bag offline and to a live node; return the exit code.
+def play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Array]:
+    """Play states and trajectory to a node of its own; return what it answered at the samples.
 
-    It is 1 when the two differ by more than round-off. Parameters, results and errors are those of
-    `run_replay`; the node's answers go to the bag ``live`` beside ``computed``.
+    Parameters
+    ----------
+    playback : Playback
+        What is played.
+    robot_file : Path
+        The node's robot.
+    prefix : str
+        The node's parameter joint_prefix.
+
+    Returns
+    -------
+    motion, torque : (S, 2, n) and (S, 3, n) arrays
+        Positions and velocities, and Q, Q̇, Q̈; NaN at samples without an answer.
+
+    Raises
+    ------
+    HodynError
+        When the node does not start, ends, or refuses the trajectory.
+
     """
-    def live(samples: Samples, names: tuple[str, ...]) -> Agreement:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / 'robot.yaml'
-            file.write_text(
-                yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
-            playback = samples.playback(names, load_robot(file), prefix)
-            if len(playback.trajectory) > MAX_MESSAGE_BYTES:
-                raise HodynError(
-                    f'{len(playback.sample)} samples are more than the node takes in one '
-                    f'trajectory of {MAX_MESSAGE_BYTES} bytes: play a part of the recording')
-            with local_ros():
-                motion, torque = _play(playback, file, prefix)
-        known = np.isfinite(torque).all(axis=(1, 2))
-        stamps = playback.stamps[playback.sample][known]
-        with ComputedBag(output / 'live', names) as answers:
-            answers.write(stamps, stamps, motion[known], torque[known])
-        return compare(playback, torque)
-
-    return run_replay(
-        bag, robot_source, output, topic=topic, prefix=prefix, csv=csv, live=live)
+    if len(playback.trajectory) > MAX_MESSAGE_BYTES:
+        raise HodynError(
+            f'{len(playback.sample)} samples are more than the node takes in one '
+            f'trajectory of {MAX_MESSAGE_BYTES} bytes: play a part of the recording')
+    with local_ros():
+        return _play(playback, robot_file, prefix)
 
 
 class _Player(Node):
@@ -122,7 +110,7 @@ class _Player(Node):
         return all(answered >= stamp for answered in self._answered.values())
 
     def show(self, index: int, stamp: int) -> None:
-        """Let the clock go to a stamp (ns), and publish a state with it."""
+        """Set the clock to a stamp (ns), and publish a state with it."""
         playback = self._playback
         at = Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
         self._clock_publisher.publish(Clock(clock=at))
@@ -155,7 +143,6 @@ class _Player(Node):
 
 
 def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Array]:
-    """Return what the node answered at the samples: (S, 2, n) motion and (S, 3, n) torque."""
     namespace = f'/hodyn_replay_{os.getpid()}'
     player = _Player(namespace, playback)
     executor = make_executor()
@@ -202,7 +189,7 @@ def _make_ready(
     stamp = playback.start - APPROACH
 
     def hold(seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
-        # The clock all but stands until the plan is there, which starts at a stamp of its own.
+        # The clock almost stands still until the plan is there, whose start is a stamp.
         nonlocal stamp
         end = time.monotonic() + seconds
         while not (done := until()) and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Elastic arms to try controllers on: one whose physics is MuJoCo's, one whose physics is ours."""
+"""Elastic arms to try controllers on: one by MuJoCo, one by the dynamics of this package."""
 from abc import ABC, abstractmethod
 import math
 from typing import Any
@@ -42,7 +42,7 @@ class ElasticPlant(ABC):
     friction : bool
         Whether the links have the robot's friction.
     longest_step : float
-        Of the integration, s.
+        Longest step of the integration, s.
 
     """
 
@@ -209,7 +209,7 @@ class ElasticArm(ElasticPlant):
 
 
 class ModelArm(ElasticPlant):
-    """The elastic arm by our own dynamics, for tests of one against the other."""
+    """The elastic arm by the dynamics of this package, to test one against the other."""
 
     def __init__(self, robot: Robot, position: Array, **options: Any) -> None:
         super().__init__(robot, position, **options)

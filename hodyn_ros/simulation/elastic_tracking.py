@@ -1,7 +1,7 @@
 """How well an elastic arm follows a motion, by how much of the feed-forward its motors get.
 
-The arm is one of `simulation`; its motors have a PD loop and the link side is fed back nowhere, so
-that what the links do shows what the feed-forward knows.
+The motors of the simulated arm have a PD loop and nothing feeds back the link side, so the
+tracking error of the links shows what each part of the feed-forward contributes.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ SETTLING = 1.0
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopSettings:
     """How the motors are controlled: a `MotorLoop` whose torque is held for a period.
 
     Attributes
@@ -52,7 +52,7 @@ class Conditions:
     Attributes
     ----------
     stiffness, mass : float
-        Of the arm, as shares of the model's; mass scales the inertia of all links.
+        Stiffness and mass of the arm, as shares of the model's; mass scales all link inertias.
     reference_delay : float
         s, by which references reach the motor loop late; rounded to its periods.
     loop_delay : float
@@ -62,7 +62,7 @@ class Conditions:
     position_noise, velocity_noise : float
         Standard deviations of what the motor encoders say, rad and rad/s.
     seed : int
-        Of the noise.
+        Seed of the noise.
 
     """
 
@@ -87,7 +87,7 @@ class Tracking:
     desired, measured : (T, n) arrays
         Link positions, rad.
     stiffness : (T, n) array
-        Of the joints, N m/rad.
+        Stiffness of the joints, N m/rad.
     motor_torque : (T, m) array
         τ_m, N m.
 
@@ -110,8 +110,8 @@ class Tracking:
         return float(np.sqrt(np.mean(self.error**2, axis=0)).max())
 
 
-def compare(
-    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: Loop | None = None,
+def simulate_tracking(
+    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: LoopSettings | None = None,
     conditions: Conditions | None = None, methods: Sequence[Method] = METHODS,
 ) -> dict[Method, Tracking]:
     """Return how the arm in MuJoCo follows a plan with each method.
@@ -127,11 +127,11 @@ def compare(
     robot : Robot
         With actuators: what the controller believes.
     plan : Plan
-        Of the links.
+        Motion of the links.
     stiffness : Plan, optional
         σ of the joints with variable stiffness, N m/rad.
-    loop : Loop, optional
-        Of the motors.
+    loop : LoopSettings, optional
+        Control of the motors.
     conditions : Conditions, optional
         How the arm and its signals differ from what the controller believes.
     methods : strings
@@ -143,7 +143,7 @@ def compare(
         A joint cannot do the plan: names joint and time.
 
     """
-    controller = loop or Loop()
+    controller = loop or LoopSettings()
     world = conditions or Conditions()
     arm = ElasticArm(_real(robot, world), plan.ends[0])
     return {
@@ -183,7 +183,7 @@ def references_of(
 
 
 def _run(
-    robot: Robot, arm: ElasticPlant, plan: Plan, stiffness: Plan | None, loop: Loop,
+    robot: Robot, arm: ElasticPlant, plan: Plan, stiffness: Plan | None, loop: LoopSettings,
     conditions: Conditions, method: Method,
 ) -> Tracking:
     period = loop.period

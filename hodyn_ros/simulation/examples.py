@@ -11,7 +11,7 @@ from hodyn_ros.actuators.joints import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.files.loader import load_robot, robot_keys
+from hodyn_ros.robot.files import load_robot, robot_keys
 from hodyn_ros.simulation.motion import REST_TO_REST_PEAK, home
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ STIFFNESS = 1000.0
 """N m/rad, an example: no maker of the built-in arms publishes it."""
 VSA_STIFFNESS = 2000.0
 DURATION, SPEED = 3.0, 0.8
-"""Of an example motion: s, and its peak velocities as a share of the limits."""
+"""Duration of an example motion, s, and its peak velocities as a share of the limits."""
 TENDON_SCALE, TENDON_RATE = 2.0, 10.0
 
 # Estimates that public models of these arms carry, kg m², reflected to the joints.

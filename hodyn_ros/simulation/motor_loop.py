@@ -16,13 +16,13 @@ class MotorLoop:
     Attributes
     ----------
     actuators : Actuators
-        Whose B and torque limits.
+        Give B and the torque limits.
     bandwidth, damping : float
         ω, rad/s; ζ.
     position_noise, velocity_noise : float
         Standard deviations of the encoders' noise, rad and rad/s.
     seed : int
-        Of the noise.
+        Seed of the noise.
 
     """
 

@@ -28,7 +28,7 @@ class Springs:
     stiffness : (m,) array
         K, N m/rad; 0 where the spring's force is not MuJoCo's to compute.
     damping : (m,) array
-        Of the spring, N m s/rad.
+        Damping of the spring, N m s/rad.
     armature : (n,) array
         Inertia of motors that are rigidly coupled to their joints, kg m².
 
@@ -53,7 +53,7 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint that MuJoCo has not.
+        The robot has a joint that MuJoCo has not, or MuJoCo refuses it.
 
     """
     try:
@@ -78,7 +78,11 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         for element, armature in zip(elements, springs.armature, strict=True):
             element[0].set('armature', repr(float(armature)))
         _add_springs(root, world, robot, springs)
-    return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding='unicode')), changes
+    try:
+        model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding='unicode'))
+    except ValueError as error:
+        raise HodynError(f'MuJoCo refuses robot {robot.name!r}: {error}') from None
+    return model, changes
 
 
 def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Element, float]:

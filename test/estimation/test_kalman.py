@@ -56,7 +56,7 @@ def test_mean_and_covariance(case):
         velocity[3] = position[6] = velocity[6] = np.nan
     step = float(np.mean(np.diff(time)))
     motion, covariance = np.empty((count, 5)), np.empty((count, 5, 5))
-    kalman.smooth(
+    kalman.rts_smoother(
         time, position, velocity, 1.0, step, noise, np.empty((count, kalman.HISTORY)), motion,
         covariance)
     unit = kalman.memory(step, *noise)
@@ -84,7 +84,7 @@ def test_half_gain_at_the_reciprocal_of_the_memory():
     for factor, gain in ((0.7, 1 / (1 + 0.7 ** 10)), (1.0, 0.5), (1.3, 1 / (1 + 1.3 ** 10))):
         position = np.cos(factor / unit * (time - 3.0))
         motion, covariance = np.empty((6000, 5)), np.empty((6000, 5, 5))
-        kalman.smooth(
+        kalman.rts_smoother(
             time, position - position[0], np.full(6000, np.nan), 10.0, step, noise,
             np.empty((6000, kalman.HISTORY)), motion, covariance)
         assert motion[3000, 0] + position[0] == pytest.approx(gain, abs=2e-3)

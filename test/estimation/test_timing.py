@@ -16,21 +16,21 @@ def states(recording):
 def judged(recording):
     found = states(recording)
     timing = analyse(found)
-    findings = TimingStatistics(timing.clock, timing.period)
-    findings.add(found, timing, slice(0, len(found)))
-    return timing, findings
+    statistics = TimingStatistics(timing.clock, timing.period)
+    statistics.add(found, timing, slice(0, len(found)))
+    return timing, statistics
 
 
 def test_clean_recording_is_one_run():
     recording = record(duration=2.0)
-    timing, findings = judged(recording)
+    timing, statistics = judged(recording)
     assert [len(run.message) for run in timing.runs] == [200]
     assert timing.clock == 'header'
     assert timing.period == pytest.approx(0.01)
-    assert findings.jitter < 1e-8
-    assert findings.latency == pytest.approx((250e-6, 250e-6))
-    assert not findings.gaps
-    assert not findings.resets
+    assert statistics.jitter < 1e-8
+    assert statistics.latency == pytest.approx((250e-6, 250e-6))
+    assert not statistics.gaps
+    assert not statistics.resets
     np.testing.assert_allclose(
         timing.runs[0].time, (recording.stamp - recording.stamp[0]) * 1e-9, rtol=0, atol=1e-12)
 
@@ -38,18 +38,18 @@ def test_clean_recording_is_one_run():
 def test_gap_splits_the_run():
     recording = record(duration=3.0)
     keep = np.r_[0:100, 150:300]
-    timing, findings = judged(recording[keep])
+    timing, statistics = judged(recording[keep])
     assert [len(run.message) for run in timing.runs] == [100, 150]
-    assert findings.gaps == [(recording.stamp[99], pytest.approx(0.51))]
-    assert findings.counts[StampStatus.AFTER_GAP] == 1
+    assert statistics.gaps == [(recording.stamp[99], pytest.approx(0.51))]
+    assert statistics.counts[StampStatus.AFTER_GAP] == 1
 
 
 def test_duplicate_and_reversed_stamps_are_left_out():
     recording = record(duration=2.0)
     order = np.r_[0:50, 49, 50:80, 60, 80:200]
-    timing, findings = judged(recording[order])
-    assert findings.counts[StampStatus.DUPLICATE] == 1
-    assert findings.counts[StampStatus.REVERSED] == 1
+    timing, statistics = judged(recording[order])
+    assert statistics.counts[StampStatus.DUPLICATE] == 1
+    assert statistics.counts[StampStatus.REVERSED] == 1
     assert len(timing.runs) == 1
     np.testing.assert_array_equal(
         recording.stamp[order][timing.runs[0].message], recording.stamp)
@@ -57,9 +57,9 @@ def test_duplicate_and_reversed_stamps_are_left_out():
 
 def test_loop_begins_a_new_run():
     recording = record(duration=2.0)
-    timing, findings = judged(recording[np.r_[0:200, 0:200]])
+    timing, statistics = judged(recording[np.r_[0:200, 0:200]])
     assert [len(run.message) for run in timing.runs] == [200, 200]
-    assert findings.resets == [(recording.stamp[199], pytest.approx(1.99))]
+    assert statistics.resets == [(recording.stamp[199], pytest.approx(1.99))]
 
 
 def test_constant_header_stamps_give_way_to_receive_times():
@@ -71,17 +71,17 @@ def test_constant_header_stamps_give_way_to_receive_times():
 
 
 def test_jitter_is_measured():
-    _, findings = judged(record(duration=20.0, jitter=0.3))
+    _, statistics = judged(record(duration=20.0, jitter=0.3))
     # The difference of two uniform deviates of width 0.3 periods.
-    assert findings.jitter == pytest.approx(0.003 / np.sqrt(6), rel=0.1)
+    assert statistics.jitter == pytest.approx(0.003 / np.sqrt(6), rel=0.1)
 
 
 def test_positions_that_are_not_finite_and_lone_messages_are_left_out():
     recording = record(duration=3.0)
     recording.position[20, 3] = np.nan
-    timing, findings = judged(recording[np.r_[0:100, 150:153, 200:300]])
-    assert findings.counts[StampStatus.NOT_FINITE] == 1
-    assert findings.counts[StampStatus.LONE] == 3
+    timing, statistics = judged(recording[np.r_[0:100, 150:153, 200:300]])
+    assert statistics.counts[StampStatus.NOT_FINITE] == 1
+    assert statistics.counts[StampStatus.LONE] == 3
     assert [len(run.message) for run in timing.runs] == [99, 100]
 
 
@@ -133,6 +133,6 @@ def test_a_robot_at_rest_is_not_taken_for_republished():
     recording.position[50:150] = recording.position[50]
     recording.velocity[50:150] = 0.0
     recording.effort[50:150] = recording.effort[50]
-    timing, findings = judged(recording)
-    assert findings.republished == 0
+    timing, statistics = judged(recording)
+    assert statistics.republished == 0
     assert len(timing.runs[0].time) == 200

@@ -11,11 +11,11 @@ from hodyn_ros import load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.payload import Payload, regressor, rigid_body, with_payload
+from hodyn_ros.identification.payload import Payload, regressor, rigid_body
 from hodyn_ros.identification.regression import Data, Estimate, identify
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import cross_validate
-from hodyn_ros.robot.files.loader import robot_keys
+from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.inertia import physical_fault
 
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
@@ -31,7 +31,7 @@ def data(payload=PAYLOAD, duration=30.0, gravity=True, seed=0, rate=50.0):
     """Return noisy efforts along a known motion."""
     time = np.arange(round(duration * rate)) / rate
     q = motion(time)
-    robot = PANDA if payload is None else with_payload(PANDA, payload)
+    robot = PANDA if payload is None else payload.fixed_to(PANDA)
     effort = FeedForward(robot).torque(q, gravity=gravity, friction=False)[:, 0]
     effort = effort + FRICTION.torque(q)[:, 0] + OFFSET
     effort += SPREAD * np.random.default_rng(seed).standard_normal(effort.shape)
@@ -40,7 +40,7 @@ def data(payload=PAYLOAD, duration=30.0, gravity=True, seed=0, rate=50.0):
 
 def test_torques_are_linear_in_the_ten_parameters():
     q = motion(np.arange(20) * 0.1)
-    expected = FeedForward(with_payload(PANDA, PAYLOAD)).torque(q)[:, 0] - FeedForward(
+    expected = FeedForward(PAYLOAD.fixed_to(PANDA)).torque(q)[:, 0] - FeedForward(
         PANDA).torque(q)[:, 0]
     np.testing.assert_allclose(
         regressor(PANDA, q) @ PAYLOAD.parameters, expected, rtol=0.0, atol=1e-11)
@@ -158,7 +158,7 @@ def test_a_robot_from_urdf_becomes_one_in_yaml(tmp_path):
     write_robot(str(source), robot, found, tmp_path / 'found.yaml')
     written = load_robot(tmp_path / 'found.yaml')
     q = np.random.default_rng(5).normal(size=(5, 1))
-    expected = FeedForward(with_payload(robot, PAYLOAD)).torque(q) + friction.torque(q)
+    expected = FeedForward(PAYLOAD.fixed_to(robot)).torque(q) + friction.torque(q)
     np.testing.assert_allclose(FeedForward(written).torque(q), expected, rtol=1e-12)
     np.testing.assert_array_equal(written.limits.effort, robot.limits.effort)
 

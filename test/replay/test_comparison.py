@@ -10,7 +10,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.comparison import Comparison, Profile, common_lag
+from hodyn_ros.replay.comparison import EffortComparison, Profile, common_lag
 from hodyn_ros.replay.traces import MAX_BINS, Trace
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -94,10 +94,10 @@ def test_truth_lies_in_the_bands_whatever_befell_the_stamps(tmp_path, trouble):
     recording.received = recording.received[0] + 10_000_000 * np.arange(len(order))
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     with JointStateBag(path, JointNames(PANDA)) as bag:
-        parts = list(Pipeline(bag, FeedForward(PANDA)).parts())
-    used = np.concatenate([part.used for part in parts])
-    torque = np.concatenate([part.torque for part in parts])[used]
-    deviation = np.concatenate([part.deviation for part in parts])[used]
+        chunks = list(Pipeline(bag, FeedForward(PANDA)).chunks())
+    used = np.concatenate([chunk.used for chunk in chunks])
+    torque = np.concatenate([chunk.torque for chunk in chunks])[used]
+    deviation = np.concatenate([chunk.deviation for chunk in chunks])[used]
     assert used.sum() >= 1000
     inside = np.abs(torque - recording.torque[used]) < 2.0 * deviation
     assert np.all(inside.mean(axis=(0, 2)) > 0.95)
@@ -108,7 +108,7 @@ def test_sums_of_parts_are_those_of_the_whole():
     predicted, rate, recorded = rng.standard_normal((3, 500, 2))
     recorded[10, 1] = np.nan
     stamps = np.arange(500)
-    whole, parts = Comparison(('a', 'b')), Comparison(('a', 'b'))
+    whole, parts = EffortComparison(('a', 'b')), EffortComparison(('a', 'b'))
     whole.add(stamps, predicted, rate, recorded)
     for cut in (slice(0, 100), slice(100, 450), slice(450, 500)):
         parts.add(stamps[cut], predicted[cut], rate[cut], recorded[cut])
@@ -142,8 +142,8 @@ def test_traces_keep_extremes_and_stay_small():
         trace.add(index * 1e-3, values[:, None])
     assert len(trace.time) < 2 * MAX_BINS
     assert trace.bin > 1
-    assert trace.most.max() == 9.0
-    assert trace.least.min() == pytest.approx(-1.0, abs=1e-5)
+    assert trace.upper.max() == 9.0
+    assert trace.lower.min() == pytest.approx(-1.0, abs=1e-5)
     assert np.all(np.diff(trace.time) > 0)
 
 

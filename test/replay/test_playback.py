@@ -11,8 +11,9 @@ from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_trajectory import decode
-from hodyn_ros.replay.playback import APPROACH, Playback, Samples, compare
-from hodyn_ros.robot.files.loader import load_robot, without_limits
+from hodyn_ros.replay.playback import APPROACH, Playback, PlaybackBuilder, compare_answers
+from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.files import load_robot, without_limits
 from hodyn_ros.robot.joint_names import JointNames
 
 FREE = load_robot(without_limits('panda'))
@@ -21,10 +22,10 @@ FREE = load_robot(without_limits('panda'))
 def playback(tmp_path, recording) -> Playback:
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     with JointStateBag(path, JointNames(PANDA)) as bag:
-        samples = Samples()
-        for part in Pipeline(bag, FeedForward(PANDA)).parts():
-            samples.add(part)
-        return samples.playback(bag.names, FREE)
+        builder = PlaybackBuilder()
+        for chunk in Pipeline(bag, FeedForward(PANDA)).chunks():
+            builder.add(chunk)
+        return builder.build(bag.names, FREE)
 
 
 def test_the_trajectory_makes_the_estimate_again_with_jerk_and_snap(tmp_path):
@@ -77,27 +78,27 @@ def test_answers_are_compared_where_there_are_any(tmp_path):
     played = playback(tmp_path, record(rate=50.0, duration=2.0))
     answers = played.offline.copy()
     answers[3] = np.nan
-    agreement = compare(played, answers)
+    agreement = compare_answers(played, answers)
     assert (agreement.played, agreement.samples) == (100, 99)
     assert agreement.holds
     assert not agreement.worst_difference.any()
     answers[10, 1, 2] += 0.25
-    agreement = compare(played, answers)
+    agreement = compare_answers(played, answers)
     assert not agreement.holds
     assert agreement.worst_difference == pytest.approx([0.0, 0.25, 0.0])
     with pytest.raises(ValueError, match='none'):
-        compare(played, np.full_like(answers, np.nan))
+        compare_answers(played, np.full_like(answers, np.nan))
 
 
 @pytest.mark.slow
 def test_a_node_that_fails_leaves_the_report(tmp_path):
     path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
 
-    def fail(samples, names):
-        raise ValueError('no node')
+    def fail(playback, robot_file, prefix):
+        raise HodynError('no node')
 
     with pytest.raises(ValueError, match='no node'):
-        run_replay(path, 'panda', tmp_path / 'out', live=fail)
+        run_replay(path, 'panda', tmp_path / 'out', play=fail)
     assert 'live' not in json.loads((tmp_path / 'out/summary.json').read_text())
     assert (tmp_path / 'out/report.html').exists()
 
@@ -106,11 +107,11 @@ def test_a_node_that_fails_leaves_the_report(tmp_path):
 def test_a_node_that_differs_is_told_by_exit_code_and_report(tmp_path, capsys):
     path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
 
-    def differ(samples, names):
-        played = samples.playback(names, FREE)
-        return compare(played, played.offline * (1.0 + 1e-6))
+    def differ(playback, robot_file, prefix):
+        motion = np.stack([playback.position, playback.velocity], axis=1)[playback.sample]
+        return motion, playback.offline * (1.0 + 1e-6)
 
-    assert run_replay(path, 'panda', tmp_path / 'out', live=differ) == 1
+    assert run_replay(path, 'panda', tmp_path / 'out', play=differ) == 1
     live = json.loads((tmp_path / 'out/summary.json').read_text())['live']
     assert not live['agrees']
     assert live['samples'] == 100

@@ -75,14 +75,14 @@ def test_parts_join_as_if_computed_at_once(tmp_path, monkeypatch):
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     results = []
     for size in (100_000, 700):
-        monkeypatch.setattr(pipeline, 'PART', size)
+        monkeypatch.setattr(pipeline, 'CHUNK_SIZE', size)
         with JointStateBag(path, JointNames(PANDA)) as bag:
             found = pipeline.Pipeline(bag, FeedForward(PANDA))
-            parts = list(found.parts())
-            results.append(np.concatenate([part.torque for part in parts]))
-            assert sum(part.used.sum() for part in parts) == 5900
-            assert len(found.findings.gaps) == 1
-    assert len(parts) > 5
+            chunks = list(found.chunks())
+            results.append(np.concatenate([chunk.torque for chunk in chunks]))
+            assert sum(chunk.used.sum() for chunk in chunks) == 5900
+            assert len(found.timing_statistics.gaps) == 1
+    assert len(chunks) > 5
     scale = np.abs(results[0]).max(axis=(0, 2), keepdims=True)
     np.testing.assert_allclose(results[1] / scale, results[0] / scale, rtol=0.0, atol=1e-4)
 

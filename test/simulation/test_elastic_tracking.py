@@ -15,9 +15,9 @@ from hodyn_ros.reference import fit_plan
 from hodyn_ros.simulation.elastic_tracking import (
     METHODS,
     Conditions,
-    Loop,
-    compare,
+    LoopSettings,
     motor_references,
+    simulate_tracking,
 )
 from hodyn_ros.simulation.examples import fast_motion, with_example_actuators
 
@@ -36,7 +36,7 @@ def fast(robot, duration=3.0, speed=0.8):
 @pytest.mark.parametrize(('stiffness', 'bandwidth'), [(1000.0, 50.0), (3000.0, 20.0)])
 def test_each_derivative_earns_its_place(stiffness, bandwidth):
     robot = sea(stiffness)
-    runs = compare(robot, fast(robot), loop=Loop(bandwidth=bandwidth))
+    runs = simulate_tracking(robot, fast(robot), loop=LoopSettings(bandwidth=bandwidth))
     rms = {method: run.rms for method, run in runs.items()}
     assert rms['full'] <= 5e-6
     assert rms['rigid'] / rms['full'] >= 5000
@@ -50,7 +50,7 @@ def test_each_derivative_earns_its_place(stiffness, bandwidth):
 def test_a_wrong_model_leaves_what_its_statics_leave():
     robot = sea(1000.0)
     plan = fast(robot, duration=1.0, speed=0.4)
-    runs = compare(
+    runs = simulate_tracking(
         robot, plan, conditions=Conditions(stiffness=0.8), methods=['rigid', 'full'])
     # Q (1/0.8 - 1)/K, less what the motor loop gives back as the weight moves.
     sag = 0.25 * np.abs(FeedForward(robot).torque(plan.evaluate(0.0))[0]).max() / 1000.0
@@ -62,9 +62,9 @@ def test_a_wrong_model_leaves_what_its_statics_leave():
 def test_late_references_cost_what_the_lookahead_gives_back():
     robot = sea(1000.0)
     plan = fast(robot, duration=1.0)
-    late = compare(
+    late = simulate_tracking(
         robot, plan, conditions=Conditions(reference_delay=5e-3), methods=['full'])['full']
-    ahead = compare(
+    ahead = simulate_tracking(
         robot, plan, conditions=Conditions(reference_delay=5e-3, lookahead=5e-3),
         methods=['full'])['full']
     speed = np.sqrt(np.mean(plan.evaluate(late.times)[:, 1] ** 2, axis=0)).max()
@@ -81,7 +81,7 @@ def test_every_disturbance_disturbs(conditions):
     robot = sea(1000.0)
     plan = fast(robot, duration=0.5, speed=0.4)
     good, bad = (
-        compare(robot, plan, conditions=c, methods=['full'])['full'].rms
+        simulate_tracking(robot, plan, conditions=c, methods=['full'])['full'].rms
         for c in (Conditions(), conditions))
     assert bad > 10 * good
 
@@ -92,7 +92,7 @@ def test_position_and_stiffness_follow_plans_of_their_own():
     plan = fast(robot, duration=1.0)
     wanted = 1500.0 + 300.0 * np.arange(7)
     stiffness = fit_plan([0, 0.4, 1.0], np.array([wanted, wanted[::-1], wanted + 500.0]))
-    run = compare(robot, plan, stiffness=stiffness, methods=['full'])['full']
+    run = simulate_tracking(robot, plan, stiffness=stiffness, methods=['full'])['full']
     assert run.motor_torque.shape[1] == 14
     assert run.rms < 1e-5
     error = np.abs(run.stiffness - stiffness.evaluate(run.times)[:, 0])
@@ -104,7 +104,7 @@ def test_a_stiffness_plan_that_cannot_be_is_refused_with_joint_time_and_margin()
     plan = fast(robot, duration=1.0)
     stiffness = fit_plan([0, 1.0], np.array([[2000.0] * 7, [2000.0] * 3 + [40.0] + [2000.0] * 3]))
     with pytest.raises(ValueError, match=r"joint 'joint4' at [\d.]+ s: .* short by [\d.]+ N m/r"):
-        compare(robot, plan, stiffness=stiffness, methods=['full'])
+        simulate_tracking(robot, plan, stiffness=stiffness, methods=['full'])
 
 
 def test_methods_are_what_they_say():

@@ -64,9 +64,8 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
         path, context = Path(source), str(source)
         if not path.is_file():
             raise FileNotFoundError(f'no actuator file {context!r}')
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise HodynError(f'{context}: larger than {MAX_FILE_BYTES} bytes; is it such a file?')
-        data = strict_yaml.load(path.read_text('utf-8-sig'), context)
+        data = strict_yaml.load(
+            strict_yaml.read_text(path, MAX_FILE_BYTES, 'such a file'), context)
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
     return replace(robot, actuators=read_actuators(section, list(robot.joint_names)))

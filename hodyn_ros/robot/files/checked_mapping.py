@@ -54,7 +54,7 @@ class CheckedMapping:
         value = self.get(key)
         try:
             array = np.array(value, dtype=float) if _holds_numbers(value) else None
-        except ValueError:
+        except (ValueError, OverflowError):  # overflow: of integers with very many digits
             array = None
         if array is None:
             self.fail(key, f'expected numbers, got {value!r}' + (

@@ -1,4 +1,5 @@
 """YAML as robot and plan files need it: safe, and without what would go unnoticed."""
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -8,6 +9,19 @@ from hodyn_ros.errors import HodynError
 
 # libyaml, where it is built in, parses several times faster.
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+
+
+def read_text(path: Path, max_bytes: int, what: str) -> str:
+    """Return the text of a file.
+
+    Raises HodynError when it is larger than allowed, asking whether it is `what`, or not UTF-8.
+    """
+    if path.stat().st_size > max_bytes:
+        raise HodynError(f'{path}: larger than {max_bytes} bytes; is it {what}?')
+    try:
+        return path.read_text('utf-8-sig')
+    except UnicodeDecodeError as error:
+        raise HodynError(f'{path}: not UTF-8 text: {error}') from None
 
 
 def load(text: str, context: str) -> Any:
@@ -28,7 +42,7 @@ def load_all(text: str, context: str) -> list[Any]:
     """Return the data of each document of a YAML text, read as by `load`."""
     try:
         return list(yaml.load_all(text, _Loader))
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: of dates and integers
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: wrong dates and integers
         raise HodynError(f'{context}: not valid YAML: {error}') from None
     except RecursionError:
         raise HodynError(f'{context}: not valid YAML: nested too deeply') from None

@@ -5,16 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 import time as clock
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.interpolate import CubicHermiteSpline
 
-from hodyn_ros.robot import HodynError
+from hodyn_ros.estimation.recording import JointStateBag, JointStates
+from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.outputs import TORQUES
 
 Array = NDArray[np.float64]
@@ -82,37 +83,31 @@ class Recording:
     torque: Array
 
     @classmethod
-    def read(cls, bag: Path, prefix: str, lookahead: float = 0.0) -> Recording:
+    def read(cls, bag: Path, robot: Robot, prefix: str, lookahead: float = 0.0) -> Recording:
         """Return what a bag holds of the driver's and the node's topics below a namespace.
 
         With a lookahead (s) the published references are later than their stamps, by that.
         """
-        topics = [f'{prefix}{topic}' for topic in TOPICS]
-        messages: dict[str, dict[int, Any]] = {topic: {} for topic in topics}
-        with AnyReader([bag]) as reader:
-            connections = [c for c in reader.connections if c.topic in messages]
-            for connection, _, data in reader.messages(connections):
-                message: Any = reader.deserialize(data, connection.msgtype)
-                stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-                messages[connection.topic][stamp] = message
-        stamps = sorted(set.intersection(*(set(found) for found in messages.values())))
-        if not stamps:
+        topics = [_read_topic(bag, robot, f'{prefix}{topic}') for topic in TOPICS]
+        places = [{stamp: i for i, stamp in enumerate(topic.stamp.tolist())} for topic in topics]
+        stamps = np.array(sorted(set.intersection(*map(set, places))), dtype=np.int64)
+        if not len(stamps):
             raise HodynError(f'{bag}: no joint state was answered')
-        states, torques = (
-            [messages[topic][stamp] for stamp in stamps] for topic in topics[:2])
-        time = np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps])
+        states, *torques = (
+            topic[np.array([place[stamp] for stamp in stamps.tolist()])]
+            for topic, place in zip(topics, places, strict=True))
+        time = (stamps - stamps[0]) * 1e-9
         reference = CubicHermiteSpline(
-            time + lookahead, [m.position for m in torques], [m.velocity for m in torques])
+            time + lookahead, torques[0].position, torques[0].velocity)
+        early = int(np.sum(time < lookahead))
         return cls(
             time=time,
-            q=np.array([m.position for m in states]),
-            qd=np.array([m.velocity for m in states]),
-            effort=np.array([m.effort for m in states]),
+            q=states.position,
+            qd=states.velocity,
+            effort=states.effort,
             q_ref=np.concatenate([
-                np.tile(torques[0].position, (early := int(np.sum(time < lookahead)), 1)),
-                reference(time[early:])]),
-            torque=np.array([
-                [messages[topic][stamp].effort for topic in topics[1:]] for stamp in stamps]),
+                np.tile(torques[0].position[0], (early, 1)), reference(time[early:])]),
+            torque=np.stack([answers.effort for answers in torques], axis=1),
         )
 
     def figures(self) -> dict[str, list[float]]:
@@ -122,3 +117,11 @@ class Recording:
             'rms_tracking_error': np.sqrt(np.mean((self.q - self.q_ref) ** 2, axis=0)).tolist(),
             **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(TORQUES)},
         }
+
+
+def _read_topic(bag: Path, robot: Robot, topic: str) -> JointStates:
+    with JointStateBag(bag, JointNames(robot), topic) as source:
+        blocks = list(source.blocks())
+    if not blocks:
+        raise HodynError(f'{bag}: no messages on {topic}')
+    return JointStates.joined(blocks)

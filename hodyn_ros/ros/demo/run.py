@@ -1,4 +1,4 @@
-"""One run of the demo: the node, the simulated arm and the recorder of what is on the wire."""
+"""One run of the demo: the node, the simulated arm and the recorder of their topics."""
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import json
@@ -35,10 +35,12 @@ NAMESPACE = '/hodyn_demo'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
 START_TIMEOUT = 60.0
+MIN_ANSWERED = 0.98
+"""Share of the states; with less, the figures are those of a machine busy with other things."""
 
 
 @dataclass(frozen=True)
-class Run:
+class DemoRun:
     """One run of node and simulated arm, and what it left.
 
     Attributes
@@ -54,9 +56,9 @@ class Run:
     bag : Path
         Folder to record to.
     method : str
-        Of `elastic.tracking`, for an arm with springs.
+        One of `elastic_tracking.METHODS`, for an arm with springs.
     lookahead : float
-        Of the node, s.
+        The node's parameter, s.
 
     """
 
@@ -74,18 +76,23 @@ class Run:
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / 'driver.json'
             with local_ros(), Recorder(self.bag) as recorder, ThreadPoolExecutor(1) as pool:
-                # A thread of its own, since only a whole thread can give way to other processes.
+                # A thread of its own: niceness belongs to a thread, and the caller keeps its own.
                 interruptions = pool.submit(_drive, self, report, recorder).result()
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
             figures = json.loads(report.read_text('utf-8'))
-        recording = Recording.read(self.bag, f'{NAMESPACE}/', self.lookahead)
+        recording = Recording.read(self.bag, self.robot, f'{NAMESPACE}/', self.lookahead)
         figures.update(recording.figures(), interruptions=interruptions)
         return figures, recording
 
 
+def was_disturbed(figures: dict[str, Any]) -> bool:
+    """Whether the machine was too busy for the figures of a run to say much about the method."""
+    return bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
+
+
 class _Observer(Node):
-    """Sends the trajectory and records what is on the wire, undecoded."""
+    """Sends the trajectory and records the topics as serialized messages."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__('observer', namespace=NAMESPACE)
@@ -105,7 +112,7 @@ class _Observer(Node):
         self.state = message.message
 
 
-def _drive(run: Run, report: Path, recorder: Recorder) -> int:
+def _drive(run: DemoRun, report: Path, recorder: Recorder) -> int:
     """Run node and driver; return how often the node stopped before the plan's end."""
     observer = _Observer(recorder)
     executor = make_executor()
@@ -153,7 +160,7 @@ def _drive(run: Run, report: Path, recorder: Recorder) -> int:
     return interruptions
 
 
-def _trajectory(run: Run) -> JointTrajectory:
+def _trajectory(run: DemoRun) -> JointTrajectory:
     times, positions = run.waypoints
     return JointTrajectory(
         joint_names=list(run.robot.joint_names),

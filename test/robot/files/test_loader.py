@@ -10,7 +10,7 @@ import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.robot.files.loader import without_limits
+from hodyn_ros.robot.files import without_limits
 
 NAMES = ('panda', 'iiwa14', 'fr3', 'twolink')
 

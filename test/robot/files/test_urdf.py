@@ -3,7 +3,7 @@ import pytest
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.robot.files.loader import without_limits
+from hodyn_ros.robot.files import without_limits
 
 pin = pytest.importorskip('pinocchio')
 

@@ -1,4 +1,4 @@
-"""What node and arm did in one run of the demo, as a picture."""
+"""What node and arm did in one run of the demo, as a figure."""
 from pathlib import Path
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the links did with each method, as a picture."""
+"""What the links did with each method, as a figure."""
 from collections.abc import Mapping
 from pathlib import Path
 

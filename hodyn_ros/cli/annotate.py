@@ -1,0 +1,105 @@
+"""``hodyn annotate``."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hodyn_ros.cli.options import Commands, check_output
+from hodyn_ros.cli.plan_source import (
+    BEYOND_LIMITS,
+    WITHIN_LIMITS,
+    PlanSource,
+    add_plan_options,
+    outcome,
+)
+from hodyn_ros.robot import HodynError
+
+if TYPE_CHECKING:
+    from hodyn_ros.plans.prepare import StretchMode
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'annotate', help='resample a plan, with the torques that it takes',
+        description='Writes the plan for joint_trajectory_controller, which plays the efforts as '
+        'feed-forward. A plan beyond limits is not written. Exit codes as of check.')
+    add_plan_options(parser)
+    parser.add_argument(
+        '--output', type=Path, required=True, metavar='FILE',
+        help='.yaml, .json, .csv, or without an ending a new bag')
+    parser.add_argument(
+        '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
+        '0.005)')
+    parser.add_argument(
+        '--stretch', choices=('off', 'offer', 'auto'), default='offer',
+        help='beyond limits: refuse, say which time stretch mends it, or apply it '
+        '(default: offer)')
+    parser.add_argument(
+        '--without-gravity', action='store_true', help='for controllers that add gravity')
+    parser.add_argument(
+        '--without-friction', action='store_true', help='for controllers that add friction')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the plan with its torques."""
+    check_output(options, folder=False)
+    return run_annotate(
+        PlanSource.of(options), options.output, period=options.period, stretch=options.stretch,
+        gravity=not options.without_gravity, friction=not options.without_friction)
+
+
+def run_annotate(
+    source: PlanSource,
+    output: Path,
+    *,
+    period: float,
+    stretch: StretchMode = 'offer',
+    gravity: bool = True,
+    friction: bool = True,
+) -> int:
+    """Write a plan file resampled, with the efforts that it takes; nothing if it passes limits.
+
+    Parameters
+    ----------
+    source : PlanSource
+        What to resample.
+    output : Path
+        As for `write_annotated`.
+    period : float
+        s, at most, between the samples.
+    stretch : 'off', 'offer' or 'auto'
+        What to do when limits are passed, as for `PlanSettings`.
+    gravity, friction : bool
+        Whether the efforts contain these terms.
+
+    Returns
+    -------
+    int
+        0 when written, 1 when beyond limits.
+
+    Raises
+    ------
+    HodynError, OSError
+        On bad input.
+
+    """
+    from hodyn_ros.plans.files import write_annotated
+    from hodyn_ros.plans.prepare import prepare_plan
+
+    prepared = prepare_plan(source.request(
+        stretch=stretch, annotate_period=period, gravity=gravity, friction=friction))
+    if prepared.plan is None:
+        raise HodynError(f'{source.path}: {prepared.refusal}')
+    if prepared.annotated is None:
+        print(outcome(prepared))
+        return BEYOND_LIMITS
+    write_annotated(prepared.annotated, output)
+    slower = '' if prepared.stretch == 1.0 else f', {prepared.stretch} times slower'
+    print(f'{output}: {len(prepared.annotated.times)} points, {prepared.plan.duration:.3f} s'
+          f'{slower}')
+    if prepared.note:
+        print(f'note: {prepared.note}')
+    return WITHIN_LIMITS

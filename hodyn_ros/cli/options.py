@@ -1,0 +1,42 @@
+"""What several commands share: options, and the check of where their results go."""
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+Commands = argparse._SubParsersAction
+
+
+def add_robot(parser: argparse.ArgumentParser) -> None:
+    """Add the option --robot."""
+    parser.add_argument(
+        '--robot', default='panda', help='built-in name, or path of a robot file (default: panda)')
+
+
+def check_output(options: argparse.Namespace, *, folder: bool = True) -> None:
+    """Raise OSError now, rather than after the work, for results that could not be written.
+
+    The results go to the folder or file --output, and the figures to the file --json.
+    """
+    output, json_file = options.output, getattr(options, 'json', None)
+    if folder and output.exists() and not output.is_dir():
+        raise NotADirectoryError(f'--output {output}: is not a folder')
+    for file, option in ((json_file, '--json'), (None if folder else output, '--output')):
+        if file is None:
+            continue
+        if file.is_dir():
+            raise IsADirectoryError(f'{option} {file}: is a folder')
+        if not file.parent.is_dir() and not (folder and file.parent == output):
+            raise FileNotFoundError(f'{option} {file}: there is no folder {file.parent}')
+    for path in (output, json_file):
+        if path is not None:
+            there = next(place for place in (path, *path.absolute().parents) if place.exists())
+            if not os.access(there, os.W_OK):
+                raise PermissionError(f'{path}: {there} cannot be written to')
+
+
+def write_figures(figures: dict[str, Any], file: Path | None) -> None:
+    """Write figures for --json, if it was given."""
+    if file is not None:
+        file.write_text(json.dumps(figures, indent=1) + '\n', encoding='utf-8')

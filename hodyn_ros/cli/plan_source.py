@@ -1,0 +1,91 @@
+"""What ``hodyn check`` and ``hodyn annotate`` share: which plan, for which robot."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hodyn_ros.cli.options import add_robot
+
+if TYPE_CHECKING:
+    from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan
+
+WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
+"""Exit codes."""
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Add the plan and the options that say how to read it."""
+    parser.add_argument(
+        'plan', type=Path, help='bag with a JointTrajectory, or .yaml, .json, .csv (see docs)')
+    add_robot(parser)
+    parser.add_argument('--topic', help='trajectory topic, when the bag has several')
+    parser.add_argument(
+        '--number', type=int, metavar='N', help='which trajectory of the topic, from 1')
+    parser.add_argument(
+        '--joint-prefix', default='', metavar='PREFIX', help='of the joint names in the plan')
+    parser.add_argument(
+        '--interpolation', choices=('auto', 'global', 'bounded', 'local'), default='auto',
+        help='between the points (default: auto)')
+    parser.add_argument(
+        '--sample-tolerance', type=float, default=0.0, metavar='RAD',
+        help='samples no more than 5 ms apart may be missed by this much, to smooth their jitter '
+        '(default: 0)')
+
+
+@dataclass(frozen=True)
+class PlanSource:
+    """A plan, the robot that it is for, and how to read it.
+
+    Attributes
+    ----------
+    path : Path
+        The plan file, or a bag.
+    robot : str
+        Built-in name or path of a robot file.
+    topic, index : str and int, optional
+        As for `read_trajectory`.
+    prefix : str
+        Prefix of the joint names in the plan, as for `JointNames`.
+    interpolation, sample_tolerance : str and float
+        As for `reference.fit_plan`.
+
+    """
+
+    path: Path
+    robot: str
+    topic: str | None = None
+    index: int | None = None
+    prefix: str = ''
+    interpolation: str = 'auto'
+    sample_tolerance: float = 0.0
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> PlanSource:
+        """Return what the options of `add_plan_options` say."""
+        return cls(
+            options.plan, options.robot, topic=options.topic, index=options.number,
+            prefix=options.joint_prefix, interpolation=options.interpolation,
+            sample_tolerance=options.sample_tolerance)
+
+    def request(
+        self, *, annotate_period: float | None = None, **settings: Any,
+    ) -> PlanRequest:
+        """Return the request to prepare the plan, with what else `PlanSettings` take."""
+        from hodyn_ros.plans.files import read_trajectory
+        from hodyn_ros.plans.prepare import PlanRequest, PlanSettings
+        from hodyn_ros.robot.files import load_robot
+
+        return PlanRequest(
+            read_trajectory(self.path, topic=self.topic, index=self.index),
+            load_robot(self.robot),
+            PlanSettings(
+                joint_prefix=self.prefix, interpolation=self.interpolation,
+                sample_tolerance=self.sample_tolerance, **settings),
+            annotate_period=annotate_period)
+
+
+def outcome(prepared: PreparedPlan) -> str:
+    """Return the last line of the output: within limits, or what is beyond them."""
+    return f'beyond limits: {prepared.refusal}' if prepared.refusal else 'within all limits'

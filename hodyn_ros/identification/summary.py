@@ -1,0 +1,55 @@
+"""What was identified, for machines: ``identification.json``."""
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.identification.regression import Estimate
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def write_summary(
+    robot: Robot, found: Estimate, before: Array, after: Array, path: Path,
+) -> None:
+    """Write values with half their 95 % confidence intervals, null where none is known.
+
+    Parameters
+    ----------
+    robot : Robot
+        As it was before.
+    found : Estimate
+        What was identified.
+    before, after : (n,) arrays
+        RMS errors on held-out motion, N m, of the robot as it was and as identified.
+    path : Path
+        The file.
+
+    """
+    friction, payload = found.friction, found.payload
+    summary = {
+        'robot': robot.name,
+        'joints': [{
+            'name': name,
+            'friction': None if friction is None else {
+                key: _entry(getattr(friction, key)[i], found.friction_interval[k, i])
+                for k, key in enumerate(('amplitude', 'slope', 'velocity_offset'))},
+            'offset': _entry(found.offset[i], found.offset_interval[i]),
+            'held_out_rms_before': float(before[i]),
+            'held_out_rms_after': float(after[i]),
+        } for i, name in enumerate(robot.joint_names)],
+        'payload': None if payload is None else {
+            'mass': _entry(payload.mass, found.payload_interval[0]),
+            'com': [_entry(c, w) for c, w in zip(
+                payload.com, found.payload_interval[1:4], strict=True)],
+            'inertia': payload.inertia.tolist(),
+            'inertia_excited': found.inertia_excited,
+        },
+    }
+    path.write_text(json.dumps(summary, indent=2, allow_nan=False) + '\n', 'utf-8')
+
+
+def _entry(value: float, width: float) -> dict[str, float | None]:
+    return {'value': float(value), 'interval': float(width) if np.isfinite(width) else None}

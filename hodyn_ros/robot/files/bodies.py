@@ -1,0 +1,229 @@
+"""The bodies of a robot file: read and checked, sorted, and merged where they cannot move."""
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.errors import HodynError
+from hodyn_ros.robot import inertia as inertias
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.files import joint_geometry
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.model import Body, Robot
+
+Array = NDArray[np.float64]
+InertiaHandling = Literal['error', 'warn', 'accept']
+"""What to do with an inertia that no rigid body has."""
+
+_BODY_KEYS = {
+    'name', 'joint', 'parent', 'type', 'placement', 'dh', 'modified_dh', 'axis', 'point', 'pitch',
+    'mass', 'com', 'inertia',
+}
+_DH_KEYS = ('a', 'alpha', 'd', 'theta')
+_TOOL_KEYS = {'name', 'link', 'placement', 'mass', 'com', 'inertia'}
+_JOINT_TYPES = ('revolute', 'prismatic', 'helical', 'fixed', 'floating')
+
+
+def read_body(entry: Any, context: str) -> tuple[Body, Any]:
+    """Return a checked body, fixed ones included, and its parent as the file names it."""
+    section = CheckedMapping(entry, context, _BODY_KEYS)
+    kind = section.get('type')
+    if kind not in _JOINT_TYPES:
+        section.fail('type', f'expected one of {", ".join(_JOINT_TYPES)}, got {kind!r}')
+    moves = kind not in ('fixed', 'floating')
+    name = section.text('name')
+    mass, com, inertia = _inertia(section)
+    section = _with_joint_geometry(section)
+    return Body(
+        name=name,
+        joint=section.text('joint') if section.has('joint') else name,
+        parent=-1,
+        type=kind,
+        placement=read_pose(section, 'placement'),
+        axis=_axis(section) if moves else np.zeros(3),
+        point=section.array('point', (3,)) if section.has('point') else np.zeros(3),
+        pitch=_pitch(section, kind),
+        mass=mass,
+        com=com,
+        inertia=inertia,
+    ), section.get('parent')
+
+
+def _with_joint_geometry(section: CheckedMapping) -> CheckedMapping:
+    """Return a body's keys with DH parameters turned into placement, axis and point."""
+    for key, convention in (('dh', joint_geometry.dh),
+                            ('modified_dh', joint_geometry.modified_dh)):
+        if not section.has(key):
+            continue
+        twice = [k for k in ('placement', 'axis', 'point', 'dh') if section.has(k) and k != key]
+        if twice:
+            section.fail(key, f'says where the joint is, and so does key {twice[0]!r}: keep one')
+        part = CheckedMapping(section.get(key), f'{section.context}, {key}', _DH_KEYS)
+        a, alpha, d = (part.number(k) for k in _DH_KEYS[:3])
+        geometry = convention(a, alpha, d, part.number('theta') if part.has('theta') else 0.0)
+        return CheckedMapping({**section.data, **geometry}, section.context, _BODY_KEYS)
+    return section
+
+
+def read_pose(section: CheckedMapping, key: str) -> Array:
+    """Return a pose, (4, 4)."""
+    pose = section.array(key, (4, 4))
+    fault = lie.pose_fault(pose)
+    if fault:
+        section.fail(key, fault)
+    return pose
+
+
+def _axis(section: CheckedMapping) -> Array:
+    axis = section.array('axis', (3,))
+    length = float(np.linalg.norm(axis))
+    if abs(length - 1.0) > 1e-6:
+        section.fail('axis', f'expected a unit vector, got one of length {length:.6g}')
+    return axis / length
+
+
+def _pitch(section: CheckedMapping, kind: str) -> float:
+    pitch = section.number('pitch') if section.has('pitch') else 0.0
+    if pitch != 0.0 and kind != 'helical':
+        section.fail('pitch', f'a {kind} joint has none; did you mean type helical?')
+    return pitch
+
+
+def _inertia(section: CheckedMapping) -> tuple[float, Array, Array]:
+    """Return mass, com and inertia, all zero where none is given."""
+    if not any(section.has(key) for key in ('mass', 'com', 'inertia')):
+        return 0.0, np.zeros(3), np.zeros((3, 3))
+    mass = section.number('mass')
+    com = section.array('com', (3,))
+    inertia = section.array('inertia', (3, 3))
+    if mass < 0.0:
+        section.fail('mass', f'{mass:g} kg is below 0')
+    fault = inertias.asymmetry(inertia)
+    if fault:
+        section.fail('inertia', fault)
+    return mass, com, inertia
+
+
+def _check_inertia(mass: float, inertia: Array, context: str, check: InertiaHandling) -> None:
+    fault = inertias.physical_fault(mass, inertia)
+    if fault and check == 'error':
+        raise HodynError(f"{context}, key 'inertia': {fault}; inertia_check: warn accepts it")
+    if fault and check == 'warn':
+        warnings.warn(f"{context}, key 'inertia': {fault}", stacklevel=2)
+
+
+def check_merged(bodies: list[Body], section: CheckedMapping) -> None:
+    """Refuse bodies that, with all that is fixed to them, would not resist being moved."""
+    for body in bodies:
+        context = f'{section.context}, body {body.name!r}'
+        if body.mass == 0.0:
+            raise HodynError(
+                f"{context}, key 'mass': a body that moves needs a mass above 0, of its own or of "
+                'a link fixed to it')
+        fault = inertias.physical_fault(body.mass, body.inertia)
+        if fault and fault.startswith('not positive'):
+            raise HodynError(f"{context}, key 'inertia', with all that is fixed to it: {fault}")
+
+
+def with_tool(robot: Robot, section: CheckedMapping, check: InertiaHandling) -> Robot:
+    """Return the robot with its tool: a frame fixed to a link, and its mass if it has one."""
+    part = CheckedMapping(section.get('tool'), f'{section.context}, tool', _TOOL_KEYS)
+    try:
+        index, in_body = robot.frame(part.text('link'))
+    except HodynError as error:
+        part.fail('link', str(error))
+    if part.has('placement'):
+        in_body = in_body @ read_pose(part, 'placement')
+    name = part.text('name') if part.has('name') else 'tool'
+    if name in robot.frames or any(name == body.name for body in robot.bodies):
+        part.fail('name', f'a link has the name {name!r} already')
+    mass, com, inertia = _inertia(part)
+    bodies = list(robot.bodies)
+    if index >= 0:
+        _check_inertia(mass, inertia, part.context, check)
+        bodies[index] = bodies[index].with_load(mass, com, inertia, in_body)
+    return replace(robot, bodies=tuple(bodies), frames={**robot.frames, name: (index, in_body)})
+
+
+def with_locked(
+    links: list[tuple[Body, Any]], locked: Mapping[str, float], section: CheckedMapping,
+) -> list[tuple[Body, Any]]:
+    """Return the links with some joints fixed at a position."""
+    joints = {link.joint for link, _ in links if link.type not in ('fixed', 'floating')}
+    for joint, position in locked.items():
+        if joint not in joints:
+            raise HodynError(f'{section.context}: no joint {joint!r} to lock; its joints are '
+                             f'{", ".join(sorted(joints))}')
+        if not isinstance(position, (int, float, np.number)) or not np.isfinite(position):
+            raise HodynError(f'{section.context}: joint {joint!r} is locked at {position!r}; '
+                             'expected a finite number, rad or m')
+    return [
+        (replace(link, type='fixed', placement=link.placement @ lie.exp(
+            link.screw * locked[link.joint])), parent)
+        if link.joint in locked and link.joint in joints else (link, parent)
+        for link, parent in links]
+
+
+def sorted_by_parent(
+    links: list[tuple[Body, Any]], section: CheckedMapping,
+) -> list[tuple[Body, int]]:
+    """Return links with parents before children, and the parents' new indices."""
+    index = {link.name: i for i, (link, _) in enumerate(links)}
+
+    def parent_of(i: int) -> int:
+        link, parent = links[i]
+        if isinstance(parent, str) and parent in index:
+            return index[parent]
+        if isinstance(parent, int) and not isinstance(parent, bool) and -1 <= parent < len(links):
+            return parent
+        raise HodynError(
+            f"{section.context}, body {link.name!r}, key 'parent': no body {parent!r}; "
+            f'expected a name, an index from 0 to {len(links) - 1}, or -1 for the world')
+
+    parents = [parent_of(i) for i in range(len(links))]
+    order: list[int] = []
+    placed = {-1}
+    while len(order) < len(links):
+        ready = [i for i in range(len(links)) if i not in placed and parents[i] in placed]
+        if not ready:
+            loop = ', '.join(repr(links[i][0].name) for i in range(len(links)) if i not in placed)
+            section.fail('bodies', f'these hang on each other in a cycle: {loop}')
+        order.append(ready[0])
+        placed.add(ready[0])
+    new_index = {-1: -1, **{old: new for new, old in enumerate(order)}}
+    return [(links[i][0], new_index[parents[i]]) for i in order]
+
+
+def merge_fixed(
+    links: list[tuple[Body, int]], section: CheckedMapping, check: InertiaHandling,
+) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
+    """Merge the links that cannot move into those that carry them, as frames.
+
+    The inertia of a link fixed to the world has no effect, and is not judged.
+    """
+    bodies: list[Body] = []
+    frames: dict[str, tuple[int, Array]] = {}
+    carrier: list[tuple[int, Array]] = []  # of each link: moving body and pose in it
+    for link, parent in links:
+        base, offset = (-1, np.eye(4)) if parent == -1 else carrier[parent]
+        placement = offset @ link.placement
+        if base >= 0 or link.type != 'fixed':
+            _check_inertia(
+                link.mass, link.inertia, f'{section.context}, body {link.name!r}', check)
+        if link.type == 'floating' and (base != -1 or bodies):
+            section.fail('bodies', f'{link.name!r}: only the first body can be floating')
+        if link.type == 'fixed':
+            carrier.append((base, placement))
+            frames[link.name] = (base, placement)
+            if base >= 0:
+                bodies[base] = bodies[base].with_load(
+                    link.mass, link.com, link.inertia, placement)
+        else:
+            carrier.append((len(bodies), np.eye(4)))
+            bodies.append(replace(link, parent=base, placement=placement))
+    if not bodies:
+        section.fail('bodies', 'none of them moves')
+    return bodies, frames

@@ -1,0 +1,73 @@
+"""The limits and the friction of a robot file: lists with one entry a joint."""
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.model import Limits
+
+Array = NDArray[np.float64]
+PerJoint = TypeVar('PerJoint', Limits, SigmoidFriction)
+
+_LIMIT_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
+_SIGMOID_KEYS = ('amplitude', 'slope', 'velocity_offset')
+
+
+def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
+    """Return the limits of the joints, in their order; infinite where the file gives none."""
+    n = len(joints)
+    if not section.has('limits'):
+        return Limits.none(n)
+    part = CheckedMapping(
+        section.get('limits'), f'{section.context}, limits', {'position', *_LIMIT_KEYS})
+    values = {}
+    for key in _LIMIT_KEYS:
+        values[key] = _with_gaps(part, key, np.full(n, np.inf))
+        if np.any(values[key] <= 0.0):
+            joint = joints[int(np.argmin(values[key]))]
+            part.fail(key, f'joint {joint!r}: must be above 0; null says that none is known')
+    position = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1)))
+    if np.any(position[:, 0] >= position[:, 1]):
+        joint = joints[int(np.argmax(position[:, 0] >= position[:, 1]))]
+        part.fail('position', f'joint {joint!r}: its lower limit is not below the upper one')
+    return Limits(position[:, 0].copy(), position[:, 1].copy(), **values)
+
+
+def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction | None:
+    """Return the friction of the joints, in their order; None where the file gives none."""
+    if not section.has('friction'):
+        return None
+    part = CheckedMapping(
+        section.get('friction'), f'{section.context}, friction', {'law', *_SIGMOID_KEYS})
+    law = part.text('law')
+    if law != 'sigmoid':
+        part.fail('law', f"expected 'sigmoid', got {law!r}")
+    return SigmoidFriction(**{key: part.array(key, (len(joints),)) for key in _SIGMOID_KEYS})
+
+
+def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
+    """Return a dataclass of arrays with one entry a joint in another order of joints."""
+    return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
+
+
+def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
+    """Return limits of the shape of `unlimited`, whose entries stand where the file has null."""
+    if not section.has(key):
+        return unlimited
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return [filled(entry) for entry in value]
+        return 0.0 if value is None else value
+
+    def known(value: Any) -> Any:
+        return [known(entry) for entry in value] if isinstance(value, list) else value is not None
+
+    value = section.get(key)
+    filled_in = CheckedMapping({key: filled(value)}, section.context, {key})
+    numbers = filled_in.array(key, unlimited.shape)
+    return np.where(np.array(known(value)), numbers, unlimited)

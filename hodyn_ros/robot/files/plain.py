@@ -1,0 +1,28 @@
+"""Mappings that may hold numpy's arrays and numbers, as plain ones for YAML and JSON."""
+from collections.abc import Mapping
+import math
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any, *, finite: bool = False) -> Any:
+    """Return the same in dicts, lists and Python's own numbers.
+
+    Parameters
+    ----------
+    value : any
+        A mapping, sequence, array or number, nested as it may be.
+    finite : bool
+        Put None where a number is not finite, as JSON wants it.
+
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(entry, finite=finite) for key, entry in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(entry, finite=finite) for entry in value]
+    if finite and isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,71 @@
+"""Where robots come from: built-in names, YAML and URDF files, URDF text, mappings."""
+from collections.abc import Mapping
+from importlib import resources
+import os
+from pathlib import Path
+from typing import Any
+
+from hodyn_ros.errors import HodynError
+from hodyn_ros.robot.files import strict_yaml, urdf
+from hodyn_ros.robot.files.plain import plain
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+
+
+def robot_names() -> list[str]:
+    """Return the names of the built-in robots."""
+    folder = resources.files('hodyn_ros.robot.builtin')
+    return sorted(
+        entry.name.removesuffix('.yaml') for entry in folder.iterdir()
+        if entry.name.endswith('.yaml'))
+
+
+def robot_keys(source: str | Path) -> dict[str, Any]:
+    """Return the keys of a robot from any source that `load_robot` takes, plain, for YAML.
+
+    They are the caller's own, to be changed and written as another robot's.
+    """
+    data, _ = read_source(source, {})
+    return {key: plain(value) for key, value in data.items()}
+
+
+def without_limits(source: str | Path) -> dict[str, Any]:
+    """Return the keys of a robot but for its limits and motors.
+
+    Its torques are the same, and no motion is beyond its limits.
+    """
+    return {
+        key: value for key, value in robot_keys(source).items()
+        if key not in ('limits', 'actuators')}
+
+
+def read_source(
+    source: str | Path | Mapping[str, Any], locked: Mapping[str, float],
+) -> tuple[Mapping[str, Any], str]:
+    """Return the keys of a robot and what to call it in messages."""
+    if isinstance(source, Mapping):
+        return source, str(source.get('name', 'robot'))
+    if not isinstance(source, (str, os.PathLike)):
+        raise HodynError(
+            f'expected the name of a robot, a path, URDF text or a mapping, got {source!r}')
+    if isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<'):
+        return urdf.robot_mapping(source, 'URDF', locked), 'URDF'
+    if str(source) in robot_names():
+        folder = resources.files('hodyn_ros.robot.builtin')
+        text = folder.joinpath(f'{source}.yaml').read_text('utf-8')
+        return _from_yaml(text, str(source)), str(source)
+    path = Path(source)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
+    text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
+    if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
+        return urdf.robot_mapping(text, str(path), locked), str(path)
+    return _from_yaml(text, str(path)), str(path)
+
+
+def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
+    data = strict_yaml.load(text, context)
+    if not isinstance(data, Mapping):
+        raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')
+    return data
