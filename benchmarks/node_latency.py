@@ -110,7 +110,6 @@ class Driver:
         from hodyn_ros import load_robot
         from hodyn_ros.messages.joint_states import JointStateWriter
         from hodyn_ros.ros.spinning import make_executor
-        from hodyn_ros.simulation.motion import home
 
         self.qos = partial(lambda depth: QoSProfile(depth=depth))
         rclpy.init()
@@ -119,7 +118,8 @@ class Driver:
         self.executor.add_node(self.node)
         self.period = 1.0 / rate
         robot = load_robot('panda')
-        self.home = home(robot)
+        limits = robot.limits
+        self.home = 0.5 * (limits.position_min + limits.position_max)
         self.joints = [f'fer_{joint}' for joint in robot.joint_names]
         self.writer = JointStateWriter(self.joints)
         self.writer.position[:] = self.home

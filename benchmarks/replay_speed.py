@@ -17,8 +17,8 @@ os.environ.update(OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1', NUMBA_NUM_THREA
 import numpy as np
 
 from hodyn_ros import load_robot
-from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.computed_bag import TOPICS, ComputedBag
 from hodyn_ros.replay.replaying import replay
 from hodyn_ros.robot.joint_names import JointNames

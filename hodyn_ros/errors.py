@@ -1,4 +1,4 @@
-"""The one error for what is the user's to mend."""
+"""The error for what is the user's to mend, and the one case of it that callers tell apart."""
 
 
 class HodynError(ValueError):
@@ -8,3 +8,7 @@ class HodynError(ValueError):
     process) turn it into one line; anything else that reaches them is a bug of this package and
     shows as one.
     """
+
+
+class NoKnownJointError(HodynError):
+    """A message names none of the robot's joints: a gripper's, say."""

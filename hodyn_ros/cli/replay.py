@@ -103,8 +103,8 @@ def run_replay(
         One line that says what is wrong; what was computed before is kept.
 
     """
-    from hodyn_ros.estimation.recording import JointStateBag
     from hodyn_ros.feedforward import FeedForward
+    from hodyn_ros.messages.joint_state_bag import JointStateBag
     from hodyn_ros.replay.playback import PlaybackBuilder
     from hodyn_ros.replay.replaying import replay
     from hodyn_ros.replay.report import write_report

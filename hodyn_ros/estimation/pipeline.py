@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Motion, Noise, Samples, fit_noise, smooth
-from hodyn_ros.estimation.recording import JointStateBag, JointStates
 from hodyn_ros.estimation.timing import (
     MIN_RUN,
     Run,
@@ -21,6 +20,7 @@ from hodyn_ros.estimation.timing import (
 )
 from hodyn_ros.estimation.uncertainty import torque_deviation
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]

@@ -10,8 +10,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.recording import JointStates
 from hodyn_ros.jit import njit
+from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
 from hodyn_ros.feedforward.stopping import stop_limits
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
-from hodyn_ros.jit import njit
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.stream import StreamFilter
 from hodyn_ros.robot import HodynError
@@ -164,8 +163,8 @@ class FeedforwardController:
     def is_finite(self) -> bool:
         """Whether reference, output and the motors' reference are."""
         return bool(
-            _all_finite(self.q) and _all_finite(self.output)
-            and (self.motors is None or _all_finite(self.motors.reference)))
+            np.isfinite(self.q).all() and np.isfinite(self.output).all()
+            and (self.motors is None or np.isfinite(self.motors.reference).all()))
 
     def stop(self, now: int) -> None:
         """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
@@ -259,8 +258,3 @@ class FeedforwardController:
         np.clip(wanted, self._published - reach, self._published + reach, out=self.output[0])
         np.clip(self.output[0], -limits.effort, limits.effort, out=self.output[0])
         self.clipped = bool(np.any(self.output[0] != wanted))
-
-
-@njit()
-def _all_finite(values: Array) -> bool:
-    return bool(np.isfinite(values).all())

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from hodyn_ros.estimation.pipeline import Pipeline
-from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.regression import BLOCK, Data
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 

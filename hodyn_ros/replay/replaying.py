@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Noise
 from hodyn_ros.estimation.pipeline import Chunk, Pipeline
-from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.estimation.timing import StampStatus, TimingStatistics
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profile
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_table import ComputedTable

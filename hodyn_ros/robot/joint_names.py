@@ -5,14 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.errors import HodynError, NoKnownJointError
 from hodyn_ros.robot.model import Robot
 
 Indices = NDArray[np.intp]
-
-
-class NoKnownJointError(HodynError):
-    """A message names none of the robot's joints: a gripper's, say."""
 
 
 class JointNames:

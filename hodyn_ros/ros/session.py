@@ -13,8 +13,8 @@ from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader
 from hodyn_ros.messages.wrenches import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, lie
-from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
+from hodyn_ros.robot import HodynError, NoKnownJointError, lie
+from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from recordings import PANDA, motion, record
 
-from hodyn_ros.estimation.recording import JointStates
 from hodyn_ros.estimation.timing import StampStatus, TimingStatistics, analyse
+from hodyn_ros.messages.joint_state_bag import JointStates
 
 
 def states(recording):

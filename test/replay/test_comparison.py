@@ -8,8 +8,8 @@ from recordings import PANDA, messages, record, write
 
 from hodyn_ros.cli import main
 from hodyn_ros.estimation.pipeline import Pipeline
-from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, Profile, common_lag
 from hodyn_ros.replay.traces import MAX_BINS, Trace
 from hodyn_ros.robot.joint_names import JointNames

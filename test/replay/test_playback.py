@@ -7,9 +7,9 @@ from recordings import PANDA, messages, record, write
 
 from hodyn_ros.cli.replay import run_replay
 from hodyn_ros.estimation.pipeline import Pipeline
-from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages import cdr
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.messages.joint_trajectory import decode
 from hodyn_ros.replay.playback import APPROACH, Playback, PlaybackBuilder, compare_answers
 from hodyn_ros.robot import HodynError

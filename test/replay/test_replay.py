@@ -11,8 +11,8 @@ import yaml
 
 from hodyn_ros.cli import main
 from hodyn_ros.estimation import pipeline
-from hodyn_ros.estimation.recording import JointStateBag
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.robot.joint_names import JointNames
 
 

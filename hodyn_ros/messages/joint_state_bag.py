@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.errors import HodynError, NoKnownJointError
 from hodyn_ros.messages.bags import first_line, open_bag
-from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout
-from hodyn_ros.robot import HodynError
-from hodyn_ros.robot.joint_names import JointNames, NoKnownJointError
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -74,7 +73,7 @@ class JointStateBag:
 
     """
 
-    def __init__(self, path: Path, joints: JointNames, topic: str | None = None) -> None:
+    def __init__(self, path: Path, joints: JointFinder, topic: str | None = None) -> None:
         self.path = Path(path)
         self.names: tuple[str, ...] = ()
         self.foreign = 0

@@ -17,7 +17,7 @@ from recordings import (
 )
 from rosbags.rosbag2 import Writer
 
-from hodyn_ros.estimation.recording import JointStateBag, JointStates
+from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot.joint_names import JointNames
 
 
