@@ -29,17 +29,8 @@ Array = NDArray[np.float64]
 
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory that `inverse_dynamics` needs."""
-    return np.empty(n_bodies * _per_body(order) + _scratch(order))
-
-
-@kernel
-def _per_body(order: int) -> int:
-    return (3 + 6) * (order + 2) + 6 * (order + 1)
-
-
-@kernel
-def _scratch(order: int) -> int:
-    return (6 + 6 + 12) * (order + 2)
+    per_body, scratch = (3 + 6) * (order + 2) + 6 * (order + 1), (6 + 6 + 12) * (order + 2)
+    return np.empty(n_bodies * per_body + scratch)
 
 
 @kernel

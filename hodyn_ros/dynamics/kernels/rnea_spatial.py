@@ -16,17 +16,9 @@ Array = NDArray[np.float64]
 
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory that `inverse_dynamics` needs."""
-    return np.empty(n_bodies * _per_body(order) + _scratch(order))
-
-
-@kernel
-def _per_body(order: int) -> int:
-    return 12 + 6 * (order + 2) + 6 * (order + 2) + 6 * (order + 1)
-
-
-@kernel
-def _scratch(order: int) -> int:
-    return (1 + 3 + 6 + 3 + 3) * (order + 3) + (12 + 6 + 6) * (order + 1)
+    per_body = 12 + (6 + 6) * (order + 2) + 6 * (order + 1)
+    scratch = (1 + 3 + 6 + 3 + 3) * (order + 3) + (12 + 6 + 6) * (order + 1)
+    return np.empty(n_bodies * per_body + scratch)
 
 
 @kernel
