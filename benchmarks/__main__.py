@@ -63,9 +63,9 @@ def trees() -> list[Contender]:
             (q, pose, twist, torque, wrench), SAMPLES, TREE_TARGET),
         Contender(
             'floating tree, batch, any-order kernel', rnea_spatial.inverse_dynamics,
-            (model.parent, model.body_table, model.body_in_kernel, robot.gravity, q, pose, twist,
-             np.zeros((1, 0, 0, 0)), torque, wrench,
-             rnea_spatial.workspace(len(robot.bodies), 2)), SAMPLES),
+            (model.parent, model.body_table, model.body_in_kernel, robot.gravity,
+             rnea_spatial.workspace(len(robot.bodies), 2), (pose, twist, wrench),
+             np.zeros((1, 0, 0, 0)), q, torque), SAMPLES),
     ]
 
 

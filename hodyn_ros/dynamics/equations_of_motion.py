@@ -50,8 +50,8 @@ def equations_of_motion(
 ) -> EquationsOfMotion:
     """Return the mass matrix, the Coriolis matrix and gravity, with their time derivatives.
 
-    AGF26, Proposition 1 (mended) and Lemma 1, to the order r that q supports; on a fixed base MK21
-    eqs. (20), (25), (54) and their derivatives.
+    AGF26, Proposition 1 (corrected) and Lemma 1, to the order r that q supports; on a fixed base
+    MK21 eqs. (20), (25), (54) and their derivatives.
 
     Parameters
     ----------

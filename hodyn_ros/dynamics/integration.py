@@ -41,7 +41,7 @@ def simulate(
         ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
     tolerance : float
-        Of each step's error, relative and absolute.
+        Largest error of a step, relative and absolute.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def simulate_by_euler(
     step : float
         h, s, above 0.
     steps : int
-        How many.
+        Number of steps.
 
     Returns
     -------

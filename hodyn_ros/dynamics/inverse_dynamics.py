@@ -19,8 +19,7 @@ Array = NDArray[np.float64]
 Formulation = Literal['spatial', 'body_fixed', 'closed_form']
 _FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 
-_NO_WRENCHES = np.zeros((1, 0, 0, 0))
-_NO_BASE = np.zeros((1, 0, 0))
+_NO_WRENCH, _NO_WRENCHES = np.zeros((0, 0, 0)), np.zeros((1, 0, 0, 0))
 
 
 class RecursiveKernels(Protocol):
@@ -31,10 +30,9 @@ class RecursiveKernels(Protocol):
 
     def inverse_dynamics(
         self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-        q: Array, base_pose: Array, base_twist: Array, wrenches: Array, torque: Array,
-        base_wrench: Array, memory: Array,
+        memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
     ) -> None:
-        """Write Q and its derivatives for T ≥ 1 motions."""
+        """Write Q and its derivatives for T motions, or for one without the first axis."""
 
 
 class UnrolledKernels(Protocol):
@@ -104,7 +102,8 @@ class InverseDynamics(functools.partial[None]):
         elif unrolled is None:
             kernels = recursion(formulation)
             handle = super().__new__(
-                cls, _single, kernels, _model(robot), kernels.workspace(robot.n, order))
+                cls, kernels.inverse_dynamics, *_model(robot), kernels.workspace(robot.n, order),
+                (), _NO_WRENCH)
         else:
             handle = super().__new__(cls, unrolled.single, unrolled.workspace(robot, 1))
         handle.robot, handle.order, handle.formulation = robot, order, formulation
@@ -123,8 +122,7 @@ class InverseDynamics(functools.partial[None]):
             self._unrolled.batch(self._unrolled_workspace, q, out)
         else:
             recursion(self.formulation).inverse_dynamics(
-                *_model(self.robot), q, _NO_BASE, _NO_BASE, wrenches, out, _NO_BASE,
-                self._workspace)
+                *_model(self.robot), self._workspace, (), wrenches, q, out)
 
     def floating_batch(
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
@@ -139,8 +137,8 @@ class InverseDynamics(functools.partial[None]):
                 base_wrench)
         else:
             recursion(self.formulation).inverse_dynamics(
-                *_model(self.robot), q, base_pose, base_twist, wrenches, out, base_wrench,
-                self._workspace)
+                *_model(self.robot), self._workspace, (base_pose, base_twist, base_wrench),
+                wrenches, q, out)
 
     @functools.cached_property
     def _unrolled(self) -> UnrolledKernels | None:
@@ -181,14 +179,6 @@ def _closed_form(robot: Robot, q: Array, out: Array) -> None:
 def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
     raise HodynError(
         f'robot {robot.name!r} has a floating base: use floating_batch, which takes its motion')
-
-
-def _single(
-    kernels: RecursiveKernels, model: tuple[NDArray[np.int64], Array, Array, Array],
-    memory: Array, q: Array, out: Array,
-) -> None:
-    kernels.inverse_dynamics(
-        *model, q[np.newaxis], _NO_BASE, _NO_BASE, _NO_WRENCHES, out[np.newaxis], _NO_BASE, memory)
 
 
 @functools.lru_cache(maxsize=32)

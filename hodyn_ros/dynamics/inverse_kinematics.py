@@ -54,7 +54,7 @@ def inverse_kinematics(
         λ; above 0 it accepts singular poses, at the price of a twist that is not quite met: what
         is missed is weighed as the representation has it, so 'hybrid' is the choice then.
     representation : 'spatial', 'body_fixed' or 'hybrid'
-        Of the twist, as for `forward_kinematics`.
+        Representation of the twist, as for `forward_kinematics`.
 
     Returns
     -------
@@ -131,7 +131,7 @@ class _RateLaw:
         Parameters
         ----------
         jacobian : (6, m) array
-            Of this order.
+            Coefficient of J of this order.
         missing : (6,) array
             What the lower coefficients and the prescribed joints leave of the twist.
 

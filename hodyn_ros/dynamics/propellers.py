@@ -16,7 +16,7 @@ def tilted_hexagon(radius: float, alpha: ArrayLike, beta: ArrayLike) -> Array:
     Parameters
     ----------
     radius : float
-        Of the circle they stand on, m.
+        Radius of the circle of rotors, m.
     alpha, beta : (6,) arrays
         Tilt about the arm and across it, rad; the TiltHex has alternating signs.
 
@@ -41,7 +41,7 @@ def propeller_map(poses: ArrayLike, thrust: ArrayLike, drag: ArrayLike) -> Array
     Parameters
     ----------
     poses : (k, 4, 4) array
-        Of the rotors in the base's frame; each thrusts along its z axis.
+        Poses of the rotors in the base's frame; each thrusts along its z axis.
     thrust, drag : (k,) arrays
         c_f in N s²/rad² and c_d in N m s²/rad²; the sign of c_d is against the rotor's turn.
 

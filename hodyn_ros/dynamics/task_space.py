@@ -67,7 +67,7 @@ def task_space_dynamics(
     link : str
         Name of a body, of a link merged into one, or of the tool.
     representation : 'spatial', 'body_fixed' or 'hybrid'
-        Of V̇ and the wrenches, as for `forward_kinematics`.
+        Representation of V̇ and the wrenches, as for `forward_kinematics`.
 
     Raises
     ------

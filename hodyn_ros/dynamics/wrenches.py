@@ -32,7 +32,7 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     Parameters
     ----------
     pose : (4, 4) array
-        Of the body.
+        Pose of the body.
     twist : (r, 6) array
         Spatial twist of the body and its component-wise derivatives.
     wrench : (r + 1, 6) array
@@ -78,7 +78,7 @@ def gravity_wrenches(
     """Return the wrench of gravity on each body and its derivatives, (r + 1, n_bodies, 6).
 
     (moment, force) in world axes about the world origin: W = M G with G = (0, g), M21 eqs. (23),
-    (24) and (25), the latter with the sign of M ad_V̇ mended. Since M G = (m c × g, m g), all
+    (24) and (25), the latter with the sign of M ad_V̇ corrected. Since M G = (m c × g, m g), all
     derivatives follow from the path c(t) of the centre of mass.
 
     Parameters
@@ -88,7 +88,7 @@ def gravity_wrenches(
     q : (r + 1, n) array
         Joint positions and derivatives.
     base_pose, base_twist : (4, 4) and (r, 6) arrays, optional
-        Of a floating base: the spatial twist and its derivatives.
+        Pose of a floating base, and its spatial twist with derivatives.
 
     """
     motion = checked_joints(q, 'q', robot, 1)
@@ -113,9 +113,9 @@ def external_efforts(
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array:
-    """Return the efforts that balance wrenches of the environment, and derivatives, (r + 1, N).
+    """Return the efforts that balance external wrenches, and their derivatives, (r + 1, N).
 
-    −Sᵀ G_c W of AGF26 eqs. (13) and (19), mended, to any order; on a fixed base Q_ext of MK21
+    −Sᵀ G_c W of AGF26 eqs. (13) and (19), corrected, to any order; on a fixed base Q_ext of MK21
     eqs. (27), (37), (53). Joint torques, on a floating base with the base wrench first: what
     external wrenches add to the terms of `equations_of_motion`.
 
@@ -128,7 +128,7 @@ def external_efforts(
     external_wrenches : (r + 1, n_bodies, 6) array
         As for `inverse_dynamics`.
     base_pose, base_twist : (4, 4) and (r, 6) arrays, optional
-        Of a floating base: the spatial twist and its derivatives.
+        Pose of a floating base, and its spatial twist with derivatives.
 
     """
     motion = checked_joints(q, 'q', robot, 1)

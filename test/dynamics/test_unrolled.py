@@ -27,10 +27,9 @@ def by_any_order(robot, q, formulation):
     general = inverse.recursion(formulation)
     out = np.empty((len(q), 3, robot.n))
     model = robot.kernel_model
-    no_base = np.zeros((1, 0, 0))
     general.inverse_dynamics(
-        model.parent, model.body_table, model.body_in_kernel, robot.gravity, q, no_base, no_base,
-        np.zeros((1, 0, 0, 0)), out, no_base, general.workspace(robot.n, 2))
+        model.parent, model.body_table, model.body_in_kernel, robot.gravity,
+        general.workspace(robot.n, 2), (), np.zeros((1, 0, 0, 0)), q, out)
     return out
 
 

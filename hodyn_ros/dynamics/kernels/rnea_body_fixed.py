@@ -29,32 +29,32 @@ Array = NDArray[np.float64]
 
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory that `inverse_dynamics` needs."""
-    return np.empty(n_bodies * _per_body(order) + _scratch(order))
-
-
-@kernel
-def _per_body(order: int) -> int:
-    return (3 + 6) * (order + 2) + 6 * (order + 1)
-
-
-@kernel
-def _scratch(order: int) -> int:
-    return (6 + 6 + 12) * (order + 2)
+    per_body, scratch = (3 + 6) * (order + 2) + 6 * (order + 1), (6 + 6 + 12) * (order + 2)
+    return np.empty(n_bodies * per_body + scratch)
 
 
 @kernel
 def inverse_dynamics(
-    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
-    base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
-    memory: Array,
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+    memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
 ) -> None:
-    """Write Q and its derivatives for T ≥ 1 motions; arguments as for that of `rnea_spatial`."""
-    floating, forced = len(parent) - q.shape[2], min(wrenches.shape[1], 1)
-    for t in range(q.shape[0]):
-        b, w = t * floating, t * forced
+    """Write Q and its derivatives for T motions; arguments as for that of `rnea_spatial`."""
+    none = block(memory, 0, (0, 0))
+    if q.ndim == 2:
         _inverse_dynamics(
-            parent, body_table, body_in_kernel, gravity, q[t], base_pose[b], base_twist[b],
-            wrenches[w], torque[t], base_wrench[b], memory)
+            parent, body_table, body_in_kernel, gravity, q, none, none, wrenches, torque, none,
+            memory)
+        return
+    for t in range(q.shape[0]):
+        w = wrenches[t if wrenches.shape[1] > 0 else 0]
+        if len(base) == 0:
+            _inverse_dynamics(
+                parent, body_table, body_in_kernel, gravity, q[t], none, none, w, torque[t], none,
+                memory)
+        else:
+            _inverse_dynamics(
+                parent, body_table, body_in_kernel, gravity, q[t], base[0][t], base[1][t], w,
+                torque[t], base[2][t], memory)
 
 
 @kernel
@@ -63,7 +63,7 @@ def _inverse_dynamics(
     base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
     memory: Array,
 ) -> None:
-    """The same for one motion, without the first axis."""
+    """The same for one motion; pose, twist and wrench of a fixed base are (0, 0)."""
     order, n = torque.shape[0] - 1, len(parent)
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     q, wrenches = borrowed(q), borrowed(wrenches)
