@@ -23,15 +23,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from hodyn_ros.actuators.joints import Actuators, JointActuator
-from hodyn_ros.actuators.laws import LinearSpring
-from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.files.actuators import with_actuators
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
@@ -318,9 +316,9 @@ def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
     for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
         if len(values) != robot.n:
             raise HodynError(f'parameter {name} has {len(values)} values for {robot.n} joints')
-    joints = tuple(
-        JointActuator(LinearSpring(k), Motor(b)) for k, b in zip(stiffness, inertia, strict=True))
-    return replace(robot, actuators=Actuators(robot.joint_names, joints))
+    return with_actuators(robot, {'actuators': {
+        joint: {'law': 'spring', 'stiffness': k, 'motor': {'inertia': b}}
+        for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
