@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, VARIABLE, Law
+from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, RIGID, VARIABLE, Law
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.errors import HodynError
 
@@ -131,6 +131,19 @@ class Actuators:
     def motor_joints(self) -> NDArray[np.int64]:
         """The joint of each motor, (m,)."""
         return np.repeat(np.arange(self.n), np.diff(self.motor_of))
+
+    @property
+    def rigid(self) -> NDArray[np.bool_]:
+        """Which joints have no spring, (n,)."""
+        rigid: NDArray[np.bool_] = self.kinds == RIGID
+        return rigid
+
+    def motor_limits(self) -> Array:
+        """Return max |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite where not known."""
+        limits: Array = np.array([
+            (joint.motor.max_velocity, joint.motor.max_effort, joint.max_deflection)
+            for joint in self.joints])[self.motor_joints].T
+        return limits
 
     def constant_stiffness(self) -> Array:
         """Return (3, n): the stiffness of each law, and zero rates; 1 where the law has none."""

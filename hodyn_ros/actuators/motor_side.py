@@ -12,24 +12,24 @@ Array = NDArray[np.float64]
 
 
 class MotorSide:
-    """What the motors must do for a motion of the links; the inverse of elastic joints.
+    """The motors' reference for a motion of the links: the inverse dynamics of elastic joints.
 
     τ_m = B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque, motors turning with their links' joints
     (Spong's model: B, N² J, does not couple with the links' motion). All is in link-side units.
 
-    ``evaluate`` is for one cycle after another: it remembers what dampers need and what to hold.
-    ``along`` is for whole motions, and refuses those that cannot be done.
+    ``evaluate`` is called cycle by cycle: it keeps the state of dampers and what is to be held.
+    ``along`` takes whole motions, and refuses infeasible ones.
 
     Attributes
     ----------
     reference : (4, m) array
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
-        Whether the joint can do it; where not, its motors hold the last θ and τ_m that could be
-        done, with θ̇ = θ̈ = 0, or q and Q when nothing could be done yet.
+        Whether the joint can follow the motion; where not, its motors hold the last feasible θ
+        and τ_m with θ̇ = θ̈ = 0, or q and Q before the first feasible one.
     margin : (n,) array
-        What was left: of |Q|, N m, for springs that give way, or of σ, N m/rad, for variable
-        stiffness; negative where infeasible, infinite where there is no bound.
+        What is left to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
+        variable stiffness; negative where infeasible, infinite where there is no bound.
     elongation : (m,) array
         Elongation of the spring at each motor, rad or m.
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_peaks
+from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_peaks
 from hodyn_ros.reference import Plan, extrema
 from hodyn_ros.robot import HodynError, Limits, Robot
 
@@ -144,12 +143,12 @@ def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[LimitMargin]:
     robot, actuators = feedforward.robot, feedforward.robot.actuators
     if actuators is None:
         return
-    upper = motor_bounds(actuators)
+    upper = actuators.motor_limits()
     peaks, times, margins, margin_times = motor_peaks(plan, feedforward, sample_times(plan))
     for motor, (name, joint) in enumerate(
             zip(actuators.motor_names, actuators.motor_joints, strict=True)):
         for k, quantity in enumerate(MOTOR_QUANTITIES):
-            if quantity == 'deflection' and actuators.kinds[joint] == RIGID:
+            if quantity == 'deflection' and actuators.rigid[joint]:
                 continue
             limit = float(upper[k, motor])
             yield LimitMargin(

@@ -2,7 +2,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
@@ -11,15 +10,6 @@ Array = NDArray[np.float64]
 
 MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
 ROUNDS = 3
-
-
-def motor_bounds(actuators: Actuators) -> Array:
-    """Return the limits of each quantity of each motor, (3, m), infinite where not known."""
-    bounds = np.array([
-        (joint.motor.max_velocity, joint.motor.max_effort, joint.max_deflection)
-        for joint in actuators.joints])
-    limits: Array = bounds[actuators.motor_joints].T
-    return limits
 
 
 def motor_values(

@@ -16,7 +16,7 @@ from hodyn_ros.plans.limits import (
     sample_times,
     torques,
 )
-from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_bounds, motor_values
+from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES, motor_values
 from hodyn_ros.reference import Plan, extrema
 
 Array = NDArray[np.float64]
@@ -121,7 +121,7 @@ class _Search:
         self.joint = np.tile(np.arange(n), len(TORQUES))
         actuators = feedforward.robot.actuators
         if actuators is not None:
-            self.motor_limits = motor_bounds(actuators)
+            self.motor_limits = actuators.motor_limits()
             self.joint = np.concatenate([
                 self.joint, np.tile(actuators.motor_joints, len(MOTOR_QUANTITIES)), np.arange(n)])
         self.active: Array = np.empty(0)

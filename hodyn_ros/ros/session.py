@@ -75,7 +75,7 @@ class Session:
         self._published_stamp = 0
         self._arrived_at = self._streamed_at = self._watched_at = 0.0
         self._wrench_at: dict[int, float] = {}
-        # What was asked of the node before it was activated is not done now.
+        # Plans that were requested before the activation are not followed.
         planner.cancel()
         self._report('waiting', 'for a joint state')
 
@@ -117,7 +117,7 @@ class Session:
         if self._settings.trigger == 'joint_state':
             self._step(self._controller, stamp)
             self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
-        # What can wait for the answer waits.
+        # Measured when the answer is out, so as not to delay it.
         age = (self._clock.now().nanoseconds - stamp) * 1e-9 - (time.monotonic() - begin)
         self.monitor.arrived(interval, age)
 
@@ -136,8 +136,8 @@ class Session:
         now = time.monotonic()
         since, self._watched_at = now - self._watched_at, now
         if since > LATE_WATCH and not self._excused:
-            # This process was held up, and what seems to be missing may wait to be read. But once:
-            # it may be held up each time.
+            # This process was delayed, so states may wait to be read. It is excused once, not each
+            # time: it may always be late.
             self._excused = True
             return
         self._excused = False

@@ -61,3 +61,11 @@ def test_a_robot_without_prefixes_takes_its_plain_names_only():
     with pytest.raises(ValueError, match='not joints of robot'):
         JointNames(twolink).indices(['a_joint1', 'a_joint2'])
     assert JointNames(twolink, prefix='a_').indices(['a_joint1', 'a_joint2']).tolist() == [0, 1]
+
+
+def test_a_command_is_in_the_controllers_order(panda):
+    joints = JointNames(panda)
+    assert joints.command_order(['']).tolist() == list(range(7))
+    assert joints.command_order([*reversed(names('fer_'))]).tolist() == list(reversed(range(7)))
+    with pytest.raises(ValueError, match="command_joints names 6 joints; 'panda' has 7"):
+        joints.command_order(names('fer_')[:6])
