@@ -18,10 +18,9 @@ import numpy as np
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.estimation.opening import open_recording
 from hodyn_ros.replay.computed_bag import TOPICS, ComputedBag
 from hodyn_ros.replay.replaying import replay
-from hodyn_ros.robot.joint_names import JointNames
 
 
 def write_recording(path: Path, samples: int) -> None:
@@ -55,7 +54,7 @@ def main() -> None:
             write_recording(path, count)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             begin, begin_cpu = time.perf_counter(), time.process_time()
-            with JointStateBag(path, JointNames(robot)) as bag:
+            with open_recording(path, robot) as bag:
                 replay(bag, FeedForward(robot), Path(folder) / f'out{count}')
             wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
             after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -103,19 +103,18 @@ def run_replay(
         One line that says what is wrong; what was computed before is kept.
 
     """
+    from hodyn_ros.estimation.opening import open_recording
     from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.messages.joint_state_bag import JointStateBag
     from hodyn_ros.replay.playback import PlaybackBuilder
     from hodyn_ros.replay.replaying import replay
     from hodyn_ros.replay.report import write_report
     from hodyn_ros.robot.files import load_robot
-    from hodyn_ros.robot.joint_names import JointNames
 
     robot = load_robot(robot_source)
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
-    with JointStateBag(bag, JointNames(robot, prefix=prefix), topic) as source:
+    with open_recording(bag, robot, prefix=prefix, topic=topic) as source:
         columns = (
             TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
             TextColumn('{task.fields[rate]}'), TimeRemainingColumn())

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hodyn_ros.estimation.opening import open_recording
 from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.regression import BLOCK, Data
-from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.joint_names import JointNames
 
 MAX_SAMPLES = 3000
 """More samples of the same motion tell little more and take time; they are thinned evenly."""
@@ -28,7 +27,7 @@ def read_data(bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str
     gravity: dict[bool, Path] = {}
     first_block = 0
     for path in bags:
-        with JointStateBag(path, JointNames(robot, prefix=prefix), topic) as bag:
+        with open_recording(path, robot, prefix=prefix, topic=topic) as bag:
             pipeline = Pipeline(bag, FeedForward(robot))
             if np.isnan(pipeline.gravity_share):
                 raise HodynError(f'{path}: no efforts recorded on {bag.topic}')

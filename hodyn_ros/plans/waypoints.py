@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
+from hodyn_ros.reference.fit import MIN_PIECE
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 Given = Array | list[Array | None] | None
+
+# Seconds between two points: of a closer pair only one can be part of a plan.
+MIN_SPACING = MIN_PIECE
 
 # As joint_trajectory_controller: single precision's epsilon.
 REST = 1.2e-7

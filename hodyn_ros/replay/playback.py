@@ -16,7 +16,7 @@ from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
-from hodyn_ros.reference.fit import MIN_PIECE
+from hodyn_ros.plans.waypoints import MIN_SPACING
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.robot import HodynError, Robot
 
@@ -115,7 +115,7 @@ class PlaybackBuilder:
             return
         begins, instants = chunk.begins[used], chunk.instants[used]
         ahead = np.diff(instants, prepend=self._last if self._pieces else instants[0])
-        kept = begins | (ahead > 1e9 * MIN_PIECE)
+        kept = begins | (ahead > 1e9 * MIN_SPACING)
         used = used[kept]
         if len(used):
             self._last = int(chunk.instants[used[-1]])

@@ -11,7 +11,7 @@ from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
-from hodyn_ros.jit import njit
+from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import Springs, build_model
 
@@ -232,7 +232,7 @@ class ModelArm(ElasticPlant):
             np.linalg.solve(mass, forces[:n] - bias), forces[n:] / self._inertia])
 
 
-@njit()
+@kernel
 def _spread(y: Array, place: NDArray[np.int64], theta: Array) -> None:
     """Write the positions and velocities of the motors, (2, m), from the state."""
     for j in range(place.size):
@@ -240,7 +240,7 @@ def _spread(y: Array, place: NDArray[np.int64], theta: Array) -> None:
         theta[1, j] = y[1, place[j]]
 
 
-@njit()
+@kernel
 def _gather(
     torque: Array, friction: Array, motor_torque: Array, load: Array, place: NDArray[np.int64],
     forces: Array,

@@ -1,0 +1,31 @@
+"""Opening a recording of a robot."""
+from pathlib import Path
+
+from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot.joint_names import JointNames
+
+
+def open_recording(
+    path: Path, robot: Robot, *, prefix: str = '', topic: str | None = None,
+) -> JointStateBag:
+    """Return an open bag whose joint states are read in the robot's order of joints.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of a rosbag2, or its lone ``.db3`` or ``.mcap`` file.
+    robot : Robot
+        The robot that was recorded.
+    prefix : str
+        What stands before the joint names of one arm among several.
+    topic : str, optional
+        Joint state topic, needed when several are recorded.
+
+    Raises
+    ------
+    HodynError, OSError
+        When there is no such bag or topic, or it cannot be read.
+
+    """
+    return JointStateBag(path, JointNames(robot, prefix=prefix), topic)
