@@ -212,3 +212,24 @@ def test_mcap_recording(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))},
                 **FORMS['mcap'])
     assert replayed(bag, tmp_path / 'out')['samples_used'] == 200
+
+
+@pytest.mark.parametrize(('field', 'value', 'reason'), [
+    ('position', np.inf, 'no 8 joint states in a row'),
+    ('position', 0.3, 'contradict each other'),
+    ('velocity', 1e200, 'too large'),
+])
+def test_numbers_that_no_motion_has_are_refused_in_one_line(
+    tmp_path, capsys, field, value, reason,
+):
+    recording = record(duration=1.0)
+    getattr(recording, field)[:] = value
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    assert reason in refused(capsys, bag, '--output', tmp_path / 'out')
+
+
+def test_velocities_that_are_not_finite_count_as_not_recorded(tmp_path):
+    recording = record(duration=1.0)
+    recording.velocity[50] = np.inf
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    assert replayed(bag, tmp_path / 'out')['samples_used'] == 100
