@@ -13,23 +13,23 @@ MODULES = modules(PACKAGE)
 
 # A room is a folder, or a file, at the top of the package. From the bottom upward.
 MAY_IMPORT = {
-    'errors': set(),
-    'messages': {'errors'},
-    'reference': {'errors'},
-    'actuators': {'errors'},
-    'robot': {'errors', 'actuators'},
-    'dynamics': {'robot'},
+    'common': set(),
+    'messages': {'common'},
+    'reference': {'common'},
+    'actuators': {'common'},
+    'robot': {'common', 'actuators'},
+    'dynamics': {'common', 'robot'},
     '__init__': {'robot', 'dynamics'},
     'feedforward': {'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
-    'plans': {'robot', 'actuators', 'reference', 'messages', 'feedforward'},
-    'estimation': {'robot', 'messages', 'feedforward'},
-    'replay': {'robot', 'reference', 'messages', 'feedforward', 'plans', 'estimation'},
+    'plans': {'robot', 'reference', 'messages', 'feedforward'},
+    'estimation': {'common', 'robot', 'messages', 'feedforward'},
+    'replay': {'robot', 'messages', 'feedforward', 'plans', 'estimation'},
     'identification': {'robot', 'actuators', 'feedforward', 'estimation'},
     'ros': {'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
-        '__init__', 'robot', 'reference', 'feedforward', 'simulation', 'plans', 'estimation',
-        'replay', 'identification', 'ros'},
+        '__init__', 'robot', 'feedforward', 'simulation', 'plans', 'estimation', 'replay',
+        'identification', 'ros'},
 }
 MAX_ARROWS = 60
 MAX_FLOORS = 9

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, RIGID, VARIABLE, Law
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
 

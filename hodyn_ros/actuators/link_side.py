@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.actuators.springs import forces
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.actuators.joints import Actuators
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
-from hodyn_ros.errors import HodynError
-from hodyn_ros.jit import njit
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hodyn_ros.actuators.laws import (
     TABULATED,
     VARIABLE,
 )
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]

@@ -4,7 +4,7 @@ from typing import Any
 
 from rosbags.rosbag2 import Reader
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 
 def open_bag(path: Path) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import struct
 from typing import Any
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
 AFTER_STAMP = 12  # encapsulation, seconds, nanoseconds

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError, NoKnownJointError
+from hodyn_ros.common.errors import HodynError, NoKnownJointError
 from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 
 Array = NDArray[np.float64]

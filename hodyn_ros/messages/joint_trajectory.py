@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.types import TYPES
 

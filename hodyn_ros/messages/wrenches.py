@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 
 Array = NDArray[np.float64]

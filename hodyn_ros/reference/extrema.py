@@ -5,7 +5,7 @@ from math import comb
 
 import numpy as np
 
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, FACTORIALS, Array
 from hodyn_ros.reference.plan import Plan
 

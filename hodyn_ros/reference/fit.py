@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.bounded import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local import shape_preserving_knots

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 

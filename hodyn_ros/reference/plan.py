@@ -8,8 +8,8 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.errors import HodynError
-from hodyn_ros.jit import njit
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, Array
 
 

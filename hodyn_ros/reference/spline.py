@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import ENDS, Array
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.errors import HodynError
-from hodyn_ros.jit import njit
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 

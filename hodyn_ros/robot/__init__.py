@@ -1,5 +1,5 @@
 """The robot: the model that the kernels read, its joints' names, its files."""
-from hodyn_ros.errors import HodynError, NoKnownJointError
+from hodyn_ros.common.errors import HodynError, NoKnownJointError
 from hodyn_ros.robot.model import Body, KernelModel, Limits, Robot
 
 __all__ = ['Body', 'HodynError', 'KernelModel', 'Limits', 'NoKnownJointError', 'Robot']

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError, NoKnownJointError
+from hodyn_ros.common.errors import HodynError, NoKnownJointError
 from hodyn_ros.robot.model import Robot
 
 Indices = NDArray[np.intp]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joints import Actuators
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION

@@ -1,7 +1,7 @@
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.errors import NoKnownJointError
+from hodyn_ros.common.errors import NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
 
 PANDA = [f'joint{i}' for i in range(1, 8)]

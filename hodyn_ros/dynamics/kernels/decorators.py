@@ -1,5 +1,5 @@
 """How the kernels are compiled: all may contract a + b × c to one fused multiply-add."""
-from hodyn_ros.jit import njit
+from hodyn_ros.common.jit import njit
 
 kernel = njit(fastmath={'contract'})
 """A function of its own, called from Python or from other kernels."""

@@ -19,7 +19,7 @@ from hodyn_ros.actuators.laws import (
     VariableStiffness,
 )
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot

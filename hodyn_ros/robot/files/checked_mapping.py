@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
 

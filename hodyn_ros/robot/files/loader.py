@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files.actuators import read_actuators
 from hodyn_ros.robot.files.bodies import (
     InertiaHandling,

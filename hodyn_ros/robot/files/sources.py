@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml, urdf
 from hodyn_ros.robot.files.plain import plain
 

@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 
 # libyaml, where it is built in, parses several times faster.
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)

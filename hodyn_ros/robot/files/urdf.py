@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 
-from hodyn_ros.errors import HodynError
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]

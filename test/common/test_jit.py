@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / 'hodyn_ros'
-KERNELS = 'from hodyn_ros.middle import doubled\n' \
-    'from hodyn_ros.jit import njit\n\n@njit()\ndef kernel(x):\n    return doubled(x) + 1.0\n'
-MIDDLE = 'from hodyn_ros import bottom\nfrom hodyn_ros.jit import njit\n\n' \
+PACKAGE = Path(__file__).parents[2] / 'hodyn_ros'
+KERNELS = 'from hodyn_ros.common.jit import njit\nfrom hodyn_ros.middle import doubled\n\n' \
+    '@njit()\ndef kernel(x):\n    return doubled(x) + 1.0\n'
+MIDDLE = 'from hodyn_ros import bottom\nfrom hodyn_ros.common.jit import njit\n\n' \
     '@njit()\ndef doubled(x):\n    return bottom.FACTOR * x\n'
 CALL = 'from hodyn_ros.top import kernel; value = kernel(5.0); ' \
     'print(value, sum(kernel.stats.cache_hits.values()))'
@@ -20,9 +20,9 @@ CALL = 'from hodyn_ros.top import kernel; value = kernel(5.0); ' \
 def call(tmp_path):
     """Return a function that writes the constant, calls the kernel and says if it was compiled."""
     package = tmp_path / 'hodyn_ros'
-    package.mkdir()
+    (package / 'common').mkdir(parents=True)
     (package / '__init__.py').touch()
-    shutil.copy(PACKAGE / 'jit.py', package)
+    shutil.copy(PACKAGE / 'common' / 'jit.py', package / 'common')
     (package / 'top.py').write_text(KERNELS)
     (package / 'middle.py').write_text(MIDDLE)
     (package / 'unrelated.py').touch()

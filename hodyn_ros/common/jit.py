@@ -14,10 +14,13 @@ from typing import Any
 
 import numba
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = __name__.split('.')[0]
+_ROOT = os.path.abspath(__file__)
+for _ in __name__.split('.'):
+    _ROOT = os.path.dirname(_ROOT)
 _IMPORTS = re.compile(
-    rf'^[ \t]*(?:from ({__package__}[\w.]*) import (?:\(([^)]*)\)|(.*))'
-    rf'|import ({__package__}[\w.]*))', re.MULTILINE)
+    rf'^[ \t]*(?:from ({_PACKAGE}[\w.]*) import (?:\(([^)]*)\)|(.*))'
+    rf'|import ({_PACKAGE}[\w.]*))', re.MULTILINE)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -26,7 +29,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
-        # Private, though the same from numba 0.59 to 0.68; elsewhere numba's own stamp remains.
+        # Private, though there from numba 0.59 on; elsewhere numba's own stamp remains.
         file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)
         if hasattr(file, '_source_stamp'):
             file._source_stamp = stamp(os.path.abspath(inspect.getfile(function)))
