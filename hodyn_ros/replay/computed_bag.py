@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
-from rosbags.typesys import Stores, get_typestore
 
-from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout, template
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, blank
+from hodyn_ros.messages.types import TYPES
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -33,15 +33,13 @@ class ComputedBag:
         self, path: Path, names: tuple[str, ...], topics: Sequence[str] = TOPICS,
     ) -> None:
         self.path = path
-        self._layout = Layout.of(template(names))
-        self._template = np.frombuffer(template(names), dtype=np.uint8)
+        self._names = names
         _remove_former(path)
         self._writer: Any = Writer(path, version=_VERSION, storage_plugin=StoragePlugin.SQLITE3)
-        typestore = get_typestore(Stores.ROS2_JAZZY)
         with self._as_os_error():
             self._writer.open()
             self._connections = [
-                self._writer.add_connection(topic, MESSAGE_TYPE, typestore=typestore)
+                self._writer.add_connection(topic, MESSAGE_TYPE, typestore=TYPES)
                 for topic in topics]
 
     def __enter__(self) -> 'ComputedBag':
@@ -78,18 +76,14 @@ class ComputedBag:
         """
         if not len(stamps):
             return
-        table = np.tile(self._template, (len(stamps), 1))
-        seconds, nanoseconds = np.divmod(stamps, 1_000_000_000)
-        _put(table, 4, seconds.astype('<i4'))
-        _put(table, 8, nanoseconds.astype('<u4'))
-        offsets = self._layout.offsets
-        _put(table, offsets['position'], q[:, 0].astype('<f8'))
-        _put(table, offsets['velocity'], q[:, 1].astype('<f8'))
+        messages = blank(self._names, len(stamps))
+        messages['sec'], messages['nanosec'] = np.divmod(stamps, 1_000_000_000)
+        messages['position'], messages['velocity'] = q[:, 0], q[:, 1]
         times = received.tolist()
         rows: list[tuple[int, int, bytes]] = []
         for order, connection in enumerate(self._connections):
-            _put(table, offsets['effort'], torque[:, order].astype('<f8'))
-            raw, size = table.tobytes(), self._layout.size
+            messages['effort'] = torque[:, order]
+            raw, size = messages.tobytes(), messages.itemsize
             rows.extend(
                 (connection.id, time, raw[i * size:(i + 1) * size])
                 for i, time in enumerate(times))
@@ -101,11 +95,6 @@ class ComputedBag:
             self._writer.storage.conn.commit()
         self._writer.min_timestamp = min(self._writer.min_timestamp, min(times))
         self._writer.max_timestamp = max(self._writer.max_timestamp, max(times))
-
-
-def _put(table: NDArray[np.uint8], at: int, values: NDArray[Any]) -> None:
-    raw = np.ascontiguousarray(values.reshape(len(table), -1)).view(np.uint8)
-    table[:, at:at + raw.shape[1]] = raw
 
 
 def _remove_former(path: Path) -> None:

@@ -10,10 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 from scipy.interpolate import CubicHermiteSpline
 
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE
+from hodyn_ros.messages.types import TYPES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.outputs import TORQUES
@@ -21,7 +22,6 @@ from hodyn_ros.ros.outputs import TORQUES
 Array = NDArray[np.float64]
 
 BAG_VERSION: Literal[9] = 9
-JOINT_STATE = 'sensor_msgs/msg/JointState'
 TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUES))
 
 
@@ -30,7 +30,6 @@ class Recorder:
 
     def __init__(self, path: Path) -> None:
         self._writer = Writer(path, version=BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
-        self._types = get_typestore(Stores.ROS2_JAZZY)
         self._heard: dict[str, bool] = {}
 
     def __enter__(self) -> Recorder:
@@ -47,7 +46,7 @@ class Recorder:
 
     def channel(self, topic: str) -> Callable[[bytes], None]:
         """Return a function that records one message of a topic, stamped on receipt."""
-        connection = self._writer.add_connection(topic, JOINT_STATE, typestore=self._types)
+        connection = self._writer.add_connection(topic, MESSAGE_TYPE, typestore=TYPES)
 
         self._heard[topic] = False
 
