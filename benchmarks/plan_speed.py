@@ -19,7 +19,7 @@ from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans import JointWaypoints, PlanRequest, accept, annotate, prepare_plan
 from hodyn_ros.plans.files import read_trajectory, write_annotated
-from hodyn_ros.plans.limits import check_limits
+from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.joint_names import JointNames

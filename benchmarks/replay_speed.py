@@ -17,10 +17,10 @@ os.environ.update(OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1', NUMBA_NUM_THREA
 import numpy as np
 
 from hodyn_ros import load_robot
-from hodyn_ros.estimation.opening import open_recording
+from hodyn_ros.estimation.recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.computed_bag import TOPICS, ComputedBag
-from hodyn_ros.replay.replaying import replay
+from hodyn_ros.replay.replay_bag import replay
 
 
 def write_recording(path: Path, samples: int) -> None:

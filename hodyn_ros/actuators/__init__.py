@@ -1,6 +1,6 @@
 """Actuator laws, motors and friction, joint by joint: they know nothing of robots."""
 from hodyn_ros.actuators.friction import SigmoidFriction
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
     AntagonisticQuadratic,

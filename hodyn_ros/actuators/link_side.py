@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.actuators.springs import forces
 from hodyn_ros.common.jit import njit

@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
 from hodyn_ros.common.errors import HodynError

@@ -22,7 +22,7 @@ from hodyn_ros.cli.plan_source import (
 from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.plans.limits import LimitReport
+    from hodyn_ros.plans.limit_check import LimitReport
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:

@@ -127,7 +127,7 @@ def run_demo(robot_source: str, duration: float, output: Path, json_file: Path |
     from hodyn_ros.robot.files import load_robot
     from hodyn_ros.ros.demo.recording_figure import draw_recording
     from hodyn_ros.ros.demo.run import DemoRun
-    from hodyn_ros.simulation.motion import example_waypoints
+    from hodyn_ros.simulation.example_motion import example_waypoints
 
     if not duration >= 2.0:
         raise HodynError(f'--duration {duration:g}: the demo needs at least 2 s')

@@ -25,7 +25,7 @@ from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.replay.playback import Agreement, Playback, PlaybackBuilder
-    from hodyn_ros.replay.replaying import Replay
+    from hodyn_ros.replay.replay_bag import Replay
 
     Play = Callable[[Playback, Path, str], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
@@ -103,10 +103,10 @@ def run_replay(
         One line that says what is wrong; what was computed before is kept.
 
     """
-    from hodyn_ros.estimation.opening import open_recording
+    from hodyn_ros.estimation.recording import open_recording
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.replay.playback import PlaybackBuilder
-    from hodyn_ros.replay.replaying import replay
+    from hodyn_ros.replay.replay_bag import replay
     from hodyn_ros.replay.report import write_report
     from hodyn_ros.robot.files import load_robot
 

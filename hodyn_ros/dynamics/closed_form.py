@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.arguments import checked_joints, external
+from hodyn_ros.dynamics.argument_checks import checked_joints, external
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.body_table import ROTATION, TRANSLATION
 from hodyn_ros.robot.mass_matrix import body_inertias, pose_in_parent

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, coefficients
+from hodyn_ros.dynamics.argument_checks import base_state, checked, checked_joints, coefficients
 from hodyn_ros.dynamics.kernels import composite_body
 from hodyn_ros.dynamics.kernels.kinematics import body_poses, body_twists
 from hodyn_ros.robot import HodynError, Robot

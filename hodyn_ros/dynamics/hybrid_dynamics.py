@@ -5,7 +5,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.arguments import base_state, checked, checked_joints, external
+from hodyn_ros.dynamics.argument_checks import base_state, checked, checked_joints, external
 from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
 

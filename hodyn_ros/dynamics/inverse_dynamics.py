@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import closed_form
-from hodyn_ros.dynamics.arguments import base_state, numbers
+from hodyn_ros.dynamics.argument_checks import base_state, numbers
 from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
 from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import forward_kinematics as kinematics
-from hodyn_ros.dynamics.arguments import checked
+from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,
@@ -14,7 +14,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
     change_representation,
     link_pose,
 )
-from hodyn_ros.dynamics.representation import Representation, representation_number
+from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import forward_kinematics as kinematics
-from hodyn_ros.dynamics.arguments import checked, checked_pose
+from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.dynamics.kernels.kinematics import (
     HYBRID,
     body_poses,

@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.arguments import checked, checked_pose
+from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.arguments import checked, checked_joints, numbers
+from hodyn_ros.dynamics.argument_checks import checked, checked_joints, numbers
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR, jacobian
-from hodyn_ros.dynamics.representation import Representation
+from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]

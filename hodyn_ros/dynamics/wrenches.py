@@ -4,7 +4,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.arguments import (
+from hodyn_ros.dynamics.argument_checks import (
     base_state,
     checked,
     checked_joints,

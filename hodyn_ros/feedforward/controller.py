@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
-from hodyn_ros.feedforward.stopping import stop_limits
+from hodyn_ros.feedforward.stop_limits import stop_limits
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.stream import StreamFilter

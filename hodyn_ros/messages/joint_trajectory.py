@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
-from hodyn_ros.messages.types import TYPES
+from hodyn_ros.messages.message_types import TYPES
 
 Array = NDArray[np.float64]
 Rows = Sequence[Sequence[float]]

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limits import KINEMATIC, TORQUES, bounds, sample_times, torques, unit
+from hodyn_ros.plans.limit_check import KINEMATIC, TORQUES, bounds, sample_times, torques, unit
 from hodyn_ros.reference import Plan
 
 # Enough for a smooth line; more than a picture has pixels add nothing.

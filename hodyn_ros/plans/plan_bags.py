@@ -6,7 +6,7 @@ from rosbags.rosbag2 import Writer
 
 from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode
-from hodyn_ros.messages.types import TYPES
+from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.robot import HodynError
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
-from hodyn_ros.plans.limits import LimitReport, check_limits, unit
+from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.plans.waypoints import accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limits import (
+from hodyn_ros.plans.limit_check import (
     KINEMATIC,
     TOLERANCE,
     TORQUES,

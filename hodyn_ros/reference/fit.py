@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference.bounded import bounded_knots
+from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
-from hodyn_ros.reference.local import shape_preserving_knots
+from hodyn_ros.reference.local_spline import shape_preserving_knots
 from hodyn_ros.reference.pieces import DEGREE, Array, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 from hodyn_ros.reference.spline import smoothest_knots

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, blank
-from hodyn_ros.messages.types import TYPES
+from hodyn_ros.messages.message_types import TYPES
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.replay.comparison import JointComparison
-from hodyn_ros.replay.replaying import Replay
+from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import Robot
 

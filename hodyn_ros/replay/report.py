@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from hodyn_ros.replay import figures
 from hodyn_ros.replay.comparison import common_lag
 from hodyn_ros.replay.playback import Agreement
-from hodyn_ros.replay.replaying import Replay
+from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.files.plain import plain
+from hodyn_ros.robot.files.plain_values import plain
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
-from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie

@@ -22,7 +22,7 @@ from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.spinning import StopFlag, make_executor
 from hodyn_ros.simulation.control_loops import make_control_loop
-from hodyn_ros.simulation.motion import home
+from hodyn_ros.simulation.example_motion import home
 
 Array = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.simulation.arm import SimulatedArm
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.elastic_tracking import METHODS, Method, references_of
 from hodyn_ros.simulation.motor_loop import MotorLoop
+from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 Array = NDArray[np.float64]
 

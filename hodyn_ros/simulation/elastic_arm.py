@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide

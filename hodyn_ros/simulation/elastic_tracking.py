@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward import FeedForward

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 import yaml
 
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, robot_keys
-from hodyn_ros.simulation.motion import REST_TO_REST_PEAK, home
+from hodyn_ros.simulation.example_motion import REST_TO_REST_PEAK, home
 
 Array = NDArray[np.float64]
 ActuatorKind = Literal['rigid', 'sea', 'vsa']

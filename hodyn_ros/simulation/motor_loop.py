@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joints import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from laws_and_motions import LAWS, actuators
 import numpy as np
 import pytest
 
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import CubicSpring, LinearSpring, Rigid, TabulatedSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor

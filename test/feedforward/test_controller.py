@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limits import check_limits
+from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Limits

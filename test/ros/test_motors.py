@@ -11,7 +11,7 @@ from std_msgs.msg import Float64MultiArray
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward

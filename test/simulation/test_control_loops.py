@@ -7,11 +7,11 @@ import pytest
 pytest.importorskip('mujoco', reason='mujoco is not installed')
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.simulation.control_loops import make_control_loop
-from hodyn_ros.simulation.motion import home
+from hodyn_ros.simulation.example_motion import home
 
 PERIOD = 1e-3
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
-from hodyn_ros.simulation.motion import home
+from hodyn_ros.simulation.example_motion import home
 
 pytest.importorskip('mujoco')
 from hodyn_ros.simulation.elastic_arm import ElasticArm, ModelArm

@@ -2,7 +2,7 @@
 import mpmath as mp
 import numpy as np
 
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
     AntagonisticQuadratic,

@@ -2,7 +2,7 @@
 import numpy as np
 
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
-from hodyn_ros.messages.types import TYPES
+from hodyn_ros.messages.message_types import TYPES
 
 CLASSES = TYPES.types
 

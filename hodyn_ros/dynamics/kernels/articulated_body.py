@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot.body_table import MASS
@@ -112,20 +112,20 @@ def hybrid_dynamics(
     state, factors = _cut(memory, n, order)
     for i in range(n):
         if i < floating:
-            bodies.floating_base_pose(base_pose, state.pose[i], state.screw[i])
+            newton_euler.floating_base_pose(base_pose, state.pose[i], state.screw[i])
             for c in range(6):
                 state.twist[i, 0, c] = base_twist[0, c]
         else:
-            bodies.joint_pose(
+            newton_euler.joint_pose(
                 parent[i], body_table[i], q[0, i - floating], state.pose, i, state.screw[i])
             state.rate[i, 0] = q[1, i - floating]
-            bodies.propagate_twist(
+            newton_euler.propagate_twist(
                 0, 1, _parent_twist(state, parent[i]), state.rate[i], state.screw[i],
                 state.twist[i])
-        bodies.com_position(body_table[i], state.pose[i], state.com[i])
-        bodies.point_motion(1, 2, state.twist[i], state.com[i])
-        bodies.com_inertia(body_table[i], state.pose[i], state.inertia[i])
-        bodies.spatial_inertia(
+        newton_euler.com_position(body_table[i], state.pose[i], state.com[i])
+        newton_euler.point_motion(1, 2, state.twist[i], state.com[i])
+        newton_euler.com_inertia(body_table[i], state.pose[i], state.inertia[i])
+        newton_euler.spatial_inertia(
             body_table[i, MASS], state.com[i, 0], state.inertia[i, 0], state.articulated[i])
 
     for i in range(n - 1, floating - 1, -1):
@@ -146,7 +146,7 @@ def hybrid_dynamics(
                 state.rate[i, k + 1] = (
                     inputs[k, i - floating] / ((k + 1) * factorial)
                     if prescribed[i - floating] else 0.0)
-                bodies.propagate_twist(
+                newton_euler.propagate_twist(
                     k + 1, k + 2, _parent_twist(state, parent[i]), state.rate[i], state.screw[i],
                     state.twist[i])
             _tentative_wrench(state, i, k, body_table[i, MASS], gravity)
@@ -262,10 +262,10 @@ def _articulate(state: _State, i: int, parent: int, prescribed: bool) -> bool:
 @step
 def _tentative_wrench(state: _State, i: int, k: int, mass: float, gravity: Array) -> None:
     """Write coefficient k of the wrench of a body whose twist is known to coefficient k + 1."""
-    bodies.point_motion(k + 2, k + 3, state.twist[i], state.com[i])
-    bodies.inertia_rate(k + 1, k + 2, state.twist[i], state.inertia[i])
-    bodies.angular_momentum(k + 1, k + 2, state.twist[i], state.inertia[i], state.spin[i])
-    bodies.newton_euler_wrench(
+    newton_euler.point_motion(k + 2, k + 3, state.twist[i], state.com[i])
+    newton_euler.inertia_rate(k + 1, k + 2, state.twist[i], state.inertia[i])
+    newton_euler.angular_momentum(k + 1, k + 2, state.twist[i], state.inertia[i], state.spin[i])
+    newton_euler.newton_euler_wrench(
         k, k + 1, mass, gravity, state.com[i], state.spin[i], state.force[i], state.wrench[i])
 
 
@@ -273,10 +273,10 @@ def _tentative_wrench(state: _State, i: int, k: int, mass: float, gravity: Array
 def _subtract_external(state: _State, i: int, k: int, body_in_kernel: Array) -> None:
     """Subtract coefficient k of the external wrench, given in `local`."""
     if k == 0:
-        bodies.body_frame_pose(body_in_kernel, state.pose[i], state.frame[i])
+        newton_euler.body_frame_pose(body_in_kernel, state.pose[i], state.frame[i])
     else:
-        bodies.body_frame_motion(k, k + 1, state.twist[i], state.frame[i])
-    bodies.wrench_to_world(k, k + 1, state.frame[i], state.local[i], state.applied[i])
+        newton_euler.body_frame_motion(k, k + 1, state.twist[i], state.frame[i])
+    newton_euler.wrench_to_world(k, k + 1, state.frame[i], state.local[i], state.applied[i])
     for c in range(6):
         state.wrench[i, k, c] -= state.applied[i, k, c]
 
@@ -313,7 +313,7 @@ def _correct(state: _State, i: int, k: int, mass: float) -> None:
         for row in range(6):
             state.wrench[i, k, row] += state.articulated[i, row, c] * correction[c]
     x, y, z = correction[0], correction[1], correction[2]
-    xx, yy, zz, xy, xz, yz = bodies.row6(inertia, 0)
+    xx, yy, zz, xy, xz, yz = newton_euler.row6(inertia, 0)
     state.spin[i, k + 1, 0] += (xx * x + xy * y + xz * z) / (k + 1)
     state.spin[i, k + 1, 1] += (xy * x + yy * y + yz * z) / (k + 1)
     state.spin[i, k + 1, 2] += (xz * x + yz * y + zz * z) / (k + 1)

@@ -2,9 +2,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import bodies
-from hodyn_ros.dynamics.kernels.bodies import row6
+from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel
+from hodyn_ros.dynamics.kernels.newton_euler import row6
 from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
@@ -116,9 +116,9 @@ def body_inertias(
     """
     orders = ad_inertia.shape[1]
     for i in range(len(body_table)):
-        bodies.com_position(body_table[i], pose[i], com)
-        bodies.com_inertia(body_table[i], pose[i], about_com)
-        bodies.spatial_inertia(body_table[i, MASS], com[0], about_com[0], inertia[i, 0])
+        newton_euler.com_position(body_table[i], pose[i], com)
+        newton_euler.com_inertia(body_table[i], pose[i], about_com)
+        newton_euler.spatial_inertia(body_table[i, MASS], com[0], about_com[0], inertia[i, 0])
         for k in range(orders):
             for c in range(6):
                 x, y, z, u, v, w = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -5,9 +5,9 @@ In Taylor coefficients, as in `bodies`.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import bodies
-from hodyn_ros.dynamics.kernels.bodies import cross_add
+from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel
+from hodyn_ros.dynamics.kernels.newton_euler import cross_add
 
 Array = NDArray[np.float64]
 
@@ -37,9 +37,9 @@ def body_poses(
     floating = len(parent) - len(q)
     for i in range(len(parent)):
         if i < floating:
-            bodies.floating_base_pose(base_pose, pose[i], screw[i])
+            newton_euler.floating_base_pose(base_pose, pose[i], screw[i])
         else:
-            bodies.joint_pose(parent[i], body_table[i], q[i - floating], pose, i, screw[i])
+            newton_euler.joint_pose(parent[i], body_table[i], q[i - floating], pose, i, screw[i])
 
 
 @kernel
@@ -73,7 +73,8 @@ def body_twists(
                         screw[i, k, c] = 0.0
         else:
             above = twist[parent[i]] if parent[i] >= 0 else twist[0, :0]
-            bodies.propagate_twist(start, stop, above, rate[i - floating], screw[i], twist[i])
+            newton_euler.propagate_twist(
+                start, stop, above, rate[i - floating], screw[i], twist[i])
 
 
 @kernel
@@ -199,7 +200,7 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
     origin = np.empty((orders, 3))
     for row in range(3):
         origin[0, row] = pose[row, 3]
-    bodies.point_motion(1, orders, twist, origin)
+    newton_euler.point_motion(1, orders, twist, origin)
     for screw in screws:
         for k in range(orders):
             for a in range(k + 1):  # v + ω × p
@@ -210,7 +211,7 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
     for column in range(3):
         for row in range(3):
             axes[column, 0, row] = pose[row, column]
-        bodies.direction_rate(1, orders, twist, axes[column])
+        newton_euler.direction_rate(1, orders, twist, axes[column])
     converted = np.empty(6)
     for screw in screws:
         for k in range(orders - 1, -1, -1):  # in place: lower orders do not need it
@@ -229,8 +230,8 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
 def com_motions(body_table: Array, pose: Array, twist: Array, com: Array) -> None:
     """Write the motion of the centres of mass, coefficients (n_bodies, k, 3)."""
     for i in range(len(com)):
-        bodies.com_position(body_table[i], pose[i], com[i])
-        bodies.point_motion(1, com.shape[1], twist[i], com[i])
+        newton_euler.com_position(body_table[i], pose[i], com[i])
+        newton_euler.point_motion(1, com.shape[1], twist[i], com[i])
 
 
 @kernel
@@ -255,6 +256,6 @@ def wrenches_to_world(
 
     """
     for i in range(len(world)):
-        bodies.body_frame_pose(body_in_kernel[i], pose[i], frame)
-        bodies.body_frame_motion(1, world.shape[1], twist[i], frame)
-        bodies.wrench_to_world(0, world.shape[1], frame, wrenches[i], world[i])
+        newton_euler.body_frame_pose(body_in_kernel[i], pose[i], frame)
+        newton_euler.body_frame_motion(1, world.shape[1], twist[i], frame)
+        newton_euler.wrench_to_world(0, world.shape[1], frame, wrenches[i], world[i])

@@ -10,9 +10,9 @@ not affected.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import bodies
-from hodyn_ros.dynamics.kernels.bodies import cross_add, row6
+from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.newton_euler import cross_add, row6
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot.body_table import (
     COM,
@@ -98,7 +98,7 @@ def _inverse_dynamics(
     for i in range(n - 1, -1, -1):
         factorial = 1.0
         if i < floating:
-            bodies.wrench_to_world(0, order + 1, frame, wrench[i], momentum)
+            newton_euler.wrench_to_world(0, order + 1, frame, wrench[i], momentum)
             for k in range(order + 1):
                 factorial *= max(k, 1)
                 for c in range(6):
@@ -127,7 +127,7 @@ def _base_twist(
     for row in range(3):
         for c in range(4):
             frame[0, c, row] = base_pose[row, c]
-    bodies.body_frame_motion(1, twist.shape[0], spatial, frame)
+    newton_euler.body_frame_motion(1, twist.shape[0], spatial, frame)
     for k in range(twist.shape[0]):  # `velocity` is that of the base's origin
         for c in range(3):
             velocity[k, c] = spatial[k, 3 + c]

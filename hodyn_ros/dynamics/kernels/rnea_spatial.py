@@ -6,7 +6,7 @@ in Taylor coefficients, so that one loop serves every order.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import bodies
+from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot.body_table import MASS
@@ -108,26 +108,26 @@ def _inverse_dynamics(
     for i in range(n):
         p = parent[i]
         if i < floating:
-            bodies.floating_base_pose(base_pose, pose[i], screw[i])
+            newton_euler.floating_base_pose(base_pose, pose[i], screw[i])
             factorial = 1.0
             for k in range(twists):
                 factorial *= max(k, 1)
                 for c in range(6):
                     twist[i, k, c] = base_twist[k, c] / factorial
         else:
-            bodies.joint_pose(p, body_table[i], q[0, i - floating], pose, i, screw[i])
+            newton_euler.joint_pose(p, body_table[i], q[0, i - floating], pose, i, screw[i])
             factorial = 1.0
             for k in range(twists):
                 factorial *= max(k, 1)
                 rate[k] = q[k + 1, i - floating] / factorial
             parent_twist = twist[p] if p >= 0 else twist[0, :0]
-            bodies.propagate_twist(0, twists, parent_twist, rate, screw[i], twist[i])
-        bodies.com_position(body_table[i], pose[i], com)
-        bodies.point_motion(1, twists + 1, twist[i], com)
-        bodies.com_inertia(body_table[i], pose[i], inertia)
-        bodies.inertia_rate(1, twists, twist[i], inertia)
-        bodies.angular_momentum(1, twists, twist[i], inertia, spin)
-        bodies.newton_euler_wrench(
+            newton_euler.propagate_twist(0, twists, parent_twist, rate, screw[i], twist[i])
+        newton_euler.com_position(body_table[i], pose[i], com)
+        newton_euler.point_motion(1, twists + 1, twist[i], com)
+        newton_euler.com_inertia(body_table[i], pose[i], inertia)
+        newton_euler.inertia_rate(1, twists, twist[i], inertia)
+        newton_euler.angular_momentum(1, twists, twist[i], inertia, spin)
+        newton_euler.newton_euler_wrench(
             0, order + 1, body_table[i, MASS], gravity, com, spin, force, wrench[i])
         if wrenches.shape[0] > 0:
             factorial = 1.0
@@ -135,9 +135,9 @@ def _inverse_dynamics(
                 factorial *= max(k, 1)
                 for c in range(6):
                     local[k, c] = wrenches[k, i, c] / factorial
-            bodies.body_frame_pose(body_in_kernel[i], pose[i], frame)
-            bodies.body_frame_motion(1, order + 1, twist[i], frame)
-            bodies.wrench_to_world(0, order + 1, frame, local, applied)
+            newton_euler.body_frame_pose(body_in_kernel[i], pose[i], frame)
+            newton_euler.body_frame_motion(1, order + 1, twist[i], frame)
+            newton_euler.wrench_to_world(0, order + 1, frame, local, applied)
             for k in range(order + 1):
                 for c in range(6):
                     wrench[i, k, c] -= applied[k, c]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joints import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
     AntagonisticQuadratic,

@@ -7,7 +7,7 @@ from typing import Any
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml, urdf
-from hodyn_ros.robot.files.plain import plain
+from hodyn_ros.robot.files.plain_values import plain
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 

@@ -14,7 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
-from hodyn_ros.messages.types import TYPES
+from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.outputs import TORQUES

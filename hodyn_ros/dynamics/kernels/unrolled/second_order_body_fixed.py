@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
-from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials as joints
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
@@ -57,7 +57,7 @@ def workspace(robot: Robot, motions: int) -> Array:
     gravity, table = _constants(robot)
     frames = np.zeros((3 + 6 * robot.n, COEFFICIENTS, motions))
     frames[:3, 1] = -gravity[:, np.newaxis]
-    return joints.packed_workspace(table[:, _ROTATION], table, frames)
+    return joint_polynomials.packed_workspace(table[:, _ROTATION], table, frames)
 
 
 def _constants(robot: Robot) -> tuple[Array, Array]:
@@ -92,7 +92,7 @@ def _recursion(memory: Array, n: int, motions: int, like: Number) -> None:
     Gravity enters as the velocity −g t of the base, which comes first among the frames, before
     the wrenches of the bodies; `like` is of the type to compute with.
     """
-    table, first, frames = joints.offsets(n, COLUMNS, motions)
+    table, first, frames = joint_polynomials.offsets(n, COLUMNS, motions)
     unit = size(like)
     omega = (like, like, like)
     linear = read_vector(memory, frames, like)
@@ -159,18 +159,18 @@ def _recursion(memory: Array, n: int, motions: int, like: Number) -> None:
 def single(memory: Array, q: Array, out: Array) -> None:
     """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); nothing is checked or allocated."""
     n = q.shape[1]
-    _, first, _ = joints.offsets(n, COLUMNS, 1)
-    joints.single(memory, 0, first, q)
+    _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
+    joint_polynomials.single(memory, 0, first, q)
     _recursion(memory, n, 1, taylor4())
-    joints.write_torques(memory, first, out)
+    joint_polynomials.write_torques(memory, first, out)
 
 
 @kernel
 def batch(memory: Array, q: Array, out: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n)."""
     n = q.shape[2]
-    _, first, _ = joints.offsets(n, COLUMNS, LANES)
+    _, first, _ = joint_polynomials.offsets(n, COLUMNS, LANES)
     for t in range(0, q.shape[0], LANES):
-        joints.lanes(memory, 0, first, q, t)
+        joint_polynomials.lanes(memory, 0, first, q, t)
         _recursion(memory, n, LANES, taylor4x8())
-        joints.write_torques_of_lanes(memory, first, out, t)
+        joint_polynomials.write_torques_of_lanes(memory, first, out, t)

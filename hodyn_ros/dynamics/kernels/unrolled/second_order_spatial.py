@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
-from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials as joints
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
@@ -68,7 +68,7 @@ def workspace(robot: Robot, motions: int) -> Array:
     frames[0, (0, 4, 8), 0] = 1.0
     frames[0, 15:18, 1] = -robot.gravity[:, np.newaxis]
     frames = frames.reshape(-1, COEFFICIENTS, motions)
-    return joints.packed_workspace(
+    return joint_polynomials.packed_workspace(
         table[:, _BODY + ROTATION], table, np.concatenate([kept, frames]))
 
 
@@ -94,7 +94,7 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
     wrench is written. `free` is 1 when body 0 is a floating base, which has no joint, else 0;
     `like` is of the type to compute with.
     """
-    table, first, kept = joints.offsets(bodies, COLUMNS, motions)
+    table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, motions)
     unit = size(like)
     vector = 3 * unit
     frames = kept + _KEPT * unit * (bodies + 1)
@@ -178,21 +178,21 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
 def single(memory: Array, q: Array, out: Array) -> None:
     """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); nothing is checked or allocated."""
     n = q.shape[1]
-    _, first, _ = joints.offsets(n, COLUMNS, 1)
-    joints.single(memory, 0, first, q)
+    _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
+    joint_polynomials.single(memory, 0, first, q)
     _recursion(memory, n, 0, 1, taylor4())
-    joints.write_torques(memory, first, out)
+    joint_polynomials.write_torques(memory, first, out)
 
 
 @kernel
 def batch(memory: Array, q: Array, out: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n)."""
     n = q.shape[2]
-    _, first, _ = joints.offsets(n, COLUMNS, LANES)
+    _, first, _ = joint_polynomials.offsets(n, COLUMNS, LANES)
     for t in range(0, q.shape[0], LANES):
-        joints.lanes(memory, 0, first, q, t)
+        joint_polynomials.lanes(memory, 0, first, q, t)
         _recursion(memory, n, 0, LANES, taylor4x8())
-        joints.write_torques_of_lanes(memory, first, out, t)
+        joint_polynomials.write_torques_of_lanes(memory, first, out, t)
 
 
 @kernel
@@ -217,8 +217,8 @@ def batch_floating(
 
     """
     bodies = q.shape[2] + 1
-    _, first, kept = joints.offsets(bodies, COLUMNS, LANES)
-    first += joints.DOUBLES_PER_JOINT * LANES
+    _, first, kept = joint_polynomials.offsets(bodies, COLUMNS, LANES)
+    first += joint_polynomials.DOUBLES_PER_JOINT * LANES
     number = COEFFICIENTS * LANES
     base_frame = kept + _KEPT * number * (bodies + 1)
     for t in range(0, q.shape[0], LANES):
@@ -231,9 +231,9 @@ def batch_floating(
                     memory[base_frame + number * (12 + k) + LANES * a + lane] = (
                         base_twist[s, a, k] / _FACTORIALS[a])
         _move_base(memory, base_frame, gravity, taylor4x8())
-        joints.lanes(memory, 1, first, q, t)
+        joint_polynomials.lanes(memory, 1, first, q, t)
         _recursion(memory, bodies, 1, LANES, taylor4x8())
-        joints.write_torques_of_lanes(memory, first, out, t)
+        joint_polynomials.write_torques_of_lanes(memory, first, out, t)
         for lane in range(min(LANES, q.shape[0] - t)):
             for k in range(6):
                 wrench = kept + number * k + lane

@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limits import KINEMATIC, TORQUES, check_limits, sample_times
+from hodyn_ros.plans.limit_check import KINEMATIC, TORQUES, check_limits, sample_times
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from hodyn_ros.reference import bounded, extrema, fit_plan
+from hodyn_ros.reference import bounded_spline, extrema, fit_plan
 
 TOLERANCE = 0.01
 
 
 def integral(plan) -> float:
     return sum(
-        bounded.integral(plan.times, knots_of(plan)[:, :, joint])
+        bounded_spline.integral(plan.times, knots_of(plan)[:, :, joint])
         for joint in range(plan.n))
 
 
@@ -42,7 +42,7 @@ def test_is_the_global_one_where_the_bounds_are_wide():
     times, positions = [0.0, 1.0, 2.2, 3.0], [[0.0], [1.0], [0.5], [0.7]]
     wide = fit_plan(times, positions, interpolation='bounded', overshoot_tolerance=10.0)
     free = fit_plan(times, positions, interpolation='global')
-    assert integral(wide) <= integral(free) * (1 + 2 * bounded.ACCURACY)
+    assert integral(wide) <= integral(free) * (1 + 2 * bounded_spline.ACCURACY)
 
 
 def test_is_the_least_integral_within_its_bounds():
@@ -60,17 +60,17 @@ def test_is_the_least_integral_within_its_bounds():
     for i in (1, 2):
         for other in (i - 1, i + 1):
             h, step = times[other] - times[i], positions[other, 0] - positions[i, 0]
-            for reach in bounded.REACH:
+            for reach in bounded_spline.REACH:
                 row = np.zeros(8)
                 row[4 * (i - 1):4 * i] = reach[1:] * h ** np.arange(1, 5)
                 rows.append(row)
                 low.append(min(step, 0.0) - TOLERANCE)
                 high.append(max(step, 0.0) + TOLERANCE)
     best = minimize(
-        lambda x: bounded.integral(times, knots(x)[:, :, 0]) / 1e4, np.zeros(8),
+        lambda x: bounded_spline.integral(times, knots(x)[:, :, 0]) / 1e4, np.zeros(8),
         method='trust-constr', constraints=LinearConstraint(np.array(rows), low, high),
         options={'maxiter': 2000})
-    assert integral(plan) <= 1e4 * best.fun * (1 + 3 * bounded.ACCURACY)
+    assert integral(plan) <= 1e4 * best.fun * (1 + 3 * bounded_spline.ACCURACY)
 
 
 def test_given_derivatives_are_met_though_they_lead_out():

@@ -8,7 +8,7 @@ import pytest
 import hodyn_ros as hd
 
 pytest.importorskip('mujoco')
-from hodyn_ros.simulation.arm import SimulatedArm
+from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 EYE = np.eye(4).tolist()
 
