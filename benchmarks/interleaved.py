@@ -13,7 +13,7 @@ class Contender:
     """One call to be timed.
 
     name
-        of the row.
+        Name of the row.
     call, arguments
         what is called with what.
     evaluations

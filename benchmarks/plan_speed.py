@@ -1,4 +1,4 @@
-"""How long it takes to fit, judge and annotate a plan, by the number of its points.
+"""How long it takes to fit, check and annotate a plan, by the number of its points.
 
     python benchmarks/plan_speed.py [--robot panda] [--repeat 3]
 
@@ -59,18 +59,18 @@ def main() -> None:
     names = JointNames(robot)
     prepare_plan(PlanRequest(trajectory(robot, 50), robot, annotate_period=0.005))
     print(f'{robot.name}, {robot.n} joints; seconds')
-    print(f'{"points":>8} {"accept":>8} {"fit":>8} {"judge":>8} {"annotate":>9} {"all":>8} '
+    print(f'{"points":>8} {"accept":>8} {"fit":>8} {"check":>8} {"annotate":>9} {"all":>8} '
           f'{"ms/point":>9}')
     for count in (350, 1000, 3500, 10_000, 35_000):
         given = trajectory(robot, count)
         points, accepting = timed(options.repeat, accept, given, names)
         plan, fitting = timed(options.repeat, fit_plan, points.times, points.positions)
-        limit_report, judging = timed(options.repeat, check_limits, plan, feedforward)
+        limit_report, checking = timed(options.repeat, check_limits, plan, feedforward)
         annotated, annotating = timed(options.repeat, annotate, plan, feedforward)
         if not limit_report.within_limits:
             raise SystemExit(f'the motion is beyond limits: {limit_report.violations[0]}')
-        total = accepting + fitting + judging + annotating
-        print(f'{count:8d} {accepting:8.4f} {fitting:8.4f} {judging:8.4f} {annotating:9.4f} '
+        total = accepting + fitting + checking + annotating
+        print(f'{count:8d} {accepting:8.4f} {fitting:8.4f} {checking:8.4f} {annotating:9.4f} '
               f'{total:8.4f} {1e3 * total / count:9.4f}')
         if count == 3500:
             with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 # What the node runs before it is active, in its two processes at once, without ROS.
-_CYCLE = """
+_CONTROLLER = """
 import time
 import numba
 start = time.perf_counter()
@@ -41,5 +41,5 @@ def _both(environment: dict[str, str]) -> float:
     processes = [
         subprocess.Popen(
             [sys.executable, '-c', code], env=environment, stdout=subprocess.PIPE, text=True)
-        for code in (_CYCLE, _PLANNER)]
+        for code in (_CONTROLLER, _PLANNER)]
     return max(float(process.communicate()[0]) for process in processes)

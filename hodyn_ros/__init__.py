@@ -27,8 +27,8 @@ from hodyn_ros.robot.files import actuators as _actuator_files
 from hodyn_ros.robot.files import load_robot, robot_names
 from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
-# The docs of 0.1 named this module by its old place, which works until the release after next.
-sys.modules['hodyn_ros.actuator_files'] = _actuator_files
+# The docs of 0.1 named this module by its old place, which works for one more release.
+actuator_files = sys.modules['hodyn_ros.actuator_files'] = _actuator_files
 
 try:
     __version__ = metadata.version('hodyn_ros')

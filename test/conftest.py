@@ -3,7 +3,6 @@ import json
 import os
 from pathlib import Path
 
-from kernel_cache import kernel_cache
 import pytest
 
 DATA = Path(__file__).parent / 'data'
@@ -11,9 +10,8 @@ DATA = Path(__file__).parent / 'data'
 
 def pytest_configure(config):
     # Before numba is imported; processes that the tests start inherit it.
-    if 'NUMBA_CACHE_DIR' not in os.environ:
-        cache = kernel_cache(config.rootpath / '.pytest_cache' / 'kernels')
-        os.environ['NUMBA_CACHE_DIR'] = str(cache)
+    os.environ.setdefault(
+        'NUMBA_CACHE_DIR', str(config.rootpath / '.pytest_cache' / 'kernels'))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,4 +1,4 @@
-"""What a user gets installed: files in their places, and doors that open."""
+"""What a user gets installed: files in their places, and commands that start."""
 from dataclasses import asdict
 from importlib import metadata, resources
 from pathlib import Path

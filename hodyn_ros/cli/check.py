@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'check', help='judge a plan against the limits of the robot before it runs',
+        'check', help='check a plan against the limits of the robot before it runs',
         description='Fits the plan as the node would and prints the worst position, velocity, '
         'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, '
         '1 beyond (with the time stretch that would mend it), 2 bad input.')
@@ -39,7 +39,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Judge the plan."""
+    """Check the plan."""
     check_output(options, folder=False)
     return run_check(PlanSource.of(options), output=options.output, json_file=options.json)
 
@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
 def run_check(
     source: PlanSource, *, output: Path | None = None, json_file: Path | None = None,
 ) -> int:
-    """Judge a plan file; print the worst value of each quantity of each joint.
+    """Check a plan file; print the worst value of each quantity of each joint.
 
     Parameters
     ----------
     source : PlanSource
-        What to judge.
+        What to check.
     output : Path, optional
         Image file for the curves.
     json_file : Path, optional

@@ -43,7 +43,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--stiffness', type=float, help='N m/rad of the example actuators (an example)')
     elastic.add_argument(
         '--bandwidth', type=float,
-        help='of the motor loop, rad/s, with --direct (default: 50)')
+        help='bandwidth of the motor loop, rad/s, with --direct (default: 50)')
     elastic.add_argument(
         '--speed', type=float,
         help='peak velocities as a share of the limits (default: 0.8)')
@@ -146,8 +146,8 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
     from hodyn_ros.ros.outputs import TORQUES
 
     table = Table(title=f'{robot.name}: feed-forward through ROS 2')
-    for heading in ('joint', 'RMS error (rad)', 'max |Q| (N m)', "max |Q'| (N m/s)",
-                    "max |Q''| (N m/s²)"):
+    for heading in ('joint', 'RMS error (rad)', 'max |Q| (N m)', 'max |Q̇| (N m/s)',
+                    'max |Q̈| (N m/s²)'):
         table.add_column(heading, justify='right')
     for i, joint in enumerate(robot.joint_names):
         peaks = (f'{figures[f"max_{name}"][i]:.4g}' for name in TORQUES)

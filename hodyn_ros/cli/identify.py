@@ -36,7 +36,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument('--topic', help='joint state topic, when the bags have several')
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
-        help='of the joints of one arm, when the bags have several')
+        help='prefix of the joint names of one arm, when the bags have several')
     parser.set_defaults(run=run)
 
 

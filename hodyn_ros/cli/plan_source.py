@@ -24,7 +24,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--number', type=int, metavar='N', help='which trajectory of the topic, from 1')
     parser.add_argument(
-        '--joint-prefix', default='', metavar='PREFIX', help='of the joint names in the plan')
+        '--joint-prefix', default='', metavar='PREFIX',
+        help='prefix of the joint names in the plan')
     parser.add_argument(
         '--interpolation', choices=('auto', 'global', 'bounded', 'local'), default='auto',
         help='between the points (default: auto)')

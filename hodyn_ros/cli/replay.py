@@ -46,7 +46,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument('--topic', help='joint state topic, when the bag has several')
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
-        help='of the joints of one arm, when the bag has several')
+        help='prefix of the joint names of one arm, when the bag has several')
     parser.add_argument('--csv', action='store_true', help='write the torques as a table too')
     parser.add_argument(
         '--live', action='store_true',

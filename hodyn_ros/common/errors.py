@@ -4,9 +4,9 @@
 class HodynError(ValueError):
     """Wrong input: a file, a message, an argument, a parameter.
 
-    Its text says what is wrong, where, and what to do. The doors (command line, node, planning
-    process) turn it into one line; anything else that reaches them is a bug of this package and
-    shows as one.
+    Its text says what is wrong, where, and what to do. The entry points (command line, node,
+    planning process) turn it into one line; anything else that reaches them is a bug of this
+    package and shows as one.
     """
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.dynamics.argument_checks import checked_joints, external
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.body_table import ROTATION, TRANSLATION
-from hodyn_ros.robot.mass_matrix import body_inertias, pose_in_parent
+from hodyn_ros.robot.mass_matrix import pose_in_parent, spatial_inertias
 
 Array = NDArray[np.float64]
 
@@ -115,7 +115,7 @@ def _terms(robot: Robot, q: Array, wrenches: Array) -> tuple[list[Array], ...]:
     x[:, 2], x[:, 5] = model.body_table[:, ROTATION], model.body_table[:, TRANSLATION]
     screws = _block_diagonal(x[:, :, None])
     screw_ads = _ad(x)
-    inertia = _block_diagonal(body_inertias(model.body_table))
+    inertia = _block_diagonal(spatial_inertias(model.body_table))
     rate = [q[k + 1] / math.factorial(k) for k in range(orders)]
 
     poses = _poses(robot, q[0])

@@ -58,7 +58,7 @@ def forward_dynamics(
     Returns
     -------
     acceleration : (r + 1, n) array
-        q̈ and its derivatives, rad/s^(k+2).
+        q̈ and its derivatives, rad/sᵏ⁺².
     base_acceleration : (r + 1, 6) array
         For a floating base only: V̇ and its derivatives, component-wise, in world axes about the
         world origin.

@@ -11,7 +11,7 @@ from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
-SINGULAR = 1e-10  # a singular value of J up to this times the largest one counts as zero
+SINGULAR_JACOBIAN = 1e-10  # a singular value of J up to this times the largest one counts as zero
 
 
 def forward_kinematics(

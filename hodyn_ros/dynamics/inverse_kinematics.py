@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics.argument_checks import checked
-from hodyn_ros.dynamics.forward_kinematics import SINGULAR
+from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,
     body_twists,
@@ -109,7 +109,7 @@ class _RateLaw:
         self._square = jacobian.shape[1] == 6 and damping == 0.0
         if damping == 0.0:
             left, values, _ = np.linalg.svd(jacobian)
-            if values[-1] <= SINGULAR * values[0]:
+            if values[-1] <= SINGULAR_JACOBIAN * values[0]:
                 names = ', '.join(robot.joint_names[i] for i in free)
                 direction = np.array2string(left[:, -1], precision=3, suppress_small=True)
                 raise HodynError(

@@ -83,14 +83,14 @@ def solve_pose(
         raise HodynError(f'link {link!r} of robot {robot.name!r} is fixed to the world')
     bounds = (low[carriers], high[carriers]) if within_limits else None
 
-    remaining = []
+    residuals = []
     for start in starts:
-        found, look = _descend(
+        found, residual = _descend(
             robot, start, index, in_kernel, carriers, target, bounds, tolerance, iterations)
-        if np.abs(look.error).max() <= tolerance:
+        if np.abs(residual.error).max() <= tolerance:
             return found
-        remaining.append(look)
-    best = min(remaining, key=lambda look: look.cost)
+        residuals.append(residual)
+    best = min(residuals, key=lambda residual: residual.cost)
     turn, shift = np.linalg.norm(best.error[:3]), np.linalg.norm(best.error[3:])
     raise HodynError(
         f'link {link!r} of robot {robot.name!r} does not reach the pose'
@@ -98,7 +98,7 @@ def solve_pose(
         'remain; is it out of reach, or is the guess too far away?')
 
 
-class _Look(NamedTuple):
+class _Residual(NamedTuple):
     """What stands between a configuration and the pose: error (6,), half its square, Jacobian."""
 
     error: Array
@@ -106,9 +106,9 @@ class _Look(NamedTuple):
     jacobian: Array
 
 
-def _look(
+def _residual(
     robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
-) -> _Look:
+) -> _Residual:
     model, n_bodies = robot.kernel_model, len(robot.bodies)
     pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, 1, 6))
     here, no_base, no_twist = np.empty((4, 4)), np.zeros((0, 1)), np.zeros((0, 6))
@@ -118,16 +118,16 @@ def _look(
         lie.rotation_log(target[:3, :3] @ here[:3, :3].T), target[:3, 3] - here[:3, 3]])
     columns = screw[carriers]
     change_representation(HYBRID, here, no_twist, columns)
-    return _Look(error, 0.5 * float(error @ error), columns[:, 0].T)
+    return _Residual(error, 0.5 * float(error @ error), columns[:, 0].T)
 
 
 def _descend(
     robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
     bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
-) -> tuple[Array, _Look]:
+) -> tuple[Array, _Residual]:
     """Return the last configuration from one start, and what stands between it and the pose."""
     damping = 1e-3
-    here = _look(robot, q, index, in_kernel, carriers, target)
+    here = _residual(robot, q, index, in_kernel, carriers, target)
     for _ in range(iterations):
         if np.abs(here.error).max() <= tolerance:
             break
@@ -136,7 +136,7 @@ def _descend(
             break
         ahead = q.copy()
         ahead[carriers] += step
-        there = _look(robot, ahead, index, in_kernel, carriers, target)
+        there = _residual(robot, ahead, index, in_kernel, carriers, target)
         if there.cost < here.cost:
             q, here, damping = ahead, there, 0.1 * damping
         else:
@@ -144,7 +144,7 @@ def _descend(
     return q, here
 
 
-def _step(here: _Look, damping: float, q: Array, bounds: tuple[Array, Array] | None) -> Array:
+def _step(here: _Residual, damping: float, q: Array, bounds: tuple[Array, Array] | None) -> Array:
     """Return the damped Newton step; a joint that would leave its limits is stopped at them."""
     step = np.zeros(len(q))
     error, free = here.error, np.ones(len(q), dtype=bool)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.argument_checks import checked, checked_joints, numbers
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
-from hodyn_ros.dynamics.forward_kinematics import SINGULAR, jacobian
+from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
 from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
 
@@ -83,7 +83,7 @@ def task_space_dynamics(
         raise HodynError(f'q has shape {motion.shape}; expected (2, {robot.n})')
     here, rate = jacobian(robot, motion, link, representation=representation)
     values = np.linalg.svd(here, compute_uv=False)
-    if robot.n < 6 or values[-1] <= SINGULAR * values[0]:
+    if robot.n < 6 or values[-1] <= SINGULAR_JACOBIAN * values[0]:
         raise HodynError(
             f'link {link!r} of robot {robot.name!r} cannot move in every direction: the least '
             f'singular value of its Jacobian is {values[-1] if robot.n >= 6 else 0.0:.1e}')

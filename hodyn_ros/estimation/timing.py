@@ -179,11 +179,11 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     index = np.flatnonzero(status == StampStatus.FOLLOWS)
     if period is None:
         period = typical_period(stamps[index])
-    judged = np.zeros(len(index), dtype=np.int8)
+    found = np.zeros(len(index), dtype=np.int8)
     longest = np.iinfo(np.int64).max if np.isnan(period) else int(GAP_PERIODS * period * 1e9)
-    _classify(stamps[index], longest, judged)
-    status[index] = judged
-    index = index[judged <= StampStatus.AFTER_RESET]
+    _classify(stamps[index], longest, found)
+    status[index] = found
+    index = index[found <= StampStatus.AFTER_RESET]
     begins = np.flatnonzero(status[index] != StampStatus.FOLLOWS)
     republished = np.zeros(len(states), dtype=bool)
     sampling_period, runs = np.nan, []

@@ -12,7 +12,6 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 PERIOD = 5e-3
-# A sampled hold would be one point, which a controller reaches at once.
 MIN_PERIOD = 1e-3
 
 
@@ -71,6 +70,7 @@ def annotate(
     if not MIN_PERIOD <= period <= 1.0:
         raise HodynError(f'period {period} s: must be between {MIN_PERIOD:g} and 1 s')
     count = max(1, int(np.ceil(plan.duration / period - 1e-9)))
+    # A hold is one point, which a controller reaches at once.
     times = np.linspace(0.0, plan.duration, count + 1) if plan.duration > 0.0 else np.zeros(1)
     motion = plan.evaluate(times)
     torque = feedforward.torque(motion, gravity=gravity, friction=friction)

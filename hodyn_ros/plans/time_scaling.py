@@ -116,7 +116,7 @@ class _Search:
         self.feedforward = feedforward
         self.instants = sample_times(plan)
         self.limits = np.array([bounds(feedforward.robot.limits, q)[1] for q in TORQUES])
-        # Columns of the ratios: what they are of does not matter, but whose.
+        # The joint that each column of the ratios belongs to.
         n = feedforward.robot.n
         self.joint = np.tile(np.arange(n), len(TORQUES))
         actuators = feedforward.robot.actuators

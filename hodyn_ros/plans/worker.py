@@ -180,7 +180,7 @@ def _serve(connection: Connection, robot: Robot) -> None:
 def warm_up(robot: Robot) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))
-    # On spacings so uneven that all interpolations are tried, and too fast to need no stretch.
+    # Spacing so uneven that all interpolations are tried, and so fast that a stretch is needed.
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
     prepare_plan(PlanRequest(

@@ -30,7 +30,7 @@ ITERATIONS = 40
 # The complementarity at which a solution is good enough, relative to the integral.
 ACCURACY = 1e-2
 CENTRING = 0.1
-TO_THE_WALL = 0.99
+STEP_TO_BOUNDARY = 0.99
 
 
 def bounded_knots(
@@ -52,25 +52,26 @@ def bounded_knots(
     value = coefficients(knots)
     above, below = upper - value, value - lower
     scale = integral(times, knots[:, :, 0]) / (2 * value.size)
-    press_above, press_below = scale / above, scale / below
+    multiplier_above, multiplier_below = scale / above, scale / below
     for _ in range(ITERATIONS):
-        gap = float((press_above * above).sum() + (press_below * below).sum())
+        gap = float((multiplier_above * above).sum() + (multiplier_below * below).sum())
         if gap <= ACCURACY * integral(times, knots[:, :, 0]):
             break
         barrier = CENTRING * gap / (2 * value.size)
-        stiffness = press_above / above + press_below / below
+        stiffness = multiplier_above / above + multiplier_below / below
         pull = value - (barrier / above - barrier / below) / stiffness
         root = np.sqrt(stiffness)[:, :, None]
         trial = knots.copy()
         smoothest_knots(times, fixed, root * rows, root * pull[:, :, None], trial)
         change = coefficients(trial) - value
-        more_above = barrier / above - press_above + press_above / above * change
-        more_below = barrier / below - press_below - press_below / below * change
-        primal = min(_longest(above, -change), _longest(below, change))
-        dual = min(_longest(press_above, more_above), _longest(press_below, more_below))
+        more_above = barrier / above - multiplier_above + multiplier_above / above * change
+        more_below = barrier / below - multiplier_below - multiplier_below / below * change
+        primal = min(_max_step(above, -change), _max_step(below, change))
+        dual = min(
+            _max_step(multiplier_above, more_above), _max_step(multiplier_below, more_below))
         knots += primal * (trial - knots)
-        press_above += dual * more_above
-        press_below += dual * more_below
+        multiplier_above += dual * more_above
+        multiplier_below += dual * more_below
         value = coefficients(knots)
         above, below = upper - value, value - lower
 
@@ -106,9 +107,9 @@ def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array,
     return rows, lower, upper
 
 
-def _longest(room: Array, change: Array) -> float:
+def _max_step(room: Array, change: Array) -> float:
     """Return the largest step up to 1 that leaves room + step change positive."""
     falling = change < 0.0
     if not falling.any():
         return 1.0
-    return min(1.0, TO_THE_WALL * float((room[falling] / -change[falling]).min()))
+    return min(1.0, STEP_TO_BOUNDARY * float((room[falling] / -change[falling]).min()))

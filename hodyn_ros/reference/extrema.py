@@ -24,7 +24,7 @@ DEPTH = 48
 
 
 def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
-    """Return the least and largest q^(order) of each joint, (2, n), and their times, (2, n)."""
+    """Return minima and maxima of the order-th derivative, (2, n), and their times, (2, n)."""
     if plan.times.size == 1:
         values = plan.ends.copy() if order == 0 else np.zeros((2, plan.n))
         return values, np.full((2, plan.n), plan.times[0])

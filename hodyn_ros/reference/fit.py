@@ -104,7 +104,8 @@ def fit_plan(
     excess = overshoot(plan, knots[:, 0]).max()
     if excess <= overshoot_tolerance:
         return plan
-    # Where given derivatives lead out of the range, none may stay in: the least evil is taken.
+    # Where given derivatives lead out of the range, none may stay in: the one with the
+    # smallest excess is taken.
     best = plan
     if overshoot_tolerance > 0.0:
         bounded = _bounded(instants, knots, fixed, overshoot_tolerance)

@@ -81,6 +81,8 @@ class StreamFilter:
                 target[k] = row
         self._target = target
 
+    aim = set_target  # its name in 0.1, for one more release
+
     def advance(self, interval: float, out: Array | None = None) -> Array:
         """Move on by `interval` seconds; return q … q⁗, (5, n), a copy or in `out`."""
         if not 0.0 <= interval < np.inf:

@@ -52,7 +52,7 @@ def torque_figure(result: Replay) -> Figure:
         _curve(lower, trace, 2 * n + i, ERROR, '', 0.8)
         lower.axhline(0.0, color='black', linewidth=0.6)
         _crop(lower, joint)
-        upper.set_title(_verdict(names[i], joint), loc='left', fontsize=9)
+        upper.set_title(_title(names[i], joint), loc='left', fontsize=9)
         upper.set_ylabel('N m', fontsize=8)
         lower.set_ylabel('error', fontsize=8)
     axes[0, 0].legend(loc='upper right', fontsize=8, ncols=2, frameon=False)
@@ -69,7 +69,7 @@ def _crop(axis: Any, joint: JointComparison) -> None:
                   va='top', transform=axis.transAxes, color=ERROR)
 
 
-def _verdict(name: str, joint: JointComparison) -> str:
+def _title(name: str, joint: JointComparison) -> str:
     if not np.isfinite(joint.rms_error):
         return f'{name}: no effort recorded'
     return (f'{name}: RMS error {joint.rms_error:.3g} N m, {100 * joint.share:.2g} % of the '

@@ -230,7 +230,7 @@ def replay(
         raise HodynError(f'{bag.path}: no usable joint states on {bag.topic}')
     rms = [np.sqrt(total / max(used, 1)) for total in squares]
     counts = pipeline.timing_statistics.counts
-    left_out = {_REASONS[verdict]: counts[verdict] for verdict in _REASONS if counts[verdict]}
+    left_out = {_REASONS[status]: counts[status] for status in _REASONS if counts[status]}
     left_out.update(bag.unusable)
     if bag.foreign:
         left_out['names other joints'] = bag.foreign

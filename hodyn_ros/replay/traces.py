@@ -42,7 +42,7 @@ class Trace:
                 extreme(values[:even].reshape(-1, 2, values.shape[1]), axis=1)
                 for extreme, values in ((np.min, self._lower), (np.max, self._upper)))
             self.bin *= 2
-            # An odd last bin becomes a whole one of the new width: half a bin's time is not seen.
+            # The odd last bin is kept as one of the new width, though it covers half the time.
             self._append(*last)
 
     def _append(self, time: Array, lower: Array, upper: Array) -> None:

@@ -20,7 +20,7 @@ from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-SINGULAR = 1e-13  # eigenvalues up to it count as zero, of a mass matrix with unit diagonal
+SINGULAR_MASS = 1e-13  # eigenvalues up to it count as zero, of a mass matrix with unit diagonal
 
 
 def find_massless_joint(robot: Robot) -> int | None:
@@ -36,7 +36,7 @@ def find_massless_joint(robot: Robot) -> int | None:
     else:
         scale = np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(mass / np.outer(scale, scale))
-        if values[0] > SINGULAR:
+        if values[0] > SINGULAR_MASS:
             return None
         column = int(np.abs(vectors[:, 0]).argmax())
     return max(column - 5 * robot.floating, 0)
@@ -49,7 +49,7 @@ def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     world's origin. The first six coordinates of a floating base are its body-fixed twist.
     """
     parent, body_table = robot.kernel_model.parent, robot.kernel_model.body_table
-    composite = body_inertias(body_table)
+    composite = spatial_inertias(body_table)
     first, count = [], 0
     screws: list[Array] = []
     for body, row in zip(robot.bodies, body_table, strict=True):
@@ -69,7 +69,7 @@ def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
         momentum = composite[i] @ screws[i]
         round_off[first[i]] = (
             inertias.MIN_GYRATION_RADIUS**2 * composite[i, 5, 5]
-            + SINGULAR * np.trace(composite[i, :3, :3]))
+            + SINGULAR_MASS * np.trace(composite[i, :3, :3]))
         j = i
         while True:
             mass[first[j], first[i]] = screws[j].T @ momentum
@@ -83,7 +83,7 @@ def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     return mass, round_off
 
 
-def body_inertias(body_table: Array) -> Array:
+def spatial_inertias(body_table: Array) -> Array:
     """Return the inertia matrices about the kernel frames' origins, (n, 6, 6) (MK21 eq. 24)."""
     result = np.zeros((len(body_table), 6, 6))
     for matrix, row in zip(result, body_table, strict=True):

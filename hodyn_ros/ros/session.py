@@ -100,7 +100,7 @@ class Session:
         interval = begin - self._arrived_at if self._controller is not None else 0.0
         if self._controller is None:
             try:
-                self._controller = self._latch(position, stamp)
+                self._controller = self._make_controller(position, stamp)
             except HodynError as error:
                 self._complain('joint_states', error)
                 return
@@ -203,7 +203,7 @@ class Session:
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
 
-    def _latch(self, position: Array, stamp: int) -> FeedforwardController:
+    def _make_controller(self, position: Array, stamp: int) -> FeedforwardController:
         settings, joints = self._settings, self._reader.names
         actuators = self._feedforward.robot.actuators
         motors: list[str] = []

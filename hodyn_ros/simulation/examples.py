@@ -1,4 +1,4 @@
-"""Example actuators for robots that come without: to try things out, of no arm in particular."""
+"""Example actuators for robots whose files have none; the values are not those of any real arm."""
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal

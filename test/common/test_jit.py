@@ -43,6 +43,7 @@ def call(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_an_edit_of_an_imported_constant_is_seen_at_any_depth(call):
     assert call(factor=2.0) == (11.0, 0)
     assert call() == (11.0, 1)
@@ -50,6 +51,7 @@ def test_an_edit_of_an_imported_constant_is_seen_at_any_depth(call):
     assert call(factor=2.0) == (11.0, 0)
 
 
+@pytest.mark.slow
 def test_an_edit_elsewhere_recompiles_nothing(call):
     assert call(factor=2.0) == (11.0, 0)
     assert call(unrelated='X = 1\n') == (11.0, 1)

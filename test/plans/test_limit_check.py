@@ -1,4 +1,4 @@
-"""The limit_report of plans, and the stretch that mends them."""
+"""Limits along plans, and the time stretch that brings a plan within them."""
 from dataclasses import replace
 
 import numpy as np
@@ -69,7 +69,7 @@ def test_worst_values_bound_dense_samples_and_are_attained(feedforward, seed):
         signal = signals[worst.quantity][:, joint]
         margin = np.minimum(worst.upper - signal, signal - worst.lower).min()
         scale = np.abs(signal).max()
-        # The judge may find what dense samples step over, and never less than they.
+        # The check may find what dense samples step over, and never less than they.
         assert worst.margin <= margin + 1e-6 * scale
         assert worst.margin >= margin - 1e-4 * scale
         motion = plan.evaluate(worst.time)

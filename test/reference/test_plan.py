@@ -27,7 +27,7 @@ def points(draw, smallest=1e-3, largest=10.0, most=12):
 
 
 def jumps(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """Left minus right limits of q ... q^(4) at the inner knots, and their round-off scale."""
+    """Left minus right limits of q … q⁗ at the inner knots, and their round-off scale."""
     h = np.diff(plan.times)[:, None, None]
     k = np.arange(5)[None, :, None]
     powers = np.arange(10)

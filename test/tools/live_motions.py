@@ -23,7 +23,7 @@ def table(node, topic: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cycles(node) -> tuple[np.ndarray, np.ndarray]:
-    """Return stamps (T,) and q, q', Q, Q', Q'' (T, 5, n) of the cycles that came as a whole.
+    """Return stamps (T,) and q, q̇, Q, Q̇, Q̈ (T, 5, n) of the cycles that came as a whole.
 
     A busy machine may lose a message.
     """

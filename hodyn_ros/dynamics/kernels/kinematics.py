@@ -1,6 +1,6 @@
 """Motion of all bodies and of links: poses, twists, Jacobian columns, to any order (M21, Alg. 1).
 
-In Taylor coefficients, as in `bodies`.
+In Taylor coefficients, as in `newton_euler`.
 """
 import numpy as np
 from numpy.typing import NDArray

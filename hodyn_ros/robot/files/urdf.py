@@ -1,4 +1,4 @@
-"""Robots from URDF, translated into the mapping that `robot_files` checks and merges.
+"""Robots from URDF, translated into the mapping that `loader` checks and merges.
 
 Only links, joints and inertias are read: visuals, collisions, transmissions and the like are
 dropped before parsing, so no mesh is ever looked for.
