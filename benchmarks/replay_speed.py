@@ -17,7 +17,7 @@ os.environ.update(OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1', NUMBA_NUM_THREA
 import numpy as np
 
 from hodyn_ros import load_robot
-from hodyn_ros.estimation.recording import open_recording
+from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.computed_bag import TOPICS, ComputedBag
 from hodyn_ros.replay.replay_bag import replay

@@ -11,10 +11,10 @@ import time
 import numba
 start = time.perf_counter()
 from hodyn_ros import load_robot
-from hodyn_ros.feedforward.controller import ControllerOptions
+from hodyn_ros.feedforward.controller import ControllerSettings
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.feedforward import FeedForward
-warm_up(FeedForward(load_robot('panda')), ControllerOptions())
+warm_up_planning(FeedForward(load_robot('panda')), ControllerSettings())
 print(time.perf_counter() - start)
 """
 _PLANNER = """
@@ -22,8 +22,8 @@ import time
 import numba
 start = time.perf_counter()
 from hodyn_ros import load_robot
-from hodyn_ros.plans.worker import warm_up
-warm_up(load_robot('panda'))
+from hodyn_ros.plans.worker import warm_up_planning
+warm_up_planning(load_robot('panda'))
 print(time.perf_counter() - start)
 """
 

@@ -13,6 +13,10 @@ from hodyn_ros.common.errors import HodynError
 Array = NDArray[np.float64]
 
 
+# Columns of `Actuators.motors`.
+INERTIA, VISCOUS, COULOMB, COULOMB_VELOCITY = range(4)
+
+
 @dataclass(frozen=True, eq=False)
 class JointActuator:
     """What drives one joint: its law, and its motor or two equal motors.

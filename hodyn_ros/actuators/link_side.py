@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, VISCOUS, Actuators
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.actuators.springs import forces
 from hodyn_ros.common.jit import njit
@@ -91,5 +91,5 @@ def _evaluate(
         for j in range(first, motor_of[i + 1]):
             speed = qd[i] if kinds[i] == RIGID else theta_rate[j]
             load[j] = (
-                (force[0] if j == first else -force[1]) + motors[j, 1] * speed
-                + motors[j, 2] * np.tanh(speed / motors[j, 3]))
+                (force[0] if j == first else -force[1]) + motors[j, VISCOUS] * speed
+                + motors[j, COULOMB] * np.tanh(speed / motors[j, COULOMB_VELOCITY]))

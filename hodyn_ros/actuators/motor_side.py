@@ -2,7 +2,13 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.actuators.joint_actuators import (
+    COULOMB,
+    COULOMB_VELOCITY,
+    INERTIA,
+    VISCOUS,
+    Actuators,
+)
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
 from hodyn_ros.common.errors import HodynError
@@ -196,8 +202,8 @@ def _evaluate(
                 out[k, j] = q[k, i] + sign * x[j - first, k]
             elongation[j] = x[j - first, 0]
             out[3, j] = (
-                motors[j, 0] * out[2, j] + motors[j, 1] * out[1, j]
-                + motors[j, 2] * np.tanh(out[1, j] / motors[j, 3]) + carried)
+                motors[j, INERTIA] * out[2, j] + motors[j, VISCOUS] * out[1, j]
+                + motors[j, COULOMB] * np.tanh(out[1, j] / motors[j, COULOMB_VELOCITY]) + carried)
 
 
 @njit()

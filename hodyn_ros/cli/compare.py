@@ -50,7 +50,7 @@ def run_comparison_through_ros(
 
     json_file is where to write the figures; the others are those of `compare_through_ros`.
     """
-    from hodyn_ros.ros.demo.comparison import compare_through_ros
+    from hodyn_ros.ros.demo.method_runs import compare_through_ros
 
     figures = compare_through_ros(robot_source, actuator, duration, speed, output, stiffness)
     write_figures(figures, json_file)

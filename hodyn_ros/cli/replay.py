@@ -103,7 +103,7 @@ def run_replay(
         One line that says what is wrong; what was computed before is kept.
 
     """
-    from hodyn_ros.estimation.recording import open_recording
+    from hodyn_ros.estimation.open_recording import open_recording
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.replay.playback import PlaybackBuilder
     from hodyn_ros.replay.replay_bag import replay

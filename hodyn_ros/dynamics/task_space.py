@@ -35,8 +35,8 @@ class TaskSpaceDynamics:
     def torques(self, acceleration: ArrayLike, tip_wrench: ArrayLike | None = None) -> Array:
         """Return the joint torques (n,) that give the link an acceleration.
 
-        τ = Jᵀ (Λ V̇ + η + F_tip). Of a redundant arm's torques they are those that hold nothing
-        against the motion: its joints otherwise move freely.
+        τ = Jᵀ (Λ V̇ + η + F_tip). For a redundant arm these have no null-space component: the
+        remaining motion is left free.
 
         Parameters
         ----------

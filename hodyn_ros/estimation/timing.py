@@ -82,6 +82,7 @@ class Timing:
     sampling_period : float
         Time between the samples behind republished states, s; NaN when none are republished.
     runs : tuple of Run
+        Stretches without a gap.
 
     """
 
@@ -105,6 +106,7 @@ class TimingStatistics:
     counts : dict
         Number of messages by status.
     republished : int
+        Number of republished messages.
     gaps, resets : lists of (ns, s)
         The first ones: when they begin, and the length of the pause or the jump back.
     steps : tuple of float

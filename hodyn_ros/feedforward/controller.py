@@ -18,7 +18,7 @@ MAX_MODEL_CHANGES = 8
 
 
 @dataclass(frozen=True)
-class ControllerOptions:
+class ControllerSettings:
     """What a cycle computes.
 
     Attributes
@@ -78,7 +78,7 @@ class FeedforwardController:
     """
 
     def __init__(
-        self, feedforward: FeedForward, position: Array, now: int, options: ControllerOptions,
+        self, feedforward: FeedForward, position: Array, now: int, options: ControllerSettings,
     ) -> None:
         robot = feedforward.robot
         self.reference = ReferenceManager(position, options.bandwidth)

@@ -4,12 +4,12 @@ import itertools
 import numpy as np
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import ControllerOptions, FeedforwardController
+from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
 from hodyn_ros.reference.stop import move_plan
 from hodyn_ros.robot import HodynError
 
 
-def warm_up(feedforward: FeedForward, options: ControllerOptions) -> None:
+def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
     """Run every code path of a controller once so that all kernels are compiled.
 
     Raises HodynError when the torques at zero position are not finite.

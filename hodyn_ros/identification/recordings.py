@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.pipeline import Pipeline
-from hodyn_ros.estimation.recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.regression import BLOCK, Data
 from hodyn_ros.robot import HodynError, Robot

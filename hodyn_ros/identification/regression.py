@@ -41,8 +41,9 @@ class Data:
     Attributes
     ----------
     q : (T, 5, n) array
+        Estimated motions, q to q⁗.
     effort : (T, n) array
-        N m.
+        Recorded efforts, N m.
     block : (T,) int array
         Number of the block of time that a sample belongs to.
     gravity : bool
@@ -66,12 +67,14 @@ class Estimate:
     Attributes
     ----------
     friction : SigmoidFriction or None
+        Friction of the joints, None where none was fitted and the robot has none.
     friction_interval : (3, n) array
         Intervals of amplitude, slope and velocity offset; NaN for joints that did not move enough,
         which keep what they had.
     offset, offset_interval : (n,) arrays
         Constant offset of the recorded efforts, N m.
     payload : Payload or None
+        Load on the last body, None where none was fitted.
     payload_interval : (10,) array
         Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
     inertia_excited : bool

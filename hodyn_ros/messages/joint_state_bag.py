@@ -60,6 +60,7 @@ class JointStateBag:
     Attributes
     ----------
     topic : str
+        Topic that is read.
     total : int
         Messages on the topic.
     names : tuple of str

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limit_check import KINEMATIC, TORQUES, bounds, sample_times, torques, unit
+from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, bounds, sample_times, torques, unit
 from hodyn_ros.reference import Plan
 
 # Enough for a smooth line; more than a picture has pixels add nothing.
@@ -21,7 +21,7 @@ def draw_curves(plan: Plan, feedforward: FeedForward, path: Path) -> None:
     torque = torques(plan, feedforward, instants)
     curves = {
         **{quantity: motion[:, k] for k, quantity in enumerate(KINEMATIC)},
-        **{quantity: torque[:, k] for k, quantity in enumerate(TORQUES)},
+        **{quantity: torque[:, k] for k, quantity in enumerate(EFFORTS)},
     }
     # A figure of its own: pyplot would keep state and look for a display.
     figure = Figure(figsize=(2.6 * robot.n, 10.0), layout='constrained')

@@ -21,7 +21,7 @@ from hodyn_ros.robot import HodynError, Limits, Robot
 Array = NDArray[np.float64]
 
 KINEMATIC = ('position', 'velocity', 'acceleration', 'jerk')
-TORQUES = ('effort', 'effort_rate')
+EFFORTS = ('effort', 'effort_rate')
 _UNITS = {
     'position': ('rad', 'm'),
     'velocity': ('rad/s', 'm/s'),
@@ -123,7 +123,7 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
     robot = feedforward.robot
     peaks = {KINEMATIC[k]: extrema(plan, k) for k in range(len(KINEMATIC))}
     values, times = _torque_peaks(plan, feedforward)
-    peaks.update({TORQUES[k]: (values[k], times[k]) for k in range(len(TORQUES))})
+    peaks.update({EFFORTS[k]: (values[k], times[k]) for k in range(len(EFFORTS))})
     entries = []
     for joint, name in enumerate(robot.joint_names):
         for quantity, (value, time) in peaks.items():
@@ -186,7 +186,7 @@ def torques(
     """Return Q and Q̇, (T, 2, n), of the plan run `stretch` times slower, at its own instants."""
     motion: Array = plan.evaluate(instants)
     motion *= (stretch ** -np.arange(5.0))[:, None]
-    result: Array = feedforward.torque(motion)[:, :len(TORQUES)]
+    result: Array = feedforward.torque(motion)[:, :len(EFFORTS)]
     if not np.isfinite(result).all():
         sample, _, joint = np.argwhere(~np.isfinite(result))[0]
         raise HodynError(
@@ -204,7 +204,7 @@ def blocks(instants: Array) -> Iterator[Array]:
 def _torque_peaks(plan: Plan, feedforward: FeedForward) -> tuple[Array, Array]:
     """Return least and largest Q and Q̇, (2, 2, n), and their times."""
     n = plan.n
-    values = np.empty((len(TORQUES), 2, n))
+    values = np.empty((len(EFFORTS), 2, n))
     times = np.empty_like(values)
     values[:, 0], values[:, 1] = np.inf, -np.inf
     instants = sample_times(plan)
@@ -217,7 +217,7 @@ def _torque_peaks(plan: Plan, feedforward: FeedForward) -> tuple[Array, Array]:
         for side, sign in ((0, -1.0), (1, 1.0)):
             signed = sign * torque
             best = signed.argmax(axis=0)
-            for k in range(len(TORQUES)):
+            for k in range(len(EFFORTS)):
                 for joint in range(n):
                     signal = signed[:, k, joint]
                     top = float(signal[best[k, joint]])
@@ -272,7 +272,7 @@ def _refine(
         instants = np.clip(
             centre[:, None] + reach[:, None] * offsets, plan.times[0], plan.times[-1])
         torque = torques(plan, feedforward, instants.ravel()).reshape(
-            len(table), offsets.size, len(TORQUES), -1)
+            len(table), offsets.size, len(EFFORTS), -1)
         signal = torque[rows, :, quantity, joint] * sign[:, None]
         best = signal.argmax(axis=1)
         centre, top = instants[rows, best], signal[rows, best]

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import (
+    EFFORTS,
     KINEMATIC,
     TOLERANCE,
-    TORQUES,
     LimitReport,
     blocks,
     bounds,
@@ -115,10 +115,10 @@ class _Search:
         self.plan = plan
         self.feedforward = feedforward
         self.instants = sample_times(plan)
-        self.limits = np.array([bounds(feedforward.robot.limits, q)[1] for q in TORQUES])
+        self.limits = np.array([bounds(feedforward.robot.limits, q)[1] for q in EFFORTS])
         # The joint that each column of the ratios belongs to.
         n = feedforward.robot.n
-        self.joint = np.tile(np.arange(n), len(TORQUES))
+        self.joint = np.tile(np.arange(n), len(EFFORTS))
         actuators = feedforward.robot.actuators
         if actuators is not None:
             self.motor_limits = actuators.motor_limits()

@@ -164,7 +164,7 @@ def _serve(connection: Connection, robot: Robot) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Real-time cycles have priority where both processes share a processor.
     os.nice(NICENESS)
-    warm_up(robot)
+    warm_up_planning(robot)
     connection.send(None)
     settings = PlanSettings()
     while True:
@@ -177,7 +177,7 @@ def _serve(connection: Connection, robot: Robot) -> None:
             return
 
 
-def warm_up(robot: Robot) -> None:
+def warm_up_planning(robot: Robot) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))
     # Spacing so uneven that all interpolations are tried, and so fast that a stretch is needed.

@@ -18,6 +18,7 @@ class JointComparison:
     Attributes
     ----------
     name : str
+        Name of the joint.
     rms_error, rms_effort : float
         RMS of prediction less recorded effort, and of the recorded effort, N m.
     share : float

@@ -36,13 +36,17 @@ class Replay:
     Attributes
     ----------
     bag, topic, robot : str
+        Path of the bag, topic that was read, name of the robot.
     names : tuple of str
         The driver's joint names in the robot's order.
     samples_total, samples_used : int
         Messages on the topic, and those that were compared.
     joints : list of JointComparison
+        Errors of each joint.
     timing_statistics : TimingStatistics
+        What the stamps showed.
     noise : Noise
+        Parameters of the smoother.
     motion_rms, motion_deviation : (5, n) arrays
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
     torque_rms, torque_deviation : (3, n) arrays

@@ -102,10 +102,10 @@ class Monitor:
         if self.period <= 0.0:
             self.period = interval
             return
-        most = 3.0 * self.period
-        self.gaps += interval > most
+        max_interval = 3.0 * self.period
+        self.gaps += interval > max_interval
         # One gap hardly moves the mean; a driver that has become slower does in time.
-        self.period += 0.02 * (min(interval, most) - self.period)
+        self.period += 0.02 * (min(interval, max_interval) - self.period)
 
     def cycle(self, work: float, period: float) -> None:
         """Count a cycle that took `work` s of its `period`, 0 if that is not known yet."""

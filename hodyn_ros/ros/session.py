@@ -7,11 +7,11 @@ from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.blending import MotorReferenceHold
-from hodyn_ros.feedforward.controller import ControllerOptions, FeedforwardController
+from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader
-from hodyn_ros.messages.wrenches import frame_and_wrench
+from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, NoKnownJointError, lie
 from hodyn_ros.robot.joint_names import JointNames
@@ -29,9 +29,9 @@ LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
 
 
-def controller_options(settings: Parameters) -> ControllerOptions:
+def controller_options(settings: Parameters) -> ControllerSettings:
     """Return what the parameters ask of a cycle."""
-    return ControllerOptions(
+    return ControllerSettings(
         gravity_in_output=settings.gravity_in_output,
         friction_in_output=settings.friction_in_output,
         limit_output=settings.limit_output,
@@ -230,8 +230,8 @@ class Session:
     ) -> bool:
         """Return whether a state is newer than the last; carry on when the clock was set."""
         advance = (stamp - self._last_stamp) * 1e-9
-        most = self._settings.clock_jump
-        if advance < -most or advance > interval + most:
+        max_jump = self._settings.clock_jump
+        if advance < -max_jump or advance > interval + max_jump:
             self.monitor.clock_jumps += 1
             controller.reset_clock(self._instant(stamp))
             self._published_stamp = stamp

@@ -5,6 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.actuators.joint_actuators import INERTIA
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.elastic_arm import ElasticArm
@@ -122,7 +123,7 @@ class ElasticArmLoop:
         torques = np.array([[
             answer[topic][2] for topic in ('torque', 'torque_rate', 'torque_accel')]])
         still = references_of(self._actuators, _NOW, motion, torques, 'full')[0, 3]
-        inertia = self._actuators.motors[:, 0]
+        inertia = self._actuators.motors[:, INERTIA]
         motion[0, 2] = ((torque - still) / inertia)[self._first_motor]
         made = references_of(self._actuators, _NOW, motion, torques, self._method)[0]
         return made[0], made[1], made[3]

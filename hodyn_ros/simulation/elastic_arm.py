@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
@@ -59,7 +59,7 @@ class ElasticPlant(ABC):
         self._own = actuators.kinds[actuators.motor_joints] != RIGID
         self._place = np.where(
             self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
-        weightless = np.flatnonzero(self._own & (actuators.motors[:, 0] == 0.0))
+        weightless = np.flatnonzero(self._own & (actuators.motors[:, INERTIA] == 0.0))
         if weightless.size:
             raise HodynError(
                 f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: one behind a '
@@ -185,7 +185,7 @@ class ElasticArm(ElasticPlant):
         linear = actuators.kinds[of_motor] == LINEAR
         springs = Springs(
             tuple(int(joint) for joint in of_motor),
-            motor_inertia=actuators.motors[self._own, 0],
+            motor_inertia=actuators.motors[self._own, INERTIA],
             stiffness=np.where(linear, actuators.parameters[of_motor, 0], 0.0),
             damping=np.where(linear, actuators.parameters[of_motor, 1], 0.0),
             armature=_rigid_inertia(actuators))
@@ -220,7 +220,7 @@ class ModelArm(ElasticPlant):
         self._motions[1:, 2] = np.eye(n)
         self._torques = np.zeros((n + 1, 1, n))
         self._armature = np.diag(_rigid_inertia(self.actuators))
-        self._inertia = self.actuators.motors[self._own, 0]
+        self._inertia = self.actuators.motors[self._own, INERTIA]
 
     def _accelerations(self, y: Array, forces: Array) -> Array:
         n = self._n
@@ -257,5 +257,5 @@ def _rigid_inertia(actuators: Actuators) -> Array:
     """Return what rigidly coupled motors add to the inertia of each joint, (n,)."""
     inertia = np.zeros(actuators.n)
     rigid = actuators.kinds[actuators.motor_joints] == RIGID
-    inertia[actuators.kinds == RIGID] = actuators.motors[rigid, 0]
+    inertia[actuators.kinds == RIGID] = actuators.motors[rigid, INERTIA]
     return inertia

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hodyn_ros.actuators.joint_actuators import INERTIA
 from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot
@@ -174,7 +175,7 @@ def _figures(
         'robot': robot.name,
         'actuator': settings.actuator or 'own',
         'stiffness': [float(k) if np.isfinite(k) else None for k in actuators.stiffness],
-        'motor_inertia': actuators.motors[:, 0].tolist(),
+        'motor_inertia': actuators.motors[:, INERTIA].tolist(),
         'bandwidth': settings.bandwidth,
         'duration': settings.duration,
         'speed': settings.speed,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class MotorLoop:
     _noise: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        inertia = self.actuators.motors[:, 0]
+        inertia = self.actuators.motors[:, INERTIA]
         self._gains = np.array([
             inertia * self.bandwidth**2, inertia * 2.0 * self.damping * self.bandwidth])
         joints = [self.actuators.joints[joint] for joint in self.actuators.motor_joints]

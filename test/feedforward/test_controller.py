@@ -10,7 +10,7 @@ from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import (
     MAX_MODEL_CHANGES,
-    ControllerOptions,
+    ControllerSettings,
     FeedforwardController,
 )
 from hodyn_ros.reference import fit_plan
@@ -31,7 +31,7 @@ def feedforward(panda):
 
 
 def controller_at_home(feedforward, **options):
-    return FeedforwardController(feedforward, HOME, 0, ControllerOptions(**options))
+    return FeedforwardController(feedforward, HOME, 0, ControllerSettings(**options))
 
 
 def plan_to(controller, goal, seconds, start):
@@ -235,7 +235,7 @@ def test_at_the_measurement_the_model_is_evaluated_there(feedforward):
 
 def test_a_clipped_output_keeps_to_the_limits_and_says_so(panda):
     limits = panda.limits
-    options = ControllerOptions(limit_output=True)
+    options = ControllerSettings(limit_output=True)
     controller = FeedforwardController(FeedForward(panda), HOME, 0, options)
     run(controller, 0, 500 * MS)
     controller.reference.follow(plan_to(controller, HOME + 0.15, 0.12, 500 * MS), 500 * MS)

@@ -12,7 +12,7 @@ from hodyn_ros.messages.commands import CommandWriter, array_template
 from hodyn_ros.messages.joint_states import Layout
 from hodyn_ros.messages.joint_trajectory import decode
 from hodyn_ros.messages.message_types import TYPES
-from hodyn_ros.messages.wrenches import frame_and_wrench
+from hodyn_ros.messages.wrench_message import frame_and_wrench
 
 STAMPS = st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1))
 

@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limit_check import KINEMATIC, TORQUES, check_limits, sample_times
+from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, check_limits, sample_times
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 
@@ -61,7 +61,7 @@ def test_worst_values_bound_dense_samples_and_are_attained(feedforward, seed):
     torque = feedforward.torque(dense)
     signals = {
         **{quantity: dense[:, k] for k, quantity in enumerate(KINEMATIC)},
-        **{quantity: torque[:, k] for k, quantity in enumerate(TORQUES)},
+        **{quantity: torque[:, k] for k, quantity in enumerate(EFFORTS)},
     }
     assert len(limit_report.worst) == 7 * len(signals)
     for worst in limit_report.worst:
@@ -73,7 +73,7 @@ def test_worst_values_bound_dense_samples_and_are_attained(feedforward, seed):
         assert worst.margin <= margin + 1e-6 * scale
         assert worst.margin >= margin - 1e-4 * scale
         motion = plan.evaluate(worst.time)
-        order = (*KINEMATIC, *TORQUES).index(worst.quantity)
+        order = (*KINEMATIC, *EFFORTS).index(worst.quantity)
         value = motion[order, joint] if order < 4 else (
             feedforward.torque(motion)[order - 4, joint])
         assert value == pytest.approx(worst.value, abs=1e-6 * scale)
@@ -84,7 +84,7 @@ def test_a_torque_peak_between_samples_is_found(feedforward):
     assert np.diff(sample_times(plan)).min() > 2e-3
     dense = feedforward.torque(plan.evaluate(np.linspace(0.0, 0.6, 200_001)))[:, :2]
     limit_report = check_limits(plan, feedforward)
-    for k, quantity in enumerate(TORQUES):
+    for k, quantity in enumerate(EFFORTS):
         for joint, name in enumerate(feedforward.robot.joint_names):
             worst = entry(limit_report, name, quantity)
             values = dense[:, k, joint]

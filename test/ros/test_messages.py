@@ -14,7 +14,7 @@ import hodyn_ros as hd
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader, JointStateWriter
 from hodyn_ros.messages.joint_trajectory import decode
-from hodyn_ros.messages.wrenches import frame_and_wrench
+from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.robot.joint_names import JointNames
 
 NAMES = [f'fer_joint{i}' for i in range(1, 8)]

@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from hodyn_ros.robot import Robot
-from hodyn_ros.ros.demo.recording import Recording
+from hodyn_ros.ros.demo.demo_recording import Recording
 
 
 def draw_recording(

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.ros.demo.recording import TOPICS, Recorder, Recording
+from hodyn_ros.ros.demo.demo_recording import TOPICS, Recorder, Recording
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
