@@ -35,8 +35,9 @@ class ComputedBag:
         self.path = path
         self._names = names
         _remove_former(path)
-        self._writer: Any = Writer(path, version=_VERSION, storage_plugin=StoragePlugin.SQLITE3)
         with self._as_os_error():
+            self._writer: Any = Writer(
+                path, version=_VERSION, storage_plugin=StoragePlugin.SQLITE3)
             self._writer.open()
             self._connections = [
                 self._writer.add_connection(topic, MESSAGE_TYPE, typestore=TYPES)
