@@ -29,6 +29,8 @@ class Recorder:
     """Writes serialized joint states to a rosbag2 (MCAP) as they come."""
 
     def __init__(self, path: Path) -> None:
+        if path.exists():
+            raise FileExistsError(f'{path}: exists and is no folder of an earlier demo')
         self._writer = Writer(path, version=BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
         self._heard: dict[str, bool] = {}
 
