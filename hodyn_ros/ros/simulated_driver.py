@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 from numpy.typing import NDArray
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -119,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stop = StopFlag()
     try:
         node = SimulatedDriver()
-    except (HodynError, OSError) as error:
+    except (HodynError, OSError, ParameterException) as error:
         rclpy.logging.get_logger('hodyn').fatal(str(error))
         rclpy.try_shutdown()
         return 2
