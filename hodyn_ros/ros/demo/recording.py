@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer
 from scipy.interpolate import CubicHermiteSpline
 
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.ros.outputs import TORQUES
 
 Array = NDArray[np.float64]
 
 BAG_VERSION: Literal[9] = 9
-TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUES))
+TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 
 
 class Recorder:
@@ -116,7 +116,7 @@ class Recording:
         peaks = np.abs(self.torque).max(axis=0)
         return {
             'rms_tracking_error': np.sqrt(np.mean((self.q - self.q_ref) ** 2, axis=0)).tolist(),
-            **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(TORQUES)},
+            **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(TORQUE_NAMES)},
         }
 
 
