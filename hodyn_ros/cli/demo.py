@@ -143,14 +143,14 @@ def run_demo(robot_source: str, duration: float, output: Path, json_file: Path |
 
 
 def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
-    from hodyn_ros.ros.outputs import TORQUES
+    from hodyn_ros.feedforward import TORQUE_NAMES
 
     table = Table(title=f'{robot.name}: feed-forward through ROS 2')
     for heading in ('joint', 'RMS error (rad)', 'max |Q| (N m)', 'max |Q̇| (N m/s)',
                     'max |Q̈| (N m/s²)'):
         table.add_column(heading, justify='right')
     for i, joint in enumerate(robot.joint_names):
-        peaks = (f'{figures[f"max_{name}"][i]:.4g}' for name in TORQUES)
+        peaks = (f'{figures[f"max_{name}"][i]:.4g}' for name in TORQUE_NAMES)
         table.add_row(joint, f'{figures["rms_tracking_error"][i]:.2e}', *peaks)
     console = Console()
     console.print(table)

@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return PIPE_CLOSED
         except (HodynError, OSError, ImportError) as error:
+            if isinstance(error, ImportError) and (error.name or '').startswith('hodyn_ros'):
+                raise  # a fault of the package, not of what is installed
             text = ' '.join(str(error).split())
             if isinstance(error, ModuleNotFoundError):
                 text += f'; {_EXTRAS}'

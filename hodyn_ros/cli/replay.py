@@ -63,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
         try:
             from hodyn_ros.ros import live_replay
         except ImportError as error:
+            if (error.name or '').startswith('hodyn_ros'):
+                raise
             raise HodynError(
                 f"--live needs ROS 2 ({error}): pip install 'hodyn_ros[ros]', or source a ROS 2 "
                 'installation') from None

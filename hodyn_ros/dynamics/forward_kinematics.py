@@ -4,7 +4,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state
+from hodyn_ros.dynamics.argument_checks import base_state, numbers
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
@@ -168,7 +168,7 @@ def _coefficients(
 
 def _checked(robot: Robot, q: ArrayLike) -> tuple[Array, tuple[int, ...]]:
     """Return q as (T, k + 1, n), and its batch shape."""
-    motion = np.ascontiguousarray(q, dtype=np.float64)
+    motion = numbers(q, 'q')
     if motion.ndim not in (2, 3) or motion.shape[-2] < 1 or motion.shape[-1] != robot.n:
         raise HodynError(
             f'q has shape {motion.shape}; expected (k + 1, {robot.n}) or (T, k + 1, {robot.n}) '

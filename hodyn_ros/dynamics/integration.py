@@ -57,7 +57,7 @@ def simulate(
     # Loaded on use: nothing else in the package needs it, and a node starts faster without.
     from scipy.integrate import solve_ivp
 
-    state, instants = _start(robot, start), np.asarray(times, dtype=float)
+    state, instants = _start(robot, start), numbers(times, 'times')
     instants = checked(instants, 'times', (max(instants.size, 1),))
     if np.any(np.diff(instants) <= 0.0):
         raise HodynError('times must increase')

@@ -2,7 +2,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked, checked_pose
+from hodyn_ros.dynamics.argument_checks import checked, checked_pose, numbers
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
@@ -46,8 +46,8 @@ def propeller_map(poses: ArrayLike, thrust: ArrayLike, drag: ArrayLike) -> Array
         c_f in N s²/rad² and c_d in N m s²/rad²; the sign of c_d is against the rotor's turn.
 
     """
-    frames = np.asarray(poses, dtype=float)
-    count = len(frames) if frames.ndim else 0
+    frames = numbers(poses, 'poses')
+    count = len(frames)
     frames = checked_pose(frames, 'poses', (count,))
     force, moment = checked(thrust, 'thrust', (count,)), checked(drag, 'drag', (count,))
     return np.column_stack([

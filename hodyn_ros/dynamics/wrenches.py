@@ -11,6 +11,7 @@ from hodyn_ros.dynamics.argument_checks import (
     checked_pose,
     coefficients,
     external,
+    numbers,
 )
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,
@@ -169,8 +170,8 @@ def _operands(
     pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike,
 ) -> tuple[Array, list[Array]]:
     """Return the wrench, checked, and the coefficients of ad_Vᵀ."""
-    values = np.asarray(wrench, dtype=float)
-    orders = len(values) if values.ndim else 0
+    values = numbers(wrench, 'wrench')
+    orders = len(values)
     values = checked(values, 'wrench', (max(orders, 1), 6))
     twists = checked(twist, 'twist', (orders - 1, 6))
     return values, [lie.ad(v).T / math.factorial(k) for k, v in enumerate(twists)]

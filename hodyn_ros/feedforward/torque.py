@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 ORDER = 2
 """Torques are published with their derivatives to this order, so motions go to snap."""
+TORQUE_NAMES = ('torque', 'torque_rate', 'torque_accel')
+"""Names of Q, Q̇ and Q̈, in topics as in files."""
 
 
 class FeedForward:

@@ -16,6 +16,7 @@ from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.payload import Payload, point_mass, regressor, rigid_body
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.inertia import pack
 
 Array = NDArray[np.float64]
 
@@ -366,5 +367,4 @@ def _descend(
 
 def _listed(payload: Payload) -> Array:
     """Return mass, centre of mass and inertia as ten numbers."""
-    inertia = payload.inertia[np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])]
-    return np.concatenate([[payload.mass], payload.com, inertia])
+    return np.concatenate([[payload.mass], payload.com, pack(payload.inertia)])

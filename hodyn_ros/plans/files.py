@@ -166,8 +166,11 @@ def _numbers(values: Any, where: str) -> list[float]:
 def _read_csv(path: Path) -> JointWaypoints:
     with path.open(newline='', encoding=_ENCODING) as file:
         reader = csv.reader(file)
-        header = [column.strip() for column in next(reader, [])]
-        lines = [line for line in reader if line]
+        try:
+            header = [column.strip() for column in next(reader, [])]
+            lines = [line for line in reader if line]
+        except csv.Error as error:
+            raise HodynError(f'{path}: not valid CSV: {error}') from None
     columns = _csv_columns(header, path)
     rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
     times = []

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.reference.argument_checks import numbers
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots
@@ -190,8 +191,8 @@ def _points(
     names: Sequence[str] | None,
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Return times (m,), knots (m, 5, n) and which derivatives are given (m, 5)."""
-    instants = np.array(times, dtype=float)
-    q = np.array(positions, dtype=float)
+    instants = numbers(times, 'times')
+    q = numbers(positions, 'positions')
     if instants.ndim != 1 or q.ndim != 2 or len(q) != len(instants):
         raise HodynError(
             f'times {instants.shape} and positions {q.shape}: must be (m,) and (m, n)'
@@ -215,12 +216,12 @@ def _points(
         if length != len(q):
             raise HodynError(f'{length} rows of {quantity} for {len(q)} points')
         if isinstance(rows, np.ndarray) and rows.shape == q.shape:
-            knots[:, k], fixed[:, k] = rows, True
+            knots[:, k], fixed[:, k] = numbers(rows, quantity), True
         else:
             for i, row in enumerate(rows):  # type: ignore[arg-type]
                 if row is None:
                     continue
-                values = np.asarray(row, dtype=float)
+                values = numbers(row, f'point {i}: {quantity}')
                 if values.shape != q.shape[1:]:
                     raise HodynError(
                         f'point {i}: {quantity} has shape {values.shape}, must be {q.shape[1:]}'

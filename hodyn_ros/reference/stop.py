@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
+from hodyn_ros.reference.argument_checks import numbers
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 
@@ -17,7 +18,7 @@ SAMPLING = 1.002
 
 def hold_plan(position: ArrayLike) -> Plan:
     """Return the plan that stays at `position` (n,)."""
-    held = np.asarray(position, dtype=float).reshape(-1)
+    held = numbers(position, 'position').reshape(-1)
     if not np.isfinite(held).all():
         raise HodynError(f'hold: position {held.tolist()} is not finite')
     empty = np.empty((0, DEGREE + 1, held.size))
@@ -26,7 +27,7 @@ def hold_plan(position: ArrayLike) -> Plan:
 
 def move_plan(start: ArrayLike, goal: ArrayLike, duration: float) -> Plan:
     """Return the smoothest motion from rest at `start` to rest at `goal`, (n,), in a time, s."""
-    ends = np.array([start, goal], dtype=float)
+    ends = numbers([start, goal], 'start and goal')
     knots = np.zeros((2, 5, ends.shape[1]))
     knots[:, 0] = ends
     times = np.array([0.0, duration])
@@ -50,7 +51,7 @@ def stop_plan(
     them least, in proportion. A quantity that starts past its limit need not be brought below it
     at once. Ranges of position are not looked at: a slower stop would only reach further.
     """
-    start = np.ascontiguousarray(state, dtype=float)
+    start = numbers(state, 'state')
     if start.ndim != 2 or start.shape[0] != 5 or not np.isfinite(start).all():
         raise HodynError('stop: the state must be q … q⁗, finite, shape (5, n)')
     if acceleration is None and jerk is None:
@@ -58,7 +59,10 @@ def stop_plan(
     n = start.shape[1]
     limits = np.empty((3, n))
     for row, limit in zip(limits, (velocity, acceleration, jerk), strict=True):
-        row[:] = np.inf if limit is None else np.asarray(limit, dtype=float)
+        values = numbers(np.inf if limit is None else limit, 'limit')
+        if values.shape not in ((), (1,), (n,)):
+            raise HodynError(f'stop: a limit has shape {values.shape}; must be a scalar or ({n},)')
+        row[:] = values
     if not (limits > 0.0).all():
         raise HodynError('stop: limits of velocity, acceleration and jerk must be positive')
     if not start[1:].any():

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
+from hodyn_ros.reference.argument_checks import numbers
 from hodyn_ros.reference.pieces import Array
 
 # PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
@@ -53,7 +54,7 @@ class StreamFilter:
 
     def reset(self, start: ArrayLike) -> None:
         """Carry on from `start`, (n,) at rest or (5, n), with its position as the target."""
-        given = np.array(start, dtype=float)
+        given = numbers(start, 'start')
         if given.ndim == 1:
             given = np.vstack((given, np.zeros((4, given.size))))
         if given.ndim != 2 or given.shape[0] != 5 or not np.isfinite(given).all():
@@ -72,9 +73,9 @@ class StreamFilter:
         target = np.zeros_like(self._target)
         for k, values in enumerate((position, velocity, acceleration)):
             if values is not None:
-                row = np.asarray(values, dtype=float)
+                quantity = ('position', 'velocity', 'acceleration')[k]
+                row = numbers(values, quantity)
                 if row.shape != target[k].shape or not np.isfinite(row).all():
-                    quantity = ('position', 'velocity', 'acceleration')[k]
                     raise HodynError(
                         f'sample: {quantity} must be finite, of shape {target[k].shape}'
                     )

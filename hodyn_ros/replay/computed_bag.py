@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, blank
 from hodyn_ros.messages.message_types import TYPES
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
-TOPICS = ('/feedforward/torque', '/feedforward/torque_rate', '/feedforward/torque_accel')
+TOPICS = tuple(f'/feedforward/{name}' for name in TORQUE_NAMES)
 _VERSION: Literal[8] = 8  # of the bag format: the oldest that rosbags writes
 _INSERT = 'INSERT INTO messages (topic_id, timestamp, data) VALUES (?, ?, ?)'
 
@@ -35,8 +36,9 @@ class ComputedBag:
         self.path = path
         self._names = names
         _remove_former(path)
-        self._writer: Any = Writer(path, version=_VERSION, storage_plugin=StoragePlugin.SQLITE3)
         with self._as_os_error():
+            self._writer: Any = Writer(
+                path, version=_VERSION, storage_plugin=StoragePlugin.SQLITE3)
             self._writer.open()
             self._connections = [
                 self._writer.add_connection(topic, MESSAGE_TYPE, typestore=TYPES)

@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 
 from hodyn_ros.estimation.pipeline import Chunk
+from hodyn_ros.feedforward import TORQUE_NAMES
 
 _COLUMNS = (
-    'position', 'velocity', 'torque', 'torque_rate', 'torque_accel', 'torque_deviation',
-    'torque_rate_deviation', 'torque_accel_deviation', 'recorded_effort')
+    'position', 'velocity', *TORQUE_NAMES, *(f'{name}_deviation' for name in TORQUE_NAMES),
+    'recorded_effort')
 
 
 class ComputedTable:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.replay import figures
 from hodyn_ros.replay.comparison import common_lag
 from hodyn_ros.replay.playback import Agreement
@@ -227,7 +228,7 @@ def write_summary(result: Replay, path: Path) -> None:
                     result.motion_rms[:, i], result.motion_deviation[:, i],
                     result.motion_supported[:, i]),
                 'torque': _derivatives(
-                    ('torque', 'torque_rate', 'torque_accel'), result.torque_rms[:, i],
+                    TORQUE_NAMES, result.torque_rms[:, i],
                     result.torque_deviation[:, i], result.torque_supported[:, i]),
             } for i, joint in enumerate(result.joints)],
     }
@@ -238,7 +239,7 @@ def write_summary(result: Replay, path: Path) -> None:
 def _agreement(live: Agreement) -> dict[str, Any]:
     return {
         'played': live.played, 'samples': live.samples, 'agrees': live.holds,
-        **{name: dict(zip(('torque', 'torque_rate', 'torque_accel'), values, strict=True))
+        **{name: dict(zip(TORQUE_NAMES, values, strict=True))
            for name, values in (
                ('worst_difference', live.worst_difference),
                ('worst_from_estimate', live.worst_from_estimate), ('peak', live.peak))}}

@@ -101,14 +101,13 @@ def rotation_exp(vector: ArrayLike) -> Array:
     return np.eye(3) + sine * turn + cosine * turn @ turn
 
 
-def rotation_log(rotation: Array) -> Array:
-    """Return the rotation vector (3,) of a rotation matrix, rad, of length at most π.
+def quaternion(rotation: Array) -> Array:
+    """Return the unit quaternion (w, x, y, z) of a rotation matrix; its largest entry is positive.
 
-    By way of the quaternion whose largest component is computed first, which loses no
-    digits at any angle. At π exactly, one of the two vectors.
+    The largest is computed first, which loses no digits at any angle.
     """
     r = rotation
-    # Four times the products of the quaternion (w, x, y, z) with itself.
+    # Four times the products of the quaternion with itself.
     products = np.array([
         [1.0 + r[0, 0] + r[1, 1] + r[2, 2], r[2, 1] - r[1, 2], r[0, 2] - r[2, 0],
          r[1, 0] - r[0, 1]],
@@ -118,13 +117,22 @@ def rotation_log(rotation: Array) -> Array:
     ])
     largest = int(np.argmax(np.diag(products)))
     row = np.concatenate([products[:largest, largest], products[largest, largest:]])
-    quaternion = row / np.linalg.norm(row)
-    if quaternion[0] < 0.0:
-        quaternion = -quaternion
-    sine = float(np.linalg.norm(quaternion[1:]))
+    unit: Array = row / np.linalg.norm(row)
+    return unit
+
+
+def rotation_log(rotation: Array) -> Array:
+    """Return the rotation vector (3,) of a rotation matrix, rad, of length at most π.
+
+    At π exactly, one of the two vectors.
+    """
+    turn = quaternion(rotation)
+    if turn[0] < 0.0:
+        turn = -turn
+    sine = float(np.linalg.norm(turn[1:]))
     if sine == 0.0:
         return np.zeros(3)
-    vector: Array = 2.0 * math.atan2(sine, quaternion[0]) / sine * quaternion[1:]
+    vector: Array = 2.0 * math.atan2(sine, turn[0]) / sine * turn[1:]
     return vector
 
 

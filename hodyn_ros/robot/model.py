@@ -311,8 +311,11 @@ class Robot:
 
 def _numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     """Return a copy as finite floats of this shape."""
-    array = np.array(values, dtype=float)
-    if array.shape != shape or not np.all(np.isfinite(array)):
+    try:
+        array: Array | None = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None or array.shape != shape or not np.all(np.isfinite(array)):
         raise HodynError(f'{name}: expected finite numbers of shape {shape}, got {values!r}')
     return array
 

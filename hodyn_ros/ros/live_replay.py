@@ -18,12 +18,13 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.planner import MAX_MESSAGE_BYTES
 from hodyn_ros.replay.playback import APPROACH, INTERPOLATION, Playback
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
-from hodyn_ros.ros.outputs import LATCHED_QOS, TORQUES
+from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
 from hodyn_ros.ros.spinning import make_executor
 
@@ -77,11 +78,12 @@ class _Player(Node):
         self.state = ''
         self.refusal = ''
         self.accepted: int | None = None
-        self.motion = np.full((len(playback.sample), 2, len(playback.names)), np.nan)
-        self.torque = np.full((len(playback.sample), len(TORQUES), len(playback.names)), np.nan)
+        samples, n = len(playback.sample), len(playback.names)
+        self.motion = np.full((samples, 2, n), np.nan)
+        self.torque = np.full((samples, len(TORQUE_NAMES), n), np.nan)
         stamps = playback.stamps[playback.sample].tolist()
         self._places = {stamp: i for i, stamp in enumerate(stamps)}
-        self._answered = dict.fromkeys(TORQUES, 0)
+        self._answered = dict.fromkeys(TORQUE_NAMES, 0)
         self._playback = playback
         self._clock_publisher = self.create_publisher(Clock, 'clock', QUEUE)
         self._states = self.create_publisher(JointState, 'joint_states', QUEUE)
@@ -93,14 +95,14 @@ class _Player(Node):
         self.create_subscription(
             JointTrajectory, 'feedforward/annotated_trajectory', self._on_accepted, LATCHED_QOS,
             raw=True)
-        for order, name in enumerate(TORQUES):
+        for order, name in enumerate(TORQUE_NAMES):
             self.create_subscription(
                 JointState, f'feedforward/{name}', partial(self._keep, order, name), QUEUE)
 
     @property
     def is_matched(self) -> bool:
         """Whether the node is there with all its topics."""
-        senders = all(self.count_publishers(f'feedforward/{name}') for name in TORQUES)
+        senders = all(self.count_publishers(f'feedforward/{name}') for name in TORQUE_NAMES)
         return bool(senders and self.state and all(
             publisher.get_subscription_count()
             for publisher in (self._clock_publisher, self._states, self.trajectory)))

@@ -10,6 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateWriter
@@ -19,7 +20,6 @@ Array = NDArray[np.float64]
 
 OUTPUT_QOS = QoSProfile(depth=1)
 LATCHED_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-TORQUES = ('torque', 'torque_rate', 'torque_accel')
 
 
 class Outputs:
@@ -30,7 +30,7 @@ class Outputs:
         self._publishers: dict[str, Any] = {
             name: node.create_lifecycle_publisher(kind, f'~/{name}', qos)
             for name, kind, qos in (
-                *((name, JointState, OUTPUT_QOS) for name in TORQUES),
+                *((name, JointState, OUTPUT_QOS) for name in TORQUE_NAMES),
                 ('motor_reference', JointState, OUTPUT_QOS),
                 ('commands', Float64MultiArray, OUTPUT_QOS),
                 ('motor_commands', Float64MultiArray, OUTPUT_QOS),
@@ -48,7 +48,7 @@ class Outputs:
         motor_commands: CommandWriter | None,
     ) -> None:
         """Take the names of joints and motors, and the commands, of the messages to come."""
-        self._torques = [JointStateWriter(names) for _ in TORQUES]
+        self._torques = [JointStateWriter(names) for _ in TORQUE_NAMES]
         self._motors = JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
 
@@ -59,12 +59,12 @@ class Outputs:
         """
         if not controller.is_finite:
             return False
-        for k in range(1 if controller.clipped else len(TORQUES)):
+        for k in range(1 if controller.clipped else len(TORQUE_NAMES)):
             writer = self._torques[k]
             writer.position[:] = controller.q[0]
             writer.velocity[:] = controller.q[1]
             writer.effort[:] = controller.output[k]
-            self._publishers[TORQUES[k]].publish(writer.at(stamp))
+            self._publishers[TORQUE_NAMES[k]].publish(writer.at(stamp))
         if self._commands is not None:
             self._publishers['commands'].publish(self._commands.of(controller.output[0]))
         if controller.motors is not None:

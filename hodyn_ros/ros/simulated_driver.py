@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 from numpy.typing import NDArray
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -40,7 +41,10 @@ class SimulatedDriver(Node):
         start = np.array(self.declare_parameter('position', home(robot).tolist()).value)
         if start.shape != (robot.n,):
             raise HodynError(f'parameter position has {start.size} numbers for {robot.n} joints')
-        self.period = 1.0 / self.declare_parameter('rate', 1000.0).value
+        rate: float = self.declare_parameter('rate', 1000.0).value
+        if not rate > 0.0:
+            raise HodynError(f'parameter rate is {rate:g}; must be above 0')
+        self.period = 1.0 / rate
         self._loop = make_control_loop(robot, start, method, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
@@ -116,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stop = StopFlag()
     try:
         node = SimulatedDriver()
-    except (HodynError, OSError) as error:
+    except (HodynError, OSError, ParameterException) as error:
         rclpy.logging.get_logger('hodyn').fatal(str(error))
         rclpy.try_shutdown()
         return 2
@@ -134,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if report:
         try:
             Path(report).write_text(json.dumps(node.figures()), encoding='utf-8')
-        except HodynError as error:
+        except (HodynError, OSError) as error:
             node.get_logger().error(f'no figures: {error}')
     executor.remove_node(node)
     node.destroy_node()

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.elastic_tracking import METHODS, Method, references_of
@@ -85,7 +86,7 @@ class ElasticArmLoop:
     from what the node publishes for the full one, whose τ_m tells q̈ as well.
     """
 
-    topics: tuple[str, ...] = ('torque', 'torque_rate', 'torque_accel', 'motor_reference')
+    topics: tuple[str, ...] = (*TORQUE_NAMES, 'motor_reference')
 
     def __init__(self, robot: Robot, position: Array, method: str, period: float) -> None:
         if method not in METHODS:
@@ -120,8 +121,7 @@ class ElasticArmLoop:
     ) -> tuple[Array, Array, Array]:
         position, velocity, _ = answer['torque']
         motion = np.array([[position, velocity, np.zeros(len(position))]])
-        torques = np.array([[
-            answer[topic][2] for topic in ('torque', 'torque_rate', 'torque_accel')]])
+        torques = np.array([[answer[name][2] for name in TORQUE_NAMES]])
         still = references_of(self._actuators, _NOW, motion, torques, 'full')[0, 3]
         inertia = self._actuators.motors[:, INERTIA]
         motion[0, 2] = ((torque - still) / inertia)[self._first_motor]

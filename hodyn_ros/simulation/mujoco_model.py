@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.robot import Body, HodynError, Robot
+from hodyn_ros.robot import Body, HodynError, Robot, lie
 
 Array = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Elem
             'prismatic joints')
     element = ElementTree.SubElement(
         parent, 'body', name=body.name, pos=_numbers(body.placement[:3, 3]),
-        quat=_numbers(_quaternion(body.placement[:3, :3])))
+        quat=_numbers(lie.quaternion(body.placement[:3, :3])))
     ElementTree.SubElement(
         element, 'joint', name=body.joint, type=_MUJOCO_JOINT[body.type],
         axis=_numbers(body.axis), pos=_numbers(body.point))
@@ -102,7 +102,7 @@ def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Elem
     accepted = _nearest_accepted(principal)
     ElementTree.SubElement(
         element, 'inertial', mass=repr(float(body.mass)), pos=_numbers(body.com),
-        quat=_numbers(_quaternion(axes)), diaginertia=_numbers(accepted))
+        quat=_numbers(lie.quaternion(axes)), diaginertia=_numbers(accepted))
     return element, float(np.abs(accepted - principal).max())
 
 
@@ -142,23 +142,3 @@ def _add_springs(
 
 def _numbers(values: Array) -> str:
     return ' '.join(repr(float(value)) for value in values)
-
-
-def _quaternion(rotation: Array) -> Array:
-    """Return (w, x, y, z), by the largest of the four for its digits."""
-    trace = np.trace(rotation)
-    diagonal = np.diag(rotation)
-    squares = np.concatenate([[1.0 + trace], 1.0 - trace + 2.0 * diagonal])
-    largest = int(np.argmax(squares))
-    skew = np.array([
-        rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0],
-        rotation[1, 0] - rotation[0, 1]])
-    quaternion = np.empty(4)
-    if largest == 0:
-        quaternion[0], quaternion[1:] = squares[0], skew
-    else:
-        quaternion[0] = skew[largest - 1]
-        quaternion[1:] = rotation[:, largest - 1] + rotation[largest - 1, :]
-        quaternion[largest] = squares[largest]
-    unit: Array = quaternion / np.linalg.norm(quaternion)
-    return unit

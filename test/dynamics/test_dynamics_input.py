@@ -40,6 +40,19 @@ def test_what_is_no_array_of_real_numbers_is_refused(arm, q):
         hd.forward_dynamics(arm, q, np.zeros((1, 7)))
 
 
+def test_no_function_leaves_what_is_no_number_to_numpy(arm):
+    calls = {
+        'q': lambda: hd.forward_kinematics(arm, 'x'),
+        'wrench': lambda: hd.world_wrench(np.eye(4), np.zeros((0, 6)), [[0.0], [1.0, 2.0]]),
+        'poses': lambda: hd.propeller_map(None, [1.0], [1.0]),
+        'times': lambda: hd.simulate(arm, lambda _t, _state: np.zeros(7), STATE, 'x'),
+        "payload on 'link7': mass": lambda: arm.with_payload('link7', 'x', np.zeros(3)),
+    }
+    for name, call in calls.items():
+        with pytest.raises(hd.HodynError, match=f'{name}: expected '):
+            call()
+
+
 def test_out_must_be_an_array_that_can_be_written(arm):
     fixed = np.zeros((1, 7))
     fixed.flags.writeable = False

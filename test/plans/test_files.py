@@ -90,6 +90,7 @@ def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' stands there twice"),
     ('p.csv', 'time,a,b.velocity\n0,1,1', 'name other joints'),
+    ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),
     ('p.txt', '', 'not a plan file'),
     ('p.db3', 'x', 'p.db3'),
 ])

@@ -96,6 +96,7 @@ def test_no_plan_is_taken_while_a_stream_is_followed(planner):
     reference.set_target(SECOND, HOME)
     found = polled(planner, reference, SECOND)
     assert 'a streamed reference is followed' in found.refusal
+    assert reference.streaming
 
 
 def test_so_many_plans_may_wait(planner):
@@ -104,5 +105,7 @@ def test_so_many_plans_may_wait(planner):
         submit(planner, reference, 0, HOME, stamp=(k + 10) * 10 * SECOND)
         assert polled(planner, reference, 0).refusal == ''
     submit(planner, reference, 0, HOME, stamp=10**6 * SECOND)
+    before = reference.revision
     found = polled(planner, reference, 0)
     assert 'wait for their start' in found.refusal
+    assert reference.revision == before

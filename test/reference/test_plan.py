@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import make_interp_spline
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference import Plan, extrema, fit_plan, hold_plan
 
 UNIT_PEAKS = (2.4609375, 9.371976, 78.75, 622.53274)
@@ -226,9 +227,12 @@ def test_rows_may_be_given_at_some_points_only():
     (([0.0, 1.0], [[0.0], [1.0]], [[0.0], [np.inf]]), 'point 1, joint j: velocity inf'),
     (([0.0, 1.0], [[0.0], [1.0]], [None, [0.0, 1.0]]), 'point 1: velocity has shape'),
     (([0.0, 1e-9], [[0.0], [1.0]]), 'point 1: 1e-09 s after'),
+    (('x', [[0.0], [1.0]]), "times: expected numbers, got 'x'"),
+    (([0.0, 1.0], [[0.0], [1.0, 2.0]]), 'positions: expected numbers'),
+    (([0.0, 1.0], [[0.0], [1.0]], [None, ['x']]), 'point 1: velocity: expected numbers'),
 ])
 def test_bad_points_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(HodynError, match=message):
         fit_plan(*arguments, names=['j'])
 
 

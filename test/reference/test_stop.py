@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference import extrema, fit_plan, stop_plan
 from hodyn_ros.reference.stop import _excess, move_plan
 
@@ -65,6 +66,10 @@ def test_needs_a_limit_and_a_finite_state():
         stop_plan(np.full((5, 1), np.nan), jerk=1.0)
     with pytest.raises(ValueError, match='must be positive'):
         stop_plan(np.ones((5, 1)), jerk=-1.0)
+    with pytest.raises(HodynError, match='limit: expected numbers'):
+        stop_plan(np.ones((5, 1)), jerk='x')
+    with pytest.raises(HodynError, match=r'a limit has shape \(3,\)'):
+        stop_plan(np.ones((5, 2)), jerk=np.ones(3))
 
 
 def test_a_move_is_the_smoothest_from_rest_to_rest():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference import StreamFilter
 
 OMEGA = 40.0
@@ -96,10 +97,12 @@ def test_settles_on_the_target():
 @pytest.mark.parametrize(('call', 'message'), [
     (lambda s: s.set_target([np.nan]), 'position must be finite'),
     (lambda s: s.set_target([0.0], [0.0, 1.0]), 'velocity must be finite, of shape'),
+    (lambda s: s.set_target('x'), 'position: expected numbers'),
+    (lambda s: s.reset([[0.0], [0.0, 1.0]]), 'start: expected numbers'),
     (lambda s: s.advance(-1.0), 'interval -1.0'),
     (lambda s: s.reset(np.zeros((4, 1))), 'start of a stream'),
     (lambda _: StreamFilter([0.0], 0.0), 'omega 0.0'),
 ])
 def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(HodynError, match=message):
         call(StreamFilter([0.0], OMEGA))

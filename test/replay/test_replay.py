@@ -147,6 +147,15 @@ def test_foreign_files_in_the_output_are_not_touched(tmp_path, capsys):
     assert precious.read_text() == 'mine'
 
 
+def test_a_file_in_place_of_the_computed_bag_is_not_touched(tmp_path, capsys):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
+    precious = tmp_path / 'out/computed'
+    precious.parent.mkdir()
+    precious.write_text('mine')
+    assert f'{precious}: ' in refused(capsys, bag, '--output', tmp_path / 'out')
+    assert precious.read_text() == 'mine'
+
+
 def test_wrong_input_is_one_line(tmp_path, capsys):
     out = ['--output', tmp_path / 'out']
     assert 'no bag' in refused(capsys, tmp_path / 'missing', *out)

@@ -87,7 +87,8 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     }
     USED.clear()
     KILLED.clear()
-    stale = files_in_shared_memory()
+    # What other processes use or left must stay; a name may come again, an inode does not.
+    stale = files_in_shared_memory().items()
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     yield variables
@@ -98,7 +99,9 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
             os.environ[name] = value
     lock.close()
     remove_unused(KILLED)
-    assert not unused(USED - stale), 'left in shared memory by nodes that ended in order'
+    left = files_in_shared_memory()
+    assert not {file for file in unused(USED) if (file, left.get(file)) not in stale}, \
+        'left in shared memory by nodes that ended in order'
 
 
 def to_stamp(seconds: float) -> Time:

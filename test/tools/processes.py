@@ -1,4 +1,5 @@
 """What processes use and leave behind."""
+import contextlib
 from pathlib import Path
 import subprocess
 
@@ -8,9 +9,13 @@ USED: set[str] = set()
 KILLED: set[str] = set()
 
 
-def files_in_shared_memory() -> set[str]:
-    """Return the files of the middleware that are there, whoever made them."""
-    return {str(path) for path in SHARED.glob('fast*')}
+def files_in_shared_memory() -> dict[str, int]:
+    """Return the files of the middleware that are there, whoever made them, with their inodes."""
+    found = {}
+    for path in SHARED.glob('fast*'):
+        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+            found[str(path)] = path.stat().st_ino
+    return found
 
 
 def shared_memory(pid: int) -> set[str]:

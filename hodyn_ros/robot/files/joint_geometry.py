@@ -82,16 +82,21 @@ def product_of_exponentials(
     Raises
     ------
     HodynError
-        When a screw has no unit axis.
+        When a screw has no unit axis, and for bad input.
 
     """
-    screws, poses = np.asarray(screws, dtype=float), np.asarray(poses, dtype=float)
+    try:
+        screws, poses = np.array(screws, dtype=float, ndmin=1), np.array(poses, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise HodynError('screws and poses must be arrays of numbers') from None
     n = len(screws)
     if screws.shape != (n, 6) or poses.shape != (n, 4, 4):
         raise HodynError(
             f'screws must be (n, 6) and poses (n, 4, 4); got {screws.shape} and {poses.shape}')
     if parents is None:
         parents = range(-1, n - 1)
+    if len(parents) != n:
+        raise HodynError(f'{len(parents)} parents for {n} screws')
     joints = []
     for i, (screw, pose, parent) in enumerate(zip(screws, poses, parents, strict=True)):
         before = np.eye(4) if parent < 0 else poses[parent]

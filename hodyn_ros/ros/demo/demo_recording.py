@@ -12,23 +12,25 @@ from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin, Writer
 from scipy.interpolate import CubicHermiteSpline
 
+from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.ros.outputs import TORQUES
 
 Array = NDArray[np.float64]
 
 BAG_VERSION: Literal[9] = 9
-TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUES))
+TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 
 
 class Recorder:
     """Writes serialized joint states to a rosbag2 (MCAP) as they come."""
 
     def __init__(self, path: Path) -> None:
+        if path.exists():
+            raise FileExistsError(f'{path}: exists and is no folder of an earlier demo')
         self._writer = Writer(path, version=BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
         self._heard: dict[str, bool] = {}
 
@@ -114,7 +116,7 @@ class Recording:
         peaks = np.abs(self.torque).max(axis=0)
         return {
             'rms_tracking_error': np.sqrt(np.mean((self.q - self.q_ref) ** 2, axis=0)).tolist(),
-            **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(TORQUES)},
+            **{f'max_{name}': peaks[k].tolist() for k, name in enumerate(TORQUE_NAMES)},
         }
 
 

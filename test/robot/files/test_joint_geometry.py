@@ -123,3 +123,12 @@ def test_a_screw_without_a_unit_axis_is_refused():
         product_of_exponentials([[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 2, 0]], [np.eye(4)] * 2)
     with pytest.raises(ValueError, match=r'\(n, 6\)'):
         product_of_exponentials(np.zeros((2, 5)), random_pose(np.random.default_rng(0)))
+
+
+def test_screws_that_are_no_numbers_and_too_few_parents_are_refused():
+    screws, poses = [[0, 0, 1, 0, 0, 0]] * 2, [np.eye(4)] * 2
+    for wrong in ([['x'] * 6], [[0.0], [0.0, 1.0]], None, 1.0):
+        with pytest.raises(hd.HodynError, match='screws'):
+            product_of_exponentials(wrong, poses)
+    with pytest.raises(hd.HodynError, match='1 parents for 2 screws'):
+        product_of_exponentials(screws, poses, [-1])
