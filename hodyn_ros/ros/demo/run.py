@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 NAMESPACE = '/hodyn_demo'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
-START_TIMEOUT = 60.0
+START_TIMEOUT = 180.0  # after an install three processes compile, on two slow cores
 MIN_ANSWERED = 0.98
 """Share of the states; with less, the figures are those of a machine busy with other things."""
 
