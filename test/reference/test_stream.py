@@ -106,3 +106,9 @@ def test_settles_on_the_target():
 def test_bad_input_is_named(call, message):
     with pytest.raises(HodynError, match=message):
         call(StreamFilter([0.0], OMEGA))
+
+
+def test_the_name_that_the_docs_of_0_1_gave_still_works():
+    stream = StreamFilter([0.0], 10.0)
+    stream.aim([1.0])
+    assert stream.advance(10.0)[0, 0] == pytest.approx(1.0)

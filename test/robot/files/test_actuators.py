@@ -150,3 +150,9 @@ def test_the_example_of_the_docs_is_a_file():
     example = yaml.safe_load(page.split('```yaml')[1].split('```')[0])['actuators']
     joints = {f'j{i}': entry for i, entry in enumerate(example.values())}
     assert load(**joints).actuators.stiffness.tolist() == [1000.0, 1000.0, 2000.0, np.inf]
+
+
+def test_the_place_that_the_docs_of_0_1_named_still_works():
+    from hodyn_ros.actuator_files import with_actuators as old
+
+    assert old is with_actuators
