@@ -1,5 +1,6 @@
 """What the node counts and measures, published once a second."""
 from collections import Counter
+from collections.abc import Callable
 import time
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -80,7 +81,9 @@ class Monitor:
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, error: Callable[[str], object] = lambda line: None) -> None:
+        """Take what logs an error."""
+        self._error = error
         self.received: Counter[str] = Counter()
         self.complaints = Complaints()
         self.work = Durations()
@@ -93,6 +96,13 @@ class Monitor:
         self.clipped = 0
         self._reported_cycles = 0
         self._reported_at = time.monotonic()
+
+    def reject(self, topic: str, cause: Exception | str) -> bool:
+        """Count a message that is rejected; log why, and return True, unless it just was."""
+        is_news = self.complaints.add(topic, str(cause))
+        if is_news:
+            self._error(f'{topic} rejected: {self.complaints.last[topic]}')
+        return is_news
 
     def arrived(self, interval: float, age: float) -> None:
         """Count a joint state that came `interval` s after the one before it, 0 for the first."""

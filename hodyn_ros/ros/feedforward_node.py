@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 import sys
 import traceback
 from typing import Any
@@ -32,6 +32,7 @@ from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
+from hodyn_ros.ros.inputs import Inputs
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
 from hodyn_ros.ros.session import WATCH_PERIOD, Session, controller_options
 from hodyn_ros.ros.spinning import run
@@ -143,10 +144,10 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         subscriptions = (
             (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
-            (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),
-            (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
-            (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
-            (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
+            (JointTrajectory, '~/joint_trajectory', _to(Inputs.on_trajectory), PLAN_QOS),
+            (JointState, '~/reference', _to(Inputs.on_reference), BEST_EFFORT),
+            (WrenchStamped, '~/external_wrench', _to(Inputs.on_wrench), BEST_EFFORT),
+            (JointState, '~/stiffness', _to(Inputs.on_stiffness), BEST_EFFORT),
         )
         for kind, topic, callback, qos in subscriptions:
             subscription = self.create_subscription(
@@ -298,6 +299,14 @@ class FeedforwardNode(LifecycleNode):
                 return SetParametersResult(successful=False, reason=str(error))
             self._feedforward, self._settings = feedforward, settings
         return result
+
+
+def _to(callback: Callable[[Inputs, bytes], None]) -> Callable[[Session, bytes], None]:
+    """Return the callback of a session that hands the message to its inputs."""
+    @wraps(callback)
+    def hand_on(session: Session, data: bytes) -> None:
+        callback(session.inputs, data)
+    return hand_on
 
 
 def _with_payload(robot: Robot, settings: parameters.Parameters) -> Robot:

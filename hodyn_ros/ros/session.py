@@ -1,4 +1,4 @@
-"""What an active node does: joint states in, torques out, references taken or refused."""
+"""What an active node does in each cycle: joint states in, torques out."""
 import time
 
 import numpy as np
@@ -11,11 +11,11 @@ from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardCont
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader
-from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, NoKnownJointError, lie
+from hodyn_ros.robot import HodynError, NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.ros.diagnostics import Monitor, printable
+from hodyn_ros.ros.diagnostics import Monitor
+from hodyn_ros.ros.inputs import Inputs
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -52,7 +52,7 @@ class Session:
         self, node: Node, settings: Parameters, feedforward: FeedForward, planner: Planner,
         outputs: Outputs,
     ) -> None:
-        self.monitor = Monitor()
+        self.monitor = Monitor(node.get_logger().error)
         self._node = node
         self._clock = node.get_clock()
         self._lookahead = round(settings.lookahead * 1e9)
@@ -64,8 +64,6 @@ class Session:
             feedforward.robot, prefix=settings.joint_prefix,
             allow_other_model=settings.allow_other_model)
         self._reader = JointStateReader(self._names, one_sender=True)
-        self._reference_reader = JointStateReader(self._names)
-        self._stiffness_reader = JointStateReader(self._names)
         self._controller: FeedforwardController | None = None
         self._measured = np.zeros((2, feedforward.robot.n))
         self._lost = False
@@ -73,10 +71,10 @@ class Session:
         self._excused = False
         self._last_stamp = 0
         self._published_stamp = 0
-        self._arrived_at = self._streamed_at = self._watched_at = 0.0
-        self._wrench_at: dict[int, float] = {}
-        # Plans that were requested before the activation are not followed.
-        planner.cancel()
+        self._arrived_at = self._watched_at = 0.0
+        self.inputs = Inputs(
+            node, settings, feedforward.robot, self._names, planner, outputs, self.monitor,
+            self._ready)
         self._report('waiting', 'for a joint state')
 
     # Cycles
@@ -91,18 +89,19 @@ class Session:
             self.monitor.complaints.add('joint_states', str(error))
             return
         except HodynError as error:
-            self._complain('joint_states', error)
+            self.monitor.reject('joint_states', error)
             return
         stamp = cdr.stamp(data) or self._clock.now().nanoseconds
         if not stamp:
-            self._complain('joint_states', 'it has no stamp, and no /clock has told the time yet')
+            self.monitor.reject(
+                'joint_states', 'it has no stamp, and no /clock has told the time yet')
             return
         interval = begin - self._arrived_at if self._controller is not None else 0.0
         if self._controller is None:
             try:
                 self._controller = self._make_controller(position, stamp)
             except HodynError as error:
-                self._complain('joint_states', error)
+                self.monitor.reject('joint_states', error)
                 return
         elif not self._accept_stamp(self._controller, stamp, interval):
             return
@@ -141,13 +140,7 @@ class Session:
             self._excused = True
             return
         self._excused = False
-        for body, wrench_at in list(self._wrench_at.items()):
-            if now - wrench_at > self._settings.wrench_timeout:
-                controller.set_external_wrench(body, np.zeros(6))
-                del self._wrench_at[body]
-                name = self._feedforward.robot.bodies[body].name
-                self._node.get_logger().warning(
-                    f'external_wrench on {name} fell silent: it fades away')
+        self.inputs.drop_silent_wrenches(controller)
         silence = now - self._arrived_at
         period = self.monitor.period
         if period and silence > WARN_PERIODS * period and not self._late:
@@ -162,7 +155,7 @@ class Session:
             self._lost = True
             controller.stop(self._instant(stamp))
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
-            self._drop_plan()
+            self.inputs.drop_plan()
         elif self._outputs.state == 'fault':
             return
         self._step(controller, stamp)
@@ -172,7 +165,7 @@ class Session:
         controller = self._controller
         if controller is None:
             return
-        self._drop_plan()
+        self.inputs.drop_plan()
         if not controller.reference.is_idle(self._instant(self._virtual_stamp())):
             controller.stop(self._instant(self._virtual_stamp()))
         state = 'stopping'
@@ -235,12 +228,12 @@ class Session:
             self.monitor.clock_jumps += 1
             controller.reset_clock(self._instant(stamp))
             self._published_stamp = stamp
-            self._drop_plan()
+            self.inputs.drop_plan()
             self._node.get_logger().warning(
                 f'the clock of the joint states jumped by {advance - interval:+.3f} s: '
                 'the plan is dropped, the reference stops')
         elif advance <= 0.0:
-            self._complain('joint_states', HodynError('a stamp is not newer than the last'))
+            self.monitor.reject('joint_states', 'a stamp is not newer than the last')
             return False
         return True
 
@@ -252,18 +245,13 @@ class Session:
         elapsed = round((time.monotonic() - self._arrived_at) * 1e9)
         return max(self._last_stamp + elapsed, self._published_stamp)
 
-    def _drop_plan(self) -> None:
-        if self._planner.cancel():
-            self._complain('joint_trajectory', 'dropped while it was prepared: the node stops')
-
     def _step(self, controller: FeedforwardController, stamp: int) -> None:
         """Evaluate and publish one cycle; a plan that is ready is taken first."""
         self._published_stamp = stamp
         now = max(self._instant(stamp), controller.now)
         if not self._lost:
-            self._poll_plan(controller, now)
-        if controller.reference.streaming and (
-                time.monotonic() - self._streamed_at > self._settings.stream_timeout):
+            self.inputs.take_plan(controller, now)
+        if controller.reference.streaming and self.inputs.stream_is_silent:
             controller.stop(now)
             self._node.get_logger().warning('the streamed reference fell silent: stopping')
         controller.evaluate(now, None if self._lost else self._measured)
@@ -291,117 +279,13 @@ class Session:
         self._report('fault', 'the torque is not finite: check the reference and the payload')
         return False
 
-    # References and wrenches
-
-    def on_trajectory(self, data: bytes) -> None:
-        """Have a serialized trajectory made a plan."""
-        self.monitor.received['joint_trajectory'] += 1
-        try:
-            controller = self._ready_controller()
-            now = self._instant(self._virtual_stamp())
-            if controller.reference.mode(now) == 'streaming':
-                raise HodynError('a streamed reference is followed; let it end first')
-            self._planner.submit(
-                data, controller.reference, now, annotate=self._outputs.annotated_is_wanted)
-        except HodynError as error:
-            self._complain('joint_trajectory', error)
-
-    def on_reference(self, data: bytes) -> None:
-        """Follow a streamed sample, a serialized joint state."""
-        self.monitor.received['reference'] += 1
-        try:
-            controller = self._ready_controller()
-            senders = self._node.count_publishers(
-                self._node.resolve_topic_name('~/reference'))
-            if senders > 1:
-                raise HodynError(f'{senders} nodes publish it; all are ignored until one is left')
-            position, velocity = self._reference_reader.state(data)
-            if (sent := self._reference_reader.sent_joints) > len(position):
-                raise HodynError(f'{sent} joints for a robot with {len(position)}')
-            self._check_range(position, velocity)
-            now = self._instant(self._virtual_stamp())
-            reference = controller.reference
-            if reference.mode(now) != 'streaming' and not reference.is_idle(now):
-                raise HodynError('a plan or a stop is under way; let it end first')
-        except HodynError as error:
-            self._complain('reference', error)
-            return
-        self._streamed_at = time.monotonic()
-        controller.reference.set_target(now, position, velocity)
-
-    def on_wrench(self, data: bytes) -> None:
-        """Take an external wrench, a serialized WrenchStamped."""
-        self.monitor.received['external_wrench'] += 1
-        try:
-            controller = self._ready_controller()
-            link, wrench = frame_and_wrench(data)
-            body, frame = self._feedforward.robot.frame(link)
-            if body < 0:
-                raise HodynError(f'link {link!r} is fixed to the world')
-        except HodynError as error:
-            self._complain('external_wrench', error)
-            return
-        self._wrench_at[body] = time.monotonic()
-        controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
-
-    def on_stiffness(self, data: bytes) -> None:
-        """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
-        self.monitor.received['stiffness'] += 1
-        try:
-            controller = self._ready_controller()
-            if controller.motors is None or not controller.motors.actuators.variable.any():
-                raise HodynError('no joint of this robot has a variable stiffness')
-            stiffness = self._stiffness_reader.effort(data)
-            wrong = controller.motors.actuators.variable & (stiffness <= 0.0)
-            if wrong.any():
-                joint = self._stiffness_reader.names[int(wrong.argmax())]
-                raise HodynError(f'stiffness of joint {joint!r} must be above 0')
-        except HodynError as error:
-            self._complain('stiffness', error)
-            return
-        controller.set_stiffness(stiffness)
-
-    def _poll_plan(self, controller: FeedforwardController, now: int) -> None:
-        prepared = self._planner.poll(controller.reference, now)
-        if prepared is None:
-            return
-        if prepared.refusal:
-            if self._complain('joint_trajectory', prepared.refusal) and prepared.traceback:
-                self._node.get_logger().error(printable(prepared.traceback, keep='\n'))
-            return
-        self._node.get_logger().info(f'trajectory accepted: {prepared.summary}')
-        if prepared.message:
-            self._outputs.annotated(prepared.message)
-
-    def _check_range(self, position: Array, velocity: Array | None) -> None:
-        """Refuse a streamed sample that the arm cannot reach."""
-        limits, joints = self._feedforward.robot.limits, self._reference_reader.names
-        beyond = (position < limits.position_min) | (position > limits.position_max)
-        if beyond.any():
-            i = int(beyond.argmax())
-            raise HodynError(
-                f'position {position[i]:g} of joint {joints[i]!r} is not between '
-                f'{limits.position_min[i]:g} and {limits.position_max[i]:g}')
-        if velocity is not None and (np.abs(velocity) > limits.velocity).any():
-            i = int((np.abs(velocity) > limits.velocity).argmax())
-            raise HodynError(
-                f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
-                f'{limits.velocity[i]:g}')
-
-    def _ready_controller(self) -> FeedforwardController:
+    def _ready(self) -> tuple[FeedforwardController, int]:
+        """Return what takes an input, and the instant (ns) from which it counts."""
         if self._controller is None:
             raise HodynError('no joint state yet, so nobody knows where the arm is')
         if self._lost:
             raise HodynError('joint states are lost')
-        return self._controller
-
-    def _complain(self, topic: str, cause: HodynError | str) -> bool:
-        """Count a message that is rejected; log why, unless that was just logged."""
-        is_news = self.monitor.complaints.add(topic, str(cause))
-        if is_news:
-            self._node.get_logger().error(
-                f'{topic} rejected: {self.monitor.complaints.last[topic]}')
-        return is_news
+        return self._controller, self._instant(self._virtual_stamp())
 
     def _report(self, state: str, reason: str = '') -> None:
         self._outputs.report(self._feedforward.robot.name, state, reason)

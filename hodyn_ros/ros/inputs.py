@@ -1,0 +1,180 @@
+"""What an active node is asked for: plans, streamed references, wrenches, stiffness."""
+from collections.abc import Callable
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.messages.joint_states import JointStateReader
+from hodyn_ros.messages.wrench_message import frame_and_wrench
+from hodyn_ros.plans.planner import Planner
+from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.joint_names import JointNames
+from hodyn_ros.ros.diagnostics import Monitor, printable
+from hodyn_ros.ros.outputs import Outputs
+from hodyn_ros.ros.parameters import Parameters
+
+Array = NDArray[np.float64]
+
+
+class Inputs:
+    """Takes or refuses what comes in by topics, beside the joint states.
+
+    Parameters
+    ----------
+    node : Node
+        Whose topics they are.
+    settings : Parameters
+        The node's parameters.
+    robot : Robot
+        The robot, with any payload: neither limits nor frames hang on it.
+    names : JointNames
+        Finds the robot's joints in messages.
+    planner : Planner
+        Makes trajectories plans.
+    outputs : Outputs
+        Publishes annotated plans.
+    monitor : Monitor
+        Counts and logs what is rejected.
+    ready : callable
+        Returns what takes the inputs, and the instant (ns) from which they count; raises
+        HodynError while nothing can be taken.
+
+    """
+
+    def __init__(
+        self, node: Node, settings: Parameters, robot: Robot, names: JointNames,
+        planner: Planner, outputs: Outputs, monitor: Monitor,
+        ready: Callable[[], tuple[FeedforwardController, int]],
+    ) -> None:
+        self._node = node
+        self._settings = settings
+        self._robot = robot
+        self._planner = planner
+        self._outputs = outputs
+        self._monitor = monitor
+        self._ready = ready
+        self._reference_reader = JointStateReader(names)
+        self._stiffness_reader = JointStateReader(names)
+        self._streamed_at = 0.0
+        self._wrench_at: dict[int, float] = {}
+        # Plans that were requested before the activation are not followed.
+        planner.cancel()
+
+    def on_trajectory(self, data: bytes) -> None:
+        """Have a serialized trajectory made a plan."""
+        self._monitor.received['joint_trajectory'] += 1
+        try:
+            controller, now = self._ready()
+            if controller.reference.mode(now) == 'streaming':
+                raise HodynError('a streamed reference is followed; let it end first')
+            self._planner.submit(
+                data, controller.reference, now, annotate=self._outputs.annotated_is_wanted)
+        except HodynError as error:
+            self._monitor.reject('joint_trajectory', error)
+
+    def on_reference(self, data: bytes) -> None:
+        """Follow a streamed sample, a serialized joint state."""
+        self._monitor.received['reference'] += 1
+        try:
+            controller, now = self._ready()
+            senders = self._node.count_publishers(
+                self._node.resolve_topic_name('~/reference'))
+            if senders > 1:
+                raise HodynError(f'{senders} nodes publish it; all are ignored until one is left')
+            position, velocity = self._reference_reader.state(data)
+            if (sent := self._reference_reader.sent_joints) > len(position):
+                raise HodynError(f'{sent} joints for a robot with {len(position)}')
+            self._check_range(position, velocity)
+            reference = controller.reference
+            if reference.mode(now) != 'streaming' and not reference.is_idle(now):
+                raise HodynError('a plan or a stop is under way; let it end first')
+        except HodynError as error:
+            self._monitor.reject('reference', error)
+            return
+        self._streamed_at = time.monotonic()
+        controller.reference.set_target(now, position, velocity)
+
+    def on_wrench(self, data: bytes) -> None:
+        """Take an external wrench, a serialized WrenchStamped."""
+        self._monitor.received['external_wrench'] += 1
+        try:
+            controller, _ = self._ready()
+            link, wrench = frame_and_wrench(data)
+            body, frame = self._robot.frame(link)
+            if body < 0:
+                raise HodynError(f'link {link!r} is fixed to the world')
+        except HodynError as error:
+            self._monitor.reject('external_wrench', error)
+            return
+        self._wrench_at[body] = time.monotonic()
+        controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
+
+    def on_stiffness(self, data: bytes) -> None:
+        """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
+        self._monitor.received['stiffness'] += 1
+        try:
+            controller, _ = self._ready()
+            if controller.motors is None or not controller.motors.actuators.variable.any():
+                raise HodynError('no joint of this robot has a variable stiffness')
+            stiffness = self._stiffness_reader.effort(data)
+            wrong = controller.motors.actuators.variable & (stiffness <= 0.0)
+            if wrong.any():
+                joint = self._stiffness_reader.names[int(wrong.argmax())]
+                raise HodynError(f'stiffness of joint {joint!r} must be above 0')
+        except HodynError as error:
+            self._monitor.reject('stiffness', error)
+            return
+        controller.set_stiffness(stiffness)
+
+    @property
+    def stream_is_silent(self) -> bool:
+        """Whether the last streamed sample is older than the timeout."""
+        return time.monotonic() - self._streamed_at > self._settings.stream_timeout
+
+    def take_plan(self, controller: FeedforwardController, now: int) -> None:
+        """Let the reference follow a plan that is ready, if there is one, from `now` (ns) on."""
+        prepared = self._planner.poll(controller.reference, now)
+        if prepared is None:
+            return
+        if prepared.refusal:
+            if self._monitor.reject('joint_trajectory', prepared.refusal) and prepared.traceback:
+                self._node.get_logger().error(printable(prepared.traceback, keep='\n'))
+            return
+        self._node.get_logger().info(f'trajectory accepted: {prepared.summary}')
+        if prepared.message:
+            self._outputs.annotated(prepared.message)
+
+    def drop_plan(self) -> None:
+        """Drop a plan that is being prepared."""
+        if self._planner.cancel():
+            self._monitor.reject(
+                'joint_trajectory', 'dropped while it was prepared: the node stops')
+
+    def drop_silent_wrenches(self, controller: FeedforwardController) -> None:
+        """Let the wrenches fade away that have not been heard of for the timeout."""
+        now = time.monotonic()
+        for body, wrench_at in list(self._wrench_at.items()):
+            if now - wrench_at > self._settings.wrench_timeout:
+                controller.set_external_wrench(body, np.zeros(6))
+                del self._wrench_at[body]
+                name = self._robot.bodies[body].name
+                self._node.get_logger().warning(
+                    f'external_wrench on {name} fell silent: it fades away')
+
+    def _check_range(self, position: Array, velocity: Array | None) -> None:
+        """Refuse a streamed sample that the arm cannot reach."""
+        limits, joints = self._robot.limits, self._reference_reader.names
+        beyond = (position < limits.position_min) | (position > limits.position_max)
+        if beyond.any():
+            i = int(beyond.argmax())
+            raise HodynError(
+                f'position {position[i]:g} of joint {joints[i]!r} is not between '
+                f'{limits.position_min[i]:g} and {limits.position_max[i]:g}')
+        if velocity is not None and (np.abs(velocity) > limits.velocity).any():
+            i = int((np.abs(velocity) > limits.velocity).argmax())
+            raise HodynError(
+                f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
+                f'{limits.velocity[i]:g}')
