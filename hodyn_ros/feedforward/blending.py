@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.reference import Plan
-from hodyn_ros.reference.stop import move_plan
+from hodyn_ros.reference.rest_to_rest import move_plan
 
 Array = NDArray[np.float64]
 
@@ -17,11 +17,6 @@ class Ramp:
         self._start = start
         self._end = start + round(duration * 1e9)
         self._plan: Plan = move_plan([0.0], [1.0], duration)
-
-    def shift(self, by: int) -> None:
-        """Carry on after the clock was set ahead by so much (ns)."""
-        self._start += by
-        self._end += by
 
     def done(self, now: int) -> bool:
         """Return whether the weight is 1 at an instant (ns)."""
@@ -68,11 +63,6 @@ class MeasurementWeight:
             if self._ramp.done(now):
                 self._ramp = None
         return self._weight
-
-    def shift(self, by: int) -> None:
-        """Carry on after the clock was set ahead by so much (ns)."""
-        if self._ramp is not None:
-            self._ramp.shift(by)
 
 
 class MotorReferenceHold:
@@ -132,11 +122,6 @@ class MotorReferenceHold:
             else:
                 self.reference[:, motors] = wanted[:, motors]
         self.any_held = bool(self.held.any())
-
-    def shift(self, by: int) -> None:
-        """Carry on after the clock was set ahead by so much (ns)."""
-        for ramp in self._returns.values():
-            ramp.shift(by)
 
     def _hold(self, joint: int, motors: slice) -> None:
         if not self.held[joint] or self._returns.pop(joint, None) is not None:

@@ -1,20 +1,28 @@
 """One robot's feed-forward in real time, free of ROS: what is computed in each cycle."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.blending import MeasurementWeight, MotorReferenceHold, Ramp
-from hodyn_ros.feedforward.stop_limits import stop_limits
+from hodyn_ros.feedforward.motion_limits import (
+    EffortExcess,
+    EffortWatch,
+    effort_jerk,
+    motion_limits,
+)
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
+from hodyn_ros.reference import MotionLimits
 from hodyn_ros.reference.manager import ReferenceManager
-from hodyn_ros.reference.stream import StreamFilter
+from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
 MAX_MODEL_CHANGES = 8
+# How long the limits of a stream count after they were found at a position, ns.
+LIMITS_AGE = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,8 @@ class ControllerSettings:
         Bandwidth of the filter of streamed references, rad/s.
     wrench_bandwidth : float
         Bandwidth of the filter of measured external wrenches, rad/s.
+    limit_margin : float
+        Fraction of the effort and effort-rate limits by which they may be passed.
     fade : float
         Duration of fading the output in, out, and to another payload, s.
 
@@ -44,6 +54,7 @@ class ControllerSettings:
     at_measurement: bool = False
     bandwidth: float = 50.0
     wrench_bandwidth: float = 50.0
+    limit_margin: float = 0.05
     fade: float = 0.5
 
 
@@ -70,8 +81,10 @@ class FeedforwardController:
         Whether the last output was clipped; its rates are then not those of Q.
     reference : ReferenceManager
         The reference.
+    excess : EffortExcess or None
+        What of the motion, with all terms, is beyond its limit by more than `limit_margin`.
     now : int
-        The last instant, ns. Earlier ones count as this one: only `reset_clock` turns time back.
+        The last instant, ns. Earlier ones count as this one.
     motors : MotorReferenceHold or None
         θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
 
@@ -86,14 +99,17 @@ class FeedforwardController:
         self.torque = np.zeros((ORDER + 1, robot.n))
         self.output = np.zeros_like(self.torque)
         self.clipped = False
+        self.excess: EffortExcess | None = None
         self.motors = (
             None if feedforward.motor_side is None
             else MotorReferenceHold(feedforward.motor_side, options.fade))
-        self._stiffness: StreamFilter | None = None
+        self._stiffness: SmoothingFilter | None = None
         self._feedforward = feedforward
         self._options = options
+        self._watch = EffortWatch(feedforward, options.limit_margin)
+        self._stream_limits: tuple[int, MotionLimits] | None = None
         self._wrenches: Array | None = None
-        self._wrench_filters: dict[int, StreamFilter] = {}
+        self._wrench_filters: dict[int, SmoothingFilter] = {}
         self._terms: Terms = {
             'gravity': options.gravity_in_output, 'friction': options.friction_in_output}
         self._changes: list[tuple[Ramp, FeedForward]] = []
@@ -136,8 +152,11 @@ class FeedforwardController:
             else:
                 point[:2] += weight * self._deviation
         self._evaluate(now, point, self.torque, {})
+        motors = None
         if self.motors is not None:
             self._evaluate_motors(self.motors, now)
+            motors = self.motors.reference
+        self.excess = self._watch.excess(self.torque, motors)
         if self._options.gravity_in_output and self._options.friction_in_output:
             self.output[:] = self.torque
         else:
@@ -166,20 +185,29 @@ class FeedforwardController:
             np.isfinite(self.q).all() and np.isfinite(self.output).all()
             and (self.motors is None or np.isfinite(self.motors.reference).all()))
 
+    def stream(
+        self, now: int, position: Array, velocity: Array | None, until: int,
+    ) -> None:
+        """Follow a streamed sample from an instant (ns) on, see `ReferenceManager.set_target`."""
+        now = max(now, self.now)
+        if self._stream_limits is None or now - self._stream_limits[0] > LIMITS_AGE:
+            limits = motion_limits(self._feedforward, self._wrenches)
+            jerk = np.minimum(limits.jerk, effort_jerk(self._feedforward, self.q[0]))
+            self._stream_limits = now, replace(limits, jerk=jerk)
+        self.reference.set_target(now, position, velocity, until, self._stream_limits[1])
+
     def stop(self, now: int) -> None:
         """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
-        self.reference.stop(max(now, self.now), stop_limits(self._feedforward, self.q[0]))
+        self.reference.stop(
+            max(now, self.now), motion_limits(self._feedforward, self._wrenches))
 
-    def reset_clock(self, now: int) -> None:
-        """Come to rest after the clock was set to an instant (ns)."""
-        self.reference.reset_clock(now, stop_limits(self._feedforward, self.q[0]))
-        for ramp in (self._fade, *(ramp for ramp, _ in self._changes)):
-            if ramp is not None:
-                ramp.shift(now - self.now)
-        self._measured_weight.shift(now - self.now)
-        if self.motors is not None:
-            self.motors.shift(now - self.now)
-        self.now = now
+    def latch(self, position: Array, now: int) -> None:
+        """Hold a position, (n,), from an instant (ns) on; the output fades from what it was."""
+        now = max(now, self.now)
+        self.reference.latch(position)
+        self._base[:] = 0.0
+        self._base[0] = self._published
+        self._fade, self._fading_out = Ramp(now, self._options.fade), False
 
     def replace(self, feedforward: FeedForward, now: int) -> None:
         """Take another model of the same robot, with a payload say, without a step in torque.
@@ -200,14 +228,14 @@ class FeedforwardController:
             bodies = len(self._feedforward.robot.bodies)
             self._wrenches = np.zeros((ORDER + 1, bodies, 6))
         if body not in self._wrench_filters:
-            self._wrench_filters[body] = StreamFilter(
+            self._wrench_filters[body] = SmoothingFilter(
                 np.zeros(6), self._options.wrench_bandwidth)
         self._wrench_filters[body].set_target(wrench)
 
     def set_stiffness(self, stiffness: Array) -> None:
         """Take the stiffness that is asked for, (n,), N m/rad; it is smoothed as streams are."""
         if self._stiffness is None and self.motors is not None:
-            self._stiffness = StreamFilter(
+            self._stiffness = SmoothingFilter(
                 self.motors.actuators.constant_stiffness()[0], self._options.bandwidth)
         if self._stiffness is not None:
             self._stiffness.set_target(stiffness)

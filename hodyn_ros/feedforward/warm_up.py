@@ -5,7 +5,7 @@ import numpy as np
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
-from hodyn_ros.reference.stop import move_plan
+from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.robot import HodynError
 
 
@@ -35,10 +35,10 @@ def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
     evaluate()
     controller.stop(next(moments))
     evaluate()
-    controller.reference.set_target(next(moments), position)
-    evaluate()
-    controller.reference.set_target(next(moments), position, position)
-    evaluate()
-    controller.reset_clock(next(moments))
+    controller.latch(position, next(moments))
+    for velocity in (None, position + 1e-3):
+        now = next(moments)
+        controller.stream(now, position + 1e-3, velocity, now + 1_000_000)
+        evaluate()
     controller.fade_out(next(moments))
     evaluate()

@@ -1,8 +1,13 @@
-"""References that are continuous to the fourth derivative: plans and filtered streams."""
+"""References that are continuous to the fourth derivative: plans, streams and stops."""
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.fit import fit_plan, overshoot
+from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.plan import Plan
-from hodyn_ros.reference.stop import hold_plan, stop_plan
-from hodyn_ros.reference.stream import StreamFilter
+from hodyn_ros.reference.rest_to_rest import hold_plan
+from hodyn_ros.reference.smoothing import SmoothingFilter
+from hodyn_ros.reference.stop import stop_along
+from hodyn_ros.reference.stream import Stream
 
-__all__ = ['Plan', 'StreamFilter', 'extrema', 'fit_plan', 'hold_plan', 'overshoot', 'stop_plan']
+__all__ = [
+    'MotionLimits', 'Plan', 'SmoothingFilter', 'Stream', 'extrema', 'fit_plan', 'hold_plan',
+    'overshoot', 'stop_along']

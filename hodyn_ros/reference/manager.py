@@ -1,16 +1,20 @@
 """Which reference is followed at an instant: a plan, a stream or a stop."""
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.plan import Plan
-from hodyn_ros.reference.stop import hold_plan, stop_plan
-from hodyn_ros.reference.stream import StreamFilter
+from hodyn_ros.reference.rest_to_rest import hold_plan
+from hodyn_ros.reference.stop import Stop, stop_along
+from hodyn_ros.reference.stream import Stream
 
 Array = NDArray[np.float64]
 MAX_WAITING = 16
+# A stop that cannot begin yet is tried again so much later, ns.
+RETRY = 5_000_000
 Mode = Literal['holding', 'following', 'streaming', 'stopping']
 
 
@@ -18,7 +22,9 @@ class ReferenceManager:
     """The reference on a clock of integer nanoseconds, which keeps their digits at epoch times.
 
     It starts by holding a position; plans hold their ends, so there is a reference at any time,
-    and it is continuous to the fourth derivative whatever is asked of it.
+    and it is continuous to the fourth derivative whatever is asked of it. What is followed is at
+    any time a motion that is within limits as a whole and ends at rest; another takes over only
+    if it is such a motion too.
 
     Parameters
     ----------
@@ -29,25 +35,35 @@ class ReferenceManager:
 
     Attributes
     ----------
-    streaming : bool
-        Whether a stream is followed.
     revision : int
         Counts what was asked for; a plan made for an earlier one does not fit any more.
 
     """
 
     def __init__(self, position: Array, bandwidth: float) -> None:
-        self._plan, self._start = hold_plan(position), 0
+        self._bandwidth = bandwidth
+        self._plan: Plan | Stop = hold_plan(position)
+        self._start = 0
         self._waiting: list[tuple[Plan, int]] = []
-        self._filter = StreamFilter(position, bandwidth)
-        self.streaming = False
-        self._last = 0
+        self._stream: Stream | None = None
+        self._stop_limits: MotionLimits | None = None
+        self._tried = 0
         self.revision = 0
+
+    @property
+    def streaming(self) -> bool:
+        """Whether a stream is followed."""
+        return self._stream is not None and not self._stream.is_stopping
 
     @property
     def is_full(self) -> bool:
         """Whether so many plans wait for their start that no more should."""
         return len(self._waiting) >= MAX_WAITING
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the last sample of a stream is not followed: its way would pass the limits."""
+        return self._stream is not None and self._stream.is_held_back
 
     def follow(self, plan: Plan, start: int) -> None:
         """Let a plan take over at an instant (ns); those that would start later are dropped."""
@@ -56,63 +72,100 @@ class ReferenceManager:
         self.revision += 1
 
     def set_target(
-        self, now: int, position: Array, velocity: Array | None = None,
+        self, now: int, position: Array, velocity: Array | None, until: int,
+        limits: MotionLimits,
     ) -> None:
-        """Follow a streamed sample from an instant (ns) on, smoothed; plans are dropped."""
+        """Follow a streamed sample from an instant (ns) on.
+
+        `velocity` holds until an instant (ns); see `Stream.set_target`. Raises HodynError while
+        a plan or a stop is under way.
+        """
         if not self.streaming:
-            self._filter.reset(self.state_at(now))
-            self._last = now
-            self._waiting = []
-            self.streaming = True
+            if not self.is_idle(now):
+                raise HodynError('a plan or a stop is under way; let it end first')
+            self._stream = Stream(self.state_at(now)[0], now, self._bandwidth, limits)
             self.revision += 1
-        self._filter.set_target(position, velocity)
+        assert self._stream is not None
+        self._stream.set_target(now, position, velocity, until, limits)
 
-    def stop(self, now: int, limits: Mapping[str, ArrayLike]) -> None:
-        """Come to rest as fast as the limits of `stop_plan` allow; plans are dropped."""
-        self._switch_to_stop(self.state_at(now), now, limits)
+    def stop(self, now: int, limits: MotionLimits) -> None:
+        """Come to rest from an instant (ns) on, within limits; plans are dropped.
 
-    def reset_clock(self, now: int, limits: Mapping[str, ArrayLike]) -> None:
-        """Stop, carrying on from the last reference at another instant (ns): the clock was set."""
-        self._switch_to_stop(self.state_at(self._last), now, limits)
-        self._last = now
+        A plan stops along its path, as soon as that is possible within the limits.
+        """
+        self._take_over(now)
+        self._waiting = []
+        self.revision += 1
+        if self._stream is not None:
+            self._stream.stop(now, limits)
+        elif self.mode(now) == 'following':
+            self._stop_limits = limits
+            self._try_to_stop(now)
+
+    def latch(self, position: Array) -> None:
+        """Hold a position from now on, wherever the reference was."""
+        self._plan, self._start = hold_plan(position), 0
+        self._waiting = []
+        self._stream = self._stop_limits = None
+        self.revision += 1
 
     def evaluate(self, now: int, out: Array) -> None:
         """Write q … q⁗ at an instant (ns) to out, (5, n); waiting plans take over when due."""
-        if self.streaming:
-            self._filter.advance(max(now - self._last, 0) * 1e-9, out)
+        if self._stop_limits is not None and now - self._tried >= RETRY:
+            self._try_to_stop(now)
+        self._take_over(now)
+        if self._stream is not None:
+            self._stream.evaluate(now, out)
+            if self._stream.is_at_rest(now):
+                self._plan, self._start = hold_plan(out[0]), 0
+                self._stream = None
         else:
-            while self._waiting and now >= self._waiting[0][1]:
-                self._plan, self._start = self._waiting.pop(0)
             self._plan.evaluate((now - self._start) * 1e-9, out)
-        self._last = now
 
     def state_at(self, instant: int) -> Array:
         """Return q … q⁗, (5, n), at an instant (ns) now or later; of a stream, the latest."""
-        if self.streaming:
-            state: Array = self._filter.state.copy()
-            return state
-        plan, start = self._plan, self._start
+        if self._stream is not None:
+            state = self._stream.state_at(instant)
+        else:
+            state = self._plan.evaluate((instant - self._start) * 1e-9)
         for waiting, its_start in self._waiting:
             if instant >= its_start:
-                plan, start = waiting, its_start
-        return plan.evaluate((instant - start) * 1e-9)
+                state = waiting.evaluate((instant - its_start) * 1e-9)
+        return state
 
     def mode(self, now: int) -> Mode:
         """Return what the reference does at an instant (ns)."""
-        if self.streaming:
-            return 'streaming'
+        if self._stream is not None:
+            return 'stopping' if self._stream.is_stopping else 'streaming'
         if not 0 <= now - self._start < round(self._plan.duration * 1e9):
             return 'holding'
-        return 'stopping' if self._plan.interpolation == 'stop' else 'following'
+        is_stopping = self._stop_limits is not None or isinstance(self._plan, Stop)
+        return 'stopping' if is_stopping else 'following'
+
+    def progress(self, now: int) -> tuple[float, float] | None:
+        """Return how long the plan that is followed has run, and takes, s; None without one."""
+        if self._stream is not None or self.mode(now) != 'following':
+            return None
+        return (now - self._start) * 1e-9, self._plan.duration
 
     def is_idle(self, now: int) -> bool:
         """Return whether it holds and nothing waits: then a plan may start at any time."""
         return self.mode(now) == 'holding' and not self._waiting
 
-    def _switch_to_stop(
-        self, state: Array, now: int, limits: Mapping[str, ArrayLike],
-    ) -> None:
-        self._plan, self._start = stop_plan(state, **limits), now
-        self._waiting = []
-        self.streaming = False
-        self.revision += 1
+    def _take_over(self, now: int) -> None:
+        while self._waiting and now >= self._waiting[0][1]:
+            self._plan, self._start = self._waiting.pop(0)
+            self._stream = None
+
+    def _try_to_stop(self, now: int) -> None:
+        """Let the plan stop; where no stop is within the limits it goes on for a while."""
+        if self._stop_limits is None:
+            return
+        self._tried = now
+        if isinstance(self._plan, Stop) or self.mode(now) == 'holding':
+            self._stop_limits = None
+            return
+        stop = stop_along(self._plan, (now - self._start) * 1e-9, self._stop_limits)
+        if stop is not None:
+            self._plan, self._start, self._stop_limits = stop, now, None
+            self.revision += 1

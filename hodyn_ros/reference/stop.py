@@ -1,147 +1,148 @@
-"""Plans of one piece: those that hold, go from rest to rest, and stop a motion."""
+"""The stop of a plan: along its path, by letting its time run slower and slower."""
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.argument_checks import numbers
-from hodyn_ros.reference.pieces import DEGREE, ENDS, Array, hermite_coefficients
+from hodyn_ros.reference.limits import MotionLimits
+from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 
-MIN_DURATION, MAX_DURATION, STEPS = 2e-3, 30.0, 240
-SAMPLES = 64
-# Peaks between samples exceed the sampled ones by less than this.
-SAMPLING = 1.002
+MIN_DURATION, MAX_DURATION = 0.02, 20.0
+RATIO = 1.25
+SAMPLES = 256
+EFFORT_SAMPLES = 48
+OWN_EXCESS = 1.05
+# By which fraction limits may be passed at samples, and between them.
+ROUND_OFF, BETWEEN = 1e-9, 1e-5
 
 
-def hold_plan(position: ArrayLike) -> Plan:
-    """Return the plan that stays at `position` (n,)."""
-    held = numbers(position, 'position').reshape(-1)
-    if not np.isfinite(held).all():
-        raise HodynError(f'hold: position {held.tolist()} is not finite')
-    empty = np.empty((0, DEGREE + 1, held.size))
-    return Plan(np.zeros(1), empty, np.array([held, held]), 'hold')
+class Stop:
+    """A plan that comes to rest from an instant on: q(s(t)), with ṡ from 1 to 0 in a time.
 
+    ṡ = 1 − x⁴ (35 − 84 x + 70 x² − 20 x³), x the fraction of the time: s is continuous to its
+    fourth derivative, and so is the motion. Its path is the plan's.
 
-def move_plan(start: ArrayLike, goal: ArrayLike, duration: float) -> Plan:
-    """Return the smoothest motion from rest at `start` to rest at `goal`, (n,), in a time, s."""
-    ends = numbers([start, goal], 'start and goal')
-    knots = np.zeros((2, 5, ends.shape[1]))
-    knots[:, 0] = ends
-    times = np.array([0.0, duration])
-    coefficients = np.empty((1, DEGREE + 1, ends.shape[1]))
-    hermite_coefficients(times, knots, coefficients)
-    return Plan(times, coefficients, ends, 'move')
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    begin : float
+        Time of the plan at which the stop begins, s; it is 0 for the stop.
+    duration : float
+        How long the stop takes, s.
 
-
-def stop_plan(
-    state: Array,
-    *,
-    velocity: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
-    jerk: ArrayLike | None = None,
-) -> Plan:
-    """Return the fastest stop from `state` (5, n) to rest, continuous with it to q⁗.
-
-    All joints take the same time, with the smoothest motion (least integral of (q⁽⁵⁾)²) that
-    ends at rest wherever it may. The time is the shortest within the limits given, each a scalar
-    or (n,); where none is (with a state at a limit and on its way beyond), the one that breaks
-    them least, in proportion. A quantity that starts past its limit need not be brought below it
-    at once. Ranges of position are not looked at: a slower stop would only reach further.
     """
-    start = numbers(state, 'state')
-    if start.ndim != 2 or start.shape[0] != 5 or not np.isfinite(start).all():
-        raise HodynError('stop: the state must be q … q⁗, finite, shape (5, n)')
-    if acceleration is None and jerk is None:
-        raise HodynError('stop: give a limit of acceleration or jerk, or no stop is too fast')
-    n = start.shape[1]
-    limits = np.empty((3, n))
-    for row, limit in zip(limits, (velocity, acceleration, jerk), strict=True):
-        values = numbers(np.inf if limit is None else limit, 'limit')
-        if values.shape not in ((), (1,), (n,)):
-            raise HodynError(f'stop: a limit has shape {values.shape}; must be a scalar or ({n},)')
-        row[:] = values
-    if not (limits > 0.0).all():
-        raise HodynError('stop: limits of velocity, acceleration and jerk must be positive')
-    if not start[1:].any():
-        return hold_plan(start[0])
-    duration = _stop_time(start, limits)
-    knots = np.zeros((2, 5, n))
-    knots[0] = start
-    knots[1, 0] = start[0] + _stop_distance(start, duration)
-    times = np.array([0.0, duration])
-    coefficients = np.empty((1, DEGREE + 1, n))
-    hermite_coefficients(times, knots, coefficients)
-    return Plan(times, coefficients, knots[:, 0], 'stop')
+
+    interpolation = 'stop'
+
+    def __init__(self, plan: Plan, begin: float, duration: float) -> None:
+        self._plan = plan
+        self._begin = begin
+        self._braking = duration
+        # A plan that ends before the stop does is at rest then.
+        self.duration = duration if begin + 0.5 * duration < plan.duration else _when_at(
+            plan.duration - begin, duration)
+
+    def evaluate(self, t: float, out: Array | None = None) -> Array:
+        """Return q … q⁗ at t, s: (5, n), in `out` if given. It is at rest afterwards."""
+        if out is None:
+            out = np.empty((5, self._plan.n))
+        x = min(max(t / self._braking, 0.0), 1.0)
+        time, *rates = _slowed(x, self._braking)
+        if t < 0.0:
+            time = t
+        self._plan.evaluate(self._begin + time, out)
+        _scale(out, *rates)
+        return out
+
+    def samples(self, count: int) -> Array:
+        """Return q … q⁗ at so many instants, evenly from the first to the last: (count, 5, n)."""
+        x = np.linspace(0.0, 1.0, count)
+        time, *rates = _slowed(x, self._braking)
+        motion = self._plan.evaluate(self._begin + time)
+        _scale(np.moveaxis(motion, 0, 1), *(rate[:, None] for rate in rates))
+        return motion
 
 
-@njit()
-def _stop_distance(start: Array, duration: float) -> Array:
-    """Return how far the smoothest stop goes, (n,): its highest Legendre coefficient vanishes."""
-    # Joint by joint: what assigns whole arrays takes numba seconds to compile.
-    distance = np.zeros(start.shape[1])
-    power = 1.0
-    for k in range(1, 5):
-        power *= duration
-        for joint in range(distance.size):
-            distance[joint] -= ENDS[4, k] * power * start[k, joint] / ENDS[4, 5]
-    return distance
+def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
+    """Return the shortest stop of a plan from one of its times on, s, that is within limits.
 
-
-@njit()
-def _excess(start: Array, limits: Array, duration: float) -> float:
-    """Return the largest ratio of a stop's peaks to its limits."""
-    n = start.shape[1]
-    knots = np.zeros((2, 5, n))
-    distance = _stop_distance(start, duration)
-    for joint in range(n):
-        for k in range(5):
-            knots[0, k, joint] = start[k, joint]
-        knots[1, 0, joint] = start[0, joint] + distance[joint]
-    coefficients = np.empty((1, DEGREE + 1, n))
-    times = np.zeros(2)
-    times[1] = duration
-    hermite_coefficients(times, knots, coefficients)
-    worst = 0.0
-    for joint in range(n):
-        for i in range(1, SAMPLES + 1):
-            s = i / SAMPLES
-            d0 = coefficients[0, DEGREE, joint]
-            d1 = d2 = d3 = 0.0
-            for k in range(DEGREE - 1, -1, -1):
-                d3 = d3 * s + d2
-                d2 = d2 * s + d1
-                d1 = d1 * s + d0
-                d0 = d0 * s + coefficients[0, k, joint]
-            for k in range(3):
-                peak = abs((d1, 2.0 * d2, 6.0 * d3)[k]) / duration ** (k + 1)
-                allowed = max(limits[k, joint] / SAMPLING, abs(start[k + 1, joint]))
-                worst = max(worst, peak / allowed)
-    return worst
-
-
-@njit()
-def _stop_time(start: Array, limits: Array) -> float:
-    """Scan the durations, then bisect to the shortest within limits."""
-    ratio = (MAX_DURATION / MIN_DURATION) ** (1.0 / STEPS)
+    The velocity stays below the plan's by itself. Where the plan passes limits of acceleration or
+    jerk, somewhat more than its own greatest values from there on take their place. Among stops that need too much effort, the one that needs the
+    least is taken. None where each would pass the other limits: then the plan, which ends at rest,
+    may go on until there is one.
+    """
+    left = plan.duration - begin
+    if left <= 0.0:
+        return Stop(plan, begin, MIN_DURATION)
+    own = np.abs(plan.evaluate(np.linspace(begin, plan.duration, SAMPLES))[:, 2:4]).max(axis=0)
+    greatest = np.vstack((limits.acceleration, limits.jerk))
+    greatest = np.where(own > greatest, OWN_EXCESS * own, greatest)
+    best: tuple[float, Stop] | None = None
     duration = MIN_DURATION
-    least, best = np.inf, MAX_DURATION
-    for _ in range(STEPS + 1):
-        excess = _excess(start, limits, duration)
-        if excess < least:
-            least, best = excess, duration
-        if excess <= 1.0:
-            break
-        duration *= ratio
-    if least > 1.0 or best == MIN_DURATION:
-        return best
-    low, high = best / ratio, best
-    for _ in range(20):
+    # One that takes twice as long as the plan does ends with it.
+    while duration <= min(2.0 * left * RATIO, MAX_DURATION):
+        stop = Stop(plan, begin, duration)
+        if _is_within(stop.samples(SAMPLES), duration / (SAMPLES - 1), greatest):
+            ratio = limits.effort_ratio(stop.samples(EFFORT_SAMPLES))
+            if best is None or ratio < best[0]:
+                best = ratio, stop
+            if ratio <= 1.0:
+                break
+        duration *= RATIO
+    return None if best is None else best[1]
+
+
+def _slowed(x: Array | float, duration: float) -> tuple[Array, ...]:
+    """Return s, ṡ, s̈, s⃛ and s⁗ of a stop at fractions of its duration (s)."""
+    y = 1.0 - x
+    s = duration * (x - x**5 * (7.0 - 14.0 * x + 10.0 * x**2 - 2.5 * x**3))
+    # Of 1 − ṡ: the first derivative is 140 x³ y³.
+    slope = 140.0 * (x * y) ** 3
+    bend = 420.0 * (x * y) ** 2 * (y - x)
+    third = 840.0 * x * y * ((y - x) ** 2 - x * y)
+    rate = 1.0 - x**4 * (35.0 - 84.0 * x + 70.0 * x**2 - 20.0 * x**3)
+    return s, rate, -slope / duration, -bend / duration**2, -third / duration**3
+
+
+def _when_at(way: float, duration: float) -> float:
+    """Return when a stop of this duration (s) has come so far on the plan's time, s."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
         middle = 0.5 * (low + high)
-        if _excess(start, limits, middle) <= 1.0:
-            high = middle
-        else:
+        if _slowed(middle, duration)[0] < way:
             low = middle
-    return high
+        else:
+            high = middle
+    return high * duration
+
+
+def _scale(motion: Array, rate: Array, second: Array, third: Array, fourth: Array) -> None:
+    """Turn derivatives by the plan's time into those by real time: motion (5, …), in place."""
+    p1, p2, p3, p4 = motion[1].copy(), motion[2].copy(), motion[3].copy(), motion[4].copy()
+    motion[1] = p1 * rate
+    motion[2] = p2 * rate**2 + p1 * second
+    motion[3] = p3 * rate**3 + 3.0 * p2 * rate * second + p1 * third
+    motion[4] = (
+        p4 * rate**4 + 6.0 * p3 * rate**2 * second + p2 * (3.0 * second**2 + 4.0 * rate * third)
+        + p1 * fourth)
+
+
+@njit()
+def _is_within(motion: Array, interval: float, greatest: Array) -> bool:
+    """Return whether q̈ and q⃛ stay within limits, (2, n), at samples (T, 5, n) and between.
+
+    Between two samples a function exceeds the larger by at most h²/8 times its second derivative.
+    """
+    bend = interval * interval / 8.0
+    for i in range(motion.shape[0]):
+        for joint in range(motion.shape[2]):
+            change = abs(motion[i, 4, joint] - motion[max(i - 1, 0), 4, joint])
+            for k, between in ((0, bend * abs(motion[i, 4, joint])), (1, interval / 8.0 * change)):
+                value = abs(motion[i, 2 + k, joint])
+                most = greatest[k, joint]
+                # A plan at its limits is no reason not to stop: round-off, and that little more.
+                if value > (1.0 + ROUND_OFF) * most or value + between > (1.0 + BETWEEN) * most:
+                    return False
+    return True

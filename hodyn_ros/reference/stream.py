@@ -1,138 +1,231 @@
-"""A reference that arrives sample by sample, smoothed so that it has four derivatives."""
+"""A reference that arrives sample by sample: it cannot leave the limits, and has four derivatives."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.argument_checks import numbers
+from hodyn_ros.reference.jerk_limited import MAX_TARGET_SPEED, JerkLimited, JerkLimitedMotion
+from hodyn_ros.reference.limits import MotionLimits, no_effort
 from hodyn_ros.reference.pieces import Array
 
-# PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
-PASCAL: Array = np.array(
-    [
-        [1.0, 0.0, 0.0, 0.0, 0.0],
-        [1.0, 1.0, 0.0, 0.0, 0.0],
-        [1.0, 2.0, 1.0, 0.0, 0.0],
-        [1.0, 3.0, 3.0, 1.0, 0.0],
-        [1.0, 4.0, 6.0, 4.0, 1.0],
-    ]
-)
+# The fractions of the velocity, and of acceleration and jerk, that are tried in turn where effort
+# limits leave no more.
+FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
+# Samples of a motion at which its efforts are judged, the denser the nearer.
+SAMPLES = 64
+# After so many time constants the filter has come to rest to round-off.
+SETTLED = 30.0
+RETRY = 10_000_000
+# Targets keep off the ends of the range by more than round-off, rad or m.
+MARGIN = 1e-7
 
 
-class StreamFilter:
-    """The filter 1/(s/ω + 1)⁵, ω = `omega`, whose states are q … q⁗.
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Where a stream wants the joints, (n,) each: `velocity` holds until `until` (ns), then 0."""
 
-    Between samples the target r runs on as the quadratic that the last sample gives: r = p, or
-    p + v t, or p + v t + a t²/2. The input is r + 5 ṙ/ω + 10 r̈/ω², of which r itself
-    is the steady response; so the difference of the states to (r, ṙ, r̈, 0, 0) decays by
-    the filter's free motion, whose exponential is exact for every interval. With positions
-    alone a ramp is followed 5/ω late; with velocities a ramp, and with accelerations a
-    parabola, is followed without lag.
+    position: Array
+    velocity: Array
+    given: int
+    until: int
+
+    def position_at(self, now: int) -> Array:
+        """Return where it is at an instant, ns."""
+        seconds = (min(now, self.until) - self.given) * 1e-9
+        return self.position + max(seconds, 0.0) * self.velocity
+
+
+class Stream:
+    """Follows targets within limits: jerk-limited motions, filtered by 1/(s/ω + 1)².
+
+    At any time there is one jerk-limited motion that leads to rest within the range and is within
+    all limits, efforts too. A target is followed by taking another such motion, from the present
+    state, only if it is within the limits as a whole; else the present one goes on, and the target
+    is tried again. So nothing that is asked for, at any time, can lead beyond the limits. The
+    filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its input.
+
+    A target with a velocity is led by the filter's lag, and so followed without any.
 
     Parameters
     ----------
-    start : (n,) or (5, n) array
-        A position at rest, or q … q⁗ to carry on from.
+    position : (n,) array
+        Where it is at rest.
+    now : int
+        The instant, ns.
     omega : float
-        ω, rad/s; the step response takes about 10/ω.
-
-    Attributes
-    ----------
-    state : (5, n) array
-        q … q⁗ now.
+        ω of the filter, rad/s; a target without velocity is followed 2/ω late.
+    limits : MotionLimits
+        The limits. A range is widened to a position outside it: then there is a way back only.
 
     """
 
-    def __init__(self, start: ArrayLike, omega: float) -> None:
-        if not 0.0 < omega < np.inf:
-            raise HodynError(f'omega {omega}: must be positive and finite, in rad/s')
-        self.omega = float(omega)
-        self.state: Array
-        self.reset(start)
+    def __init__(self, position: Array, now: int, omega: float, limits: MotionLimits) -> None:
+        n = position.size
+        self._limits = limits.widened_to(position)
+        self._omega = omega
+        self._jerk_limited = JerkLimited(n)
+        start = np.zeros((3, n))
+        start[0] = position
+        self._motion = JerkLimitedMotion(start, np.zeros((n, 1)), np.zeros((n, 1)))
+        self._begin = self._last = self._rest_at = now
+        self._filter = start[:2].copy()
+        self._target: Target | None = None
+        self._stops = False
+        self._pending = False
+        self._tried = now
 
-    def reset(self, start: ArrayLike) -> None:
-        """Carry on from `start`, (n,) at rest or (5, n), with its position as the target."""
-        given = numbers(start, 'start')
-        if given.ndim == 1:
-            given = np.vstack((given, np.zeros((4, given.size))))
-        if given.ndim != 2 or given.shape[0] != 5 or not np.isfinite(given).all():
-            raise HodynError('start of a stream: (n,) or (5, n), finite')
-        self.state = given
-        self._target = np.zeros((3, given.shape[1]))
-        self._target[0] = given[0]
+    @property
+    def is_held_back(self) -> bool:
+        """Whether what was asked for last would lead beyond the limits and waits."""
+        return self._pending
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was stopped."""
+        return self._stops
 
     def set_target(
-        self,
-        position: ArrayLike,
-        velocity: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
+        self, now: int, position: Array, velocity: Array | None, until: int,
+        limits: MotionLimits,
     ) -> None:
-        """Take a sample, each (n,), as the target from now on."""
-        target = np.zeros_like(self._target)
-        for k, values in enumerate((position, velocity, acceleration)):
-            if values is not None:
-                quantity = ('position', 'velocity', 'acceleration')[k]
-                row = numbers(values, quantity)
-                if row.shape != target[k].shape or not np.isfinite(row).all():
-                    raise HodynError(
-                        f'sample: {quantity} must be finite, of shape {target[k].shape}'
-                    )
-                target[k] = row
-        self._target = target
+        """Follow a target from an instant (ns) on.
 
-    aim = set_target  # its name in 0.1, for one more release
+        Parameters
+        ----------
+        now, until : int
+            Since when, and until when the velocity holds, ns.
+        position : (n,) array
+            Where it is; what lies outside the range counts as its end.
+        velocity : (n,) array or None
+            How it moves on; None for a target at rest.
+        limits : MotionLimits
+            The limits from now on: their range does not count.
 
-    def advance(self, interval: float, out: Array | None = None) -> Array:
-        """Move on by `interval` seconds; return q … q⁗, (5, n), a copy or in `out`."""
-        if not 0.0 <= interval < np.inf:
-            raise HodynError(f'interval {interval} s: must not be negative')
-        _advance(self.state, self._target, self.omega, interval)
-        if out is None:
-            out = np.empty_like(self.state)
-        out[:] = self.state
+        """
+        moves = np.zeros_like(position) if velocity is None else velocity
+        if not (np.isfinite(position).all() and np.isfinite(moves).all()):
+            raise HodynError('sample: must be finite')
+        self._take(limits)
+        fastest = MAX_TARGET_SPEED * self._limits.velocity
+        self._target = Target(position, np.clip(moves, -fastest, fastest), now, until)
+        self._stops = False
+        self._try(now)
+
+    def stop(self, now: int, limits: MotionLimits) -> None:
+        """Come to rest as fast as the limits allow, from an instant (ns) on."""
+        self._take(limits)
+        self._target, self._stops = None, True
+        self._try(now)
+
+    def evaluate(self, now: int, out: Array) -> None:
+        """Write q … q⁗ at an instant (ns), not before the last, to out, (5, n)."""
+        if self._pending and now - self._tried >= RETRY:
+            self._try(now)
+        last, self._last = self._last, max(now, self._last)
+        self._motion.filtered(
+            self._omega, self._filter, (last - self._begin) * 1e-9,
+            (self._last - self._begin) * 1e-9, out)
+
+    def state_at(self, instant: int) -> Array:
+        """Return q … q⁗, (5, n), at an instant (ns), not before the last, if it goes on as now."""
+        out = np.empty((5, self._filter.shape[1]))
+        self._motion.filtered(
+            self._omega, self._filter.copy(), (self._last - self._begin) * 1e-9,
+            (max(instant, self._last) - self._begin) * 1e-9, out)
         return out
 
+    def is_at_rest(self, now: int) -> bool:
+        """Return whether motion and filter have come to rest by an instant (ns)."""
+        return not self._pending and now >= self._rest_at
 
-@njit()
-def _advance(state: Array, target: Array, omega: float, interval: float) -> None:
-    """Move state (5, n) and target (3, n) on by the interval."""
-    x = omega * interval
-    decay = np.exp(-x)
-    chain = np.empty(5)
-    for joint in range(state.shape[1]):
-        # Differences to the steady response, with derivatives in units of omega.
-        for j in range(5):
-            chain[j] = 0.0
-        scale = 1.0
-        for i in range(5):
-            difference = state[i, joint]
-            if i < 3:
-                difference -= target[i, joint]
-            difference *= scale
-            scale /= omega
-            # In the chain of five first-order lags: y_j = (1 + D)^j e.
-            for j in range(i, 5):
-                chain[j] += PASCAL[j, i] * difference
-        # exp of one Jordan block, the input end last.
-        for j in range(5):
-            term = decay
-            value = 0.0
-            for k in range(5 - j):
-                value += term * chain[j + k]
-                term *= x / (k + 1)
-            chain[j] = value
-        target[0, joint] += interval * (target[1, joint] + 0.5 * interval * target[2, joint])
-        target[1, joint] += interval * target[2, joint]
-        scale = 1.0
-        for i in range(5):
-            value = 0.0
-            sign = 1.0
-            for j in range(i, -1, -1):
-                value += sign * PASCAL[i, j] * chain[j]
-                sign = -sign
-            state[i, joint] = value * scale
-            if i < 3:
-                state[i, joint] += target[i, joint]
-            scale *= omega
+    def _take(self, limits: MotionLimits) -> None:
+        self._limits = MotionLimits(
+            self._limits.lower, self._limits.upper, limits.velocity, limits.acceleration,
+            limits.jerk, limits.effort_ratio)
+
+    def _try(self, now: int) -> None:
+        """Take the first motion to the target that is within the limits, if there is one."""
+        now = max(now, self._last)
+        self._tried = now
+        # The filter's state belongs to the last instant: it goes on from there with either motion.
+        outputs = self.state_at(now)[:2].copy()
+        state = self._motion.state_at((now - self._begin) * 1e-9)
+        best: tuple[float, JerkLimitedMotion] | None = None
+        for motion in self._candidates(now, state):
+            if motion is None or not motion.is_within(self._limits):
+                continue
+            ratio = self._effort_ratio(motion, outputs)
+            if best is None or ratio < best[0]:
+                best = ratio, motion
+            if ratio <= 1.0:
+                break
+        # A stop that takes too much effort is better than to go on.
+        self._pending = best is None or (best[0] > 1.0 and not self._stops)
+        if best is not None and not self._pending:
+            self._motion, self._begin, self._last = best[1], now, now
+            self._filter = outputs
+            self._rest_at = now + round((best[1].duration + SETTLED / self._omega) * 1e9)
+
+    def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion | None]:
+        for fast, hard in FRACTIONS:
+            limits = MotionLimits(
+                self._limits.lower, self._limits.upper, fast * self._limits.velocity,
+                hard * self._limits.acceleration, hard * self._limits.jerk)
+            target = self._target
+            if target is None:
+                yield self._to_rest(state, limits, state[0], anywhere=True)
+                continue
+            if now < target.until and target.velocity.any():
+                yield self._catch_up(now, state, limits, target)
+            yield self._to_rest(state, limits, target.position_at(now), anywhere=False)
+
+    def _to_rest(
+        self, state: Array, limits: MotionLimits, position: Array, *, anywhere: bool,
+    ) -> JerkLimitedMotion | None:
+        pieces = self._jerk_limited.to_rest(
+            state, limits, self._in_range(position), np.full(state.shape[1], anywhere))
+        return None if pieces is None else JerkLimitedMotion(state, *pieces)
+
+    def _catch_up(
+        self, now: int, state: Array, limits: MotionLimits, target: Target,
+    ) -> JerkLimitedMotion | None:
+        """Return the motion that moves with the target until its velocity ends, then stops.
+
+        Joints that have not caught up by then go on to where the target stops.
+        """
+        lead = 2.0 / self._omega * target.velocity
+        pieces = self._jerk_limited.catching_up(
+            state, limits, target.position_at(now) + lead, target.velocity)
+        if pieces is None:
+            return None
+        left = (target.until - now) * 1e-9
+        durations, jerks = pieces
+        ends = durations.sum(axis=1)
+        begins = np.cumsum(durations, axis=1) - durations
+        # What remains of the pieces when the velocity ends, then a piece of that velocity.
+        cut = np.hstack((
+            np.clip(left - begins, 0.0, durations), np.maximum(left - ends, 0.0)[:, None]))
+        still = np.zeros((state.shape[1], 1))
+        moving = JerkLimitedMotion(state, cut, np.hstack((jerks, still)))
+        at_end = moving.end
+        rest = self._jerk_limited.to_rest(
+            at_end, limits, self._in_range(target.position_at(target.until) + lead), ends <= left)
+        if rest is None:
+            return None
+        return JerkLimitedMotion(
+            state, np.hstack((cut, rest[0])), np.hstack((moving.jerks, rest[1])))
+
+    def _in_range(self, position: Array) -> Array:
+        lower, upper = self._limits.lower, self._limits.upper
+        margin = np.minimum(MARGIN, (upper - lower) / 4.0)
+        return np.clip(position, lower + margin, upper - margin)
+
+    def _effort_ratio(self, motion: JerkLimitedMotion, outputs: Array) -> float:
+        if self._limits.effort_ratio is no_effort:
+            return 0.0
+        end = motion.duration + 4.0 / self._omega
+        times = end * np.linspace(0.0, 1.0, SAMPLES + 1) ** 2
+        return self._limits.effort_ratio(motion.filtered_samples(self._omega, outputs, times))

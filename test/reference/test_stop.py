@@ -1,75 +1,88 @@
-"""Stops: continuous with the motion, within limits, and no slower than they need be."""
-from __future__ import annotations
+"""Stops: along the path of a plan, continuous with it, within limits, soon."""
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference import extrema, fit_plan, stop_plan
-from hodyn_ros.reference.stop import _excess, move_plan
-
-LIMITS = {'velocity': 2.0, 'acceleration': 10.0, 'jerk': 500.0}
+from hodyn_ros.reference import MotionLimits, extrema, fit_plan, hold_plan, stop_along
+from hodyn_ros.reference.rest_to_rest import move_plan
 
 
-def peaks(plan) -> np.ndarray:
-    return np.array([np.abs(extrema(plan, k)[0]).max(axis=0) for k in (1, 2, 3)])
+def within(plan, scale=1.0):
+    """Return limits that a plan just keeps, times a factor."""
+    peaks = [scale * np.abs(extrema(plan, k)[0]).max(axis=0) for k in (1, 2, 3)]
+    n = plan.n
+    return MotionLimits(np.full(n, -np.inf), np.full(n, np.inf), *peaks)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95))
-def test_takes_over_the_state_and_keeps_the_limits(seed, fraction):
-    rng = np.random.default_rng(seed)
+def random_plan(rng):
     waypoints = np.cumsum(rng.uniform(-0.4, 0.4, size=(5, 3)), axis=0)
-    motion = fit_plan(np.arange(5) * 0.8, waypoints)
-    state = motion.evaluate(fraction * motion.duration)
-    plan = stop_plan(state, **LIMITS)
-    h = plan.duration
-    scale = np.abs(plan.coefficients).max()
-    for k in range(5):
-        assert np.abs(plan.evaluate(0.0)[k] - state[k]).max() <= 1e-12 * scale / h**k
-        if k:
-            assert np.abs(plan.evaluate(h)[k]).max() <= 1e-11 * scale / h**k
-    allowed = np.maximum(np.array([2.0, 10.0, 500.0])[:, None], np.abs(state[1:4]))
-    assert (peaks(plan) <= allowed * (1 + 1e-3)).all()
+    return fit_plan(np.arange(5) * 0.8, waypoints)
 
 
-def test_is_the_shortest_within_limits():
-    state = np.zeros((5, 2))
-    state[1] = [1.0, -0.5]
-    plan = stop_plan(state, **LIMITS)
-    limits = np.array([[2.0] * 2, [10.0] * 2, [500.0] * 2])
-    assert _excess(state, limits, plan.duration) <= 1.0
-    assert _excess(state, limits, plan.duration * 0.999) > 1.0
-    # A stop from rest derivatives: peak acceleration 35/16 v/T.
-    assert plan.duration == pytest.approx(35 / 16 / 10.0, rel=0.01)
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.02, 0.98))
+def test_it_goes_on_from_the_plan_keeps_to_its_path_and_the_limits(seed, fraction):
+    plan = random_plan(np.random.default_rng(seed))
+    begin = fraction * plan.duration
+    limits = within(plan, 1.5)
+    stop = stop_along(plan, begin, limits)
+    assert stop is not None
+    start = plan.evaluate(begin)
+    np.testing.assert_allclose(stop.evaluate(0.0), start, rtol=1e-12, atol=1e-12)
+    end = stop.evaluate(stop.duration)
+    assert np.abs(end[1:4]).max() < 1e-7
+    times = np.linspace(0.0, stop.duration, 3000)
+    q = np.array([stop.evaluate(t) for t in times])
+    for k, most in ((1, limits.velocity), (2, limits.acceleration), (3, limits.jerk)):
+        assert (np.abs(q[:, k]) <= most * (1 + 1e-5)).all()
+    # Each row is the derivative of the one above.
+    h = times[1]
+    for k in range(4):
+        slope = (q[2:, k] - q[:-2, k]) / (2 * h)
+        scale = np.abs(q[:, k + 1]).max() + 1e-6
+        assert np.abs(slope - q[1:-1, k + 1]).max() < 2e-3 * scale
+    # On the path: every position is one of the plan's.
+    path = plan.evaluate(np.linspace(begin, plan.duration, 20000))[:, 0]
+    for point in q[::300, 0]:
+        assert np.abs(path - point).max(axis=1).min() < 1e-3
 
 
-def test_past_every_limit_it_still_stops():
-    state = np.array([[0.0], [3.0], [12.0], [900.0], [1e4]])
-    plan = stop_plan(state, **LIMITS)
-    assert (np.abs(plan.evaluate(plan.duration)[1]) < 1e-9).all()
-    assert plan.duration < 2.0
+def test_it_is_soon():
+    plan = move_plan([0.0], [2.0], 4.0)
+    limits = replace(
+        within(plan), acceleration=np.array([10.0]), jerk=np.array([500.0]))
+    # At its greatest speed, which is the limit.
+    stop = stop_along(plan, 2.0, limits)
+    # From 1.23 rad/s, with a peak of 35/16 v/T of at most 10 rad/s².
+    assert 35 / 16 * 1.23 / 10 < stop.duration < 1.3 * 35 / 16 * 1.23 / 10
 
 
-def test_at_rest_it_holds():
-    plan = stop_plan(np.vstack(([0.4], np.zeros((4, 1)))), acceleration=1.0)
-    assert plan.interpolation == 'hold'
-    assert plan.evaluate(1.0)[0, 0] == 0.4
+def test_where_the_plan_uses_its_limits_up_the_stop_waits_or_is_gentle():
+    plan = move_plan([0.0], [2.0], 2.0)
+    limits = within(plan)
+    tried = [stop_along(plan, begin, limits) for begin in np.linspace(0.0, 2.0, 50)]
+    assert any(stop is not None for stop in tried)
+    for stop in tried:
+        if stop is not None:
+            q = np.array([stop.evaluate(t) for t in np.linspace(0, stop.duration, 2000)])
+            for k, most in ((1, limits.velocity), (2, limits.acceleration), (3, limits.jerk)):
+                assert (np.abs(q[:, k]) <= most * (1 + 1e-5)).all()
 
 
-def test_needs_a_limit_and_a_finite_state():
-    with pytest.raises(ValueError, match='acceleration or jerk'):
-        stop_plan(np.ones((5, 1)))
-    with pytest.raises(ValueError, match='finite'):
-        stop_plan(np.full((5, 1), np.nan), jerk=1.0)
-    with pytest.raises(ValueError, match='must be positive'):
-        stop_plan(np.ones((5, 1)), jerk=-1.0)
-    with pytest.raises(HodynError, match='limit: expected numbers'):
-        stop_plan(np.ones((5, 1)), jerk='x')
-    with pytest.raises(HodynError, match=r'a limit has shape \(3,\)'):
-        stop_plan(np.ones((5, 2)), jerk=np.ones(3))
+def test_the_least_effort_is_taken_where_each_is_too_much():
+    plan = move_plan([0.0], [2.0], 4.0)
+    limits = replace(within(plan, 10.0), effort_ratio=lambda q: 2.0 + np.abs(q[:, 2]).max())
+    light = stop_along(plan, 1.0, replace(limits, effort_ratio=lambda q: 0.0))
+    heavy = stop_along(plan, 1.0, limits)
+    assert heavy.duration > light.duration
+
+
+def test_what_is_at_rest_stays():
+    stop = stop_along(hold_plan([0.4]), 1.0, within(move_plan([0.0], [1.0], 1.0)))
+    np.testing.assert_array_equal(stop.evaluate(0.01), [[0.4], [0.0], [0.0], [0.0], [0.0]])
 
 
 def test_a_move_is_the_smoothest_from_rest_to_rest():
@@ -80,3 +93,4 @@ def test_a_move_is_the_smoothest_from_rest_to_rest():
     fitted = fit_plan([2.0], [goal], start=start_state)
     np.testing.assert_allclose(
         move_plan(start, goal, 2.0).evaluate(times), fitted.evaluate(times), atol=1e-10)
+    assert move_plan(start, goal, 2.0).duration == pytest.approx(2.0)

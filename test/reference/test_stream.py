@@ -1,114 +1,140 @@
-"""The stream filter: exact for any interval, and what it follows without lag."""
-from __future__ import annotations
+"""Streams behave as a person expects of sliders, planners and dropouts, within the limits."""
+from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 import numpy as np
 import pytest
-from scipy.linalg import expm
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference import StreamFilter
+from hodyn_ros.reference import MotionLimits, Stream
 
-OMEGA = 40.0
-
-
-def system(omega: float) -> np.ndarray:
-    """The filter and its constant input as one autonomous system of six states."""
-    matrix = np.zeros((6, 6))
-    matrix[range(4), range(1, 5)] = 1.0
-    matrix[4, :5] = [-(omega**5), -5 * omega**4, -10 * omega**3, -10 * omega**2, -5 * omega]
-    matrix[4, 5] = omega**5
-    return matrix
+MS = 1_000_000
+OMEGA = 50.0
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.floats(1e-5, 0.3), st.floats(1.0, 200.0), st.integers(0, 2**32 - 1))
-def test_equals_the_matrix_exponential(interval, omega, seed):
-    rng = np.random.default_rng(seed)
-    units = omega ** np.arange(5.0)
-    start = rng.normal(size=(5, 2)) * units[:, None]
-    stream = StreamFilter(start, omega)
-    goal = rng.normal(size=2)
-    stream.set_target(goal)
-    state = stream.advance(interval)
-    # In units of omega, where the exponential is well scaled.
-    scaled = expm(system(1.0) * omega * interval)
-    expected = scaled @ np.vstack((start / units[:, None], goal))
-    np.testing.assert_allclose(state / units[:, None], expected[:5], atol=1e-12)
+def limits(n=1, *, low=-3.0, high=3.0, velocity=2.0, acceleration=10.0, jerk=400.0):
+    return MotionLimits(*(np.full(n, value) for value in (low, high, velocity, acceleration, jerk)))
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(1e-4, 0.02), min_size=1, max_size=20))
-def test_jittering_intervals_add_up(intervals):
-    jittering, whole = StreamFilter([0.0], OMEGA), StreamFilter([0.0], OMEGA)
-    for stream in (jittering, whole):
-        stream.set_target([1.0], [0.5], [2.0])
-    for interval in intervals:
-        jittering.advance(interval)
-    whole.advance(sum(intervals))
-    units = (OMEGA ** np.arange(5.0))[:, None]
-    np.testing.assert_allclose(jittering.state / units, whole.state / units, atol=1e-13)
+def run(stream, begin, end, step=MS, sample=None, every=4 * MS):
+    """Evaluate every ms, sampling `sample(t)`, and return the instants and states."""
+    states, times = [], range(begin, end, step)
+    bounds = limits(stream.state_at(begin).shape[1])
+    for now in times:
+        if sample is not None and (now - begin) % every == 0:
+            position, velocity = sample((now - begin) * 1e-9)
+            stream.set_target(
+                now, np.atleast_1d(position),
+                None if velocity is None else np.atleast_1d(velocity), now + 100 * MS, bounds)
+        out = np.empty((5, bounds.lower.size))
+        stream.evaluate(now, out)
+        states.append(out)
+    return np.array(times) * 1e-9, np.array(states)
 
 
-def follow(orders: int, path, count: int = 4000, interval: float = 1e-3) -> float:
-    """Return the lag behind `path` (its value and derivatives at t) once it has settled."""
-    stream = StreamFilter([0.0], OMEGA)
-    for i in range(count):
-        stream.set_target(*([value] for value in path(i * interval)[: orders + 1]))
-        stream.advance(interval)
-    return path(count * interval)[0] - stream.state[0, 0]
+def test_a_single_sample_is_gone_to_and_kept():
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    stream.set_target(0, np.array([0.5]), None, 100 * MS, limits())
+    _, q = run(stream, 0, 2000 * MS)
+    assert q[-1, 0, 0] == pytest.approx(0.5, abs=1e-6)
+    assert q[:, 0].max() <= 0.5 + 1e-6, 'overshoot'
+    assert (np.diff(q[:, 0, 0]) >= -1e-12).all()
+    assert not stream.is_at_rest(500 * MS)
+    assert stream.is_at_rest(2000 * MS)
 
 
-def test_positions_alone_lag_a_ramp_by_five_over_omega():
-    lag = follow(0, lambda t: (0.7 * t, 0.7, 0.0))
-    # Half an interval, on average, is the age of the held sample.
-    assert lag / 0.7 == pytest.approx(5.0 / OMEGA, abs=1.1e-3)
+@pytest.mark.parametrize('period', [200, 111, 1000, 50])
+@pytest.mark.parametrize('step', [0.15, 0.5, 1.5])
+def test_a_slow_slider_is_followed_without_swinging(period, step):
+    """At 5 Hz, slower than any timeout, a step of 0.15 rad swung to 40 rad, at 9 Hz to 762."""
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    _, q = run(stream, 0, 5000 * MS, sample=lambda t: (step, None), every=period * MS)
+    assert q[:, 0].max() <= step + 1e-6
+    assert q[-1, 0, 0] == pytest.approx(step, abs=1e-6)
 
 
-def test_velocities_remove_the_lag_behind_a_ramp_and_accelerations_behind_a_parabola():
-    assert abs(follow(1, lambda t: (0.7 * t, 0.7, 0.0))) < 1e-12
-    assert abs(follow(1, lambda t: (t * t, 2 * t, 2.0))) > 1e-3
-    assert abs(follow(2, lambda t: (t * t, 2 * t, 2.0))) < 1e-11
+def test_a_ramp_with_velocities_is_followed_without_lag_and_one_without_is_late():
+    for velocity, lag in ((0.7, 0.0), (None, 2.0 / OMEGA)):
+        stream = Stream(np.zeros(1), 0, OMEGA, limits())
+        t, q = run(stream, 0, 2000 * MS, sample=lambda t, v=velocity: (0.7 * t, v))
+        late = (0.7 * t[-400:] - q[-400:, 0, 0]) / 0.7
+        if velocity is not None:
+            np.testing.assert_allclose(late, 0.0, atol=1e-6)
+            np.testing.assert_allclose(q[-400:, 1, 0], 0.7, atol=1e-5)
+        else:
+            # And by what it takes to stop at each of the samples.
+            assert (late > lag).all()
+            assert (late < lag + 0.1).all()
 
 
-def test_states_are_derivatives_and_stay_continuous_when_the_target_jumps():
-    stream = StreamFilter([0.0], OMEGA)
-    stream.set_target([1.0])
-    before = stream.advance(0.02)
-    stream.set_target([-1.0])
-    np.testing.assert_allclose(stream.advance(0.0), before, rtol=1e-12)
-    step = 1e-5
-    samples = [stream.advance(step) for _ in range(3)]
-    slope = (samples[2] - samples[0]) / (2 * step)
-    np.testing.assert_allclose(slope[:4, 0], samples[1][1:, 0], rtol=1e-4)
+def test_a_smooth_motion_is_followed_closely_where_velocities_come_with_it():
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    t, q = run(stream, 0, 6000 * MS, sample=lambda t: (
+        0.4 * (1 - np.cos(t)), 0.4 * np.sin(t)))
+    assert np.abs(q[3000:, 0, 0] - 0.4 * (1 - np.cos(t[3000:]))).max() < 2e-3
 
 
-def test_settles_on_the_target():
-    stream = StreamFilter([0.3, -0.2], OMEGA)
-    stream.set_target([1.0, 2.0])
-    state = stream.advance(60.0 / OMEGA)
-    np.testing.assert_allclose(state[0], [1.0, 2.0], atol=1e-9)
-    out = np.empty((5, 2))
-    assert stream.advance(100.0, out) is out
-    np.testing.assert_allclose(out[1:], 0.0, atol=1e-9)
+def test_a_dropout_in_a_ramp_stops_it_and_it_goes_on_within_the_limits():
+    """A dropout of 0.4 s in a ramp of 1 rad/s led to 4.4 rad/s."""
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    run(stream, 0, 1000 * MS, sample=lambda t: (t, 1.0))
+    _, silent = run(stream, 1000 * MS, 1400 * MS)
+    assert abs(silent[-1, 1, 0]) < 1e-3
+    assert 0.9 < silent[-1, 0, 0] < 1.4
+    _, back = run(stream, 1400 * MS, 2400 * MS, sample=lambda t: (1.4 + t, 1.0))
+    assert np.abs(back[:, 1]).max() <= 2.0
+    assert back[-1, 0, 0] == pytest.approx(2.4, abs=5e-3)
 
 
-@pytest.mark.parametrize(('call', 'message'), [
-    (lambda s: s.set_target([np.nan]), 'position must be finite'),
-    (lambda s: s.set_target([0.0], [0.0, 1.0]), 'velocity must be finite, of shape'),
-    (lambda s: s.set_target('x'), 'position: expected numbers'),
-    (lambda s: s.reset([[0.0], [0.0, 1.0]]), 'start: expected numbers'),
-    (lambda s: s.advance(-1.0), 'interval -1.0'),
-    (lambda s: s.reset(np.zeros((4, 1))), 'start of a stream'),
-    (lambda _: StreamFilter([0.0], 0.0), 'omega 0.0'),
-])
-def test_bad_input_is_named(call, message):
-    with pytest.raises(HodynError, match=message):
-        call(StreamFilter([0.0], OMEGA))
+def test_at_the_end_of_the_range_it_stops_and_does_not_overshoot():
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    _, q = run(stream, 0, 4000 * MS, sample=lambda t: (min(2.0 * t, 3.0), 2.0))
+    assert q[:, 0].max() <= 3.0
+    assert q[-1, 0, 0] == pytest.approx(3.0, abs=1e-5)
 
 
-def test_the_name_that_the_docs_of_0_1_gave_still_works():
-    stream = StreamFilter([0.0], 10.0)
-    stream.aim([1.0])
-    assert stream.advance(10.0)[0, 0] == pytest.approx(1.0)
+def test_an_arm_outside_its_range_is_led_back_and_never_further_out():
+    stream = Stream(np.array([3.2]), 0, OMEGA, limits())
+    _, q = run(stream, 0, 100 * MS, sample=lambda t: (3.0, 1.0))
+    assert q[:, 0].max() <= 3.2
+    _, q = run(stream, 100 * MS, 3000 * MS, sample=lambda t: (1.0, None))
+    assert q[-1, 0, 0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_stop_is_as_fast_as_the_limits_allow():
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    run(stream, 0, 1000 * MS, sample=lambda t: (1.5 * t, 1.5))
+    stream.stop(1000 * MS, limits())
+    assert stream.is_stopping
+    _, q = run(stream, 1000 * MS, 1500 * MS)
+    # 1.5 rad/s at 10 rad/s², built up and down at 400 rad/s³, and the filter's tail.
+    assert abs(q[int(150 + 25 + 200), 1, 0]) < 1e-3
+    assert (q[:, 1] >= -1e-9).all(), 'it turned back'
+
+
+def test_what_takes_too_much_effort_is_slower_and_what_no_slowness_mends_waits():
+    heavy = replace(limits(), effort_ratio=lambda q: float(np.abs(q[:, 2]).max() / 5.0))
+    stream = Stream(np.zeros(1), 0, OMEGA, heavy)
+    stream.set_target(0, np.array([1.0]), None, 100 * MS, heavy)
+    assert not stream.is_held_back
+    _, q = run(stream, 0, 3000 * MS)
+    assert 2.0 < np.abs(q[:, 2]).max() <= 5.0
+    assert q[-1, 0, 0] == pytest.approx(1.0, abs=1e-6)
+    never = replace(limits(), effort_ratio=lambda q: 2.0)
+    stream.set_target(3000 * MS, np.array([0.0]), None, 3100 * MS, never)
+    assert stream.is_held_back
+    _, q = run(stream, 3000 * MS, 3500 * MS)
+    np.testing.assert_allclose(q[:, 0], 1.0, atol=1e-6)
+
+
+def test_a_state_to_come_is_what_is_then_reached():
+    stream = Stream(np.zeros(2), 0, OMEGA, limits(2))
+    stream.set_target(0, np.array([0.4, -0.2]), None, 100 * MS, limits(2))
+    foretold = stream.state_at(250 * MS)
+    _, q = run(stream, 0, 251 * MS)
+    np.testing.assert_allclose(q[-1], foretold, rtol=1e-9, atol=1e-6)
+
+
+def test_what_is_not_finite_is_refused():
+    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+    with pytest.raises(HodynError, match='must be finite'):
+        stream.set_target(0, np.array([np.nan]), None, MS, limits())

@@ -1,0 +1,127 @@
+"""What the motion of a robot must stay within: the limits of its file, and of its efforts."""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.jit import njit
+from hodyn_ros.feedforward.torque import FeedForward
+from hodyn_ros.reference import MotionLimits
+
+Array = NDArray[np.float64]
+
+# Durations that stand in for limits which the robot file does not have, s.
+STOP_TIME, JERK_TIME = 0.25, 0.05
+
+
+def motion_limits(feedforward: FeedForward, wrenches: Array | None = None) -> MotionLimits:
+    """Return the limits of a robot's motions.
+
+    Where the robot file has no acceleration limit, it is that which stops the joint from its
+    velocity limit (or 1 rad/s) in STOP_TIME; where it has no jerk limit, that which reaches the
+    acceleration limit in JERK_TIME. Efforts are those with gravity, friction and the external
+    wrenches as they are, (ORDER + 1, n_bodies, 6).
+    """
+    limits = feedforward.robot.limits
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+    acceleration = np.where(
+        np.isfinite(limits.acceleration), limits.acceleration, speed / STOP_TIME)
+    jerk = np.where(np.isfinite(limits.jerk), limits.jerk, acceleration / JERK_TIME)
+    bounds = np.vstack((limits.effort, limits.effort_rate))
+
+    def effort_ratio(motion: Array) -> float:
+        if not np.isfinite(bounds).any():
+            return 0.0
+        along = None
+        if wrenches is not None:
+            along = np.zeros((len(motion), *wrenches.shape))
+            along[:, 0] = wrenches[0]
+        torque = feedforward.torque(motion, wrenches=along)
+        return float((np.abs(torque[:, :2]) / bounds).max())
+
+    return MotionLimits(
+        limits.position_min, limits.position_max, limits.velocity, acceleration, jerk,
+        effort_ratio)
+
+
+def effort_jerk(feedforward: FeedForward, position: Array) -> float:
+    """Return the jerk at which changing all accelerations at once needs the effort-rate limits.
+
+    At a position (n,), at rest; infinite without such limits.
+    """
+    units = np.zeros((position.size + 1, 5, position.size))
+    units[:, 0] = position
+    units[1:, 2] = np.eye(position.size)
+    torque = feedforward.torque(units)[:, 0]
+    inertia = np.abs(torque[1:] - torque[0]).sum(axis=0)
+    return float((feedforward.robot.limits.effort_rate / inertia).min())
+
+
+@dataclass(frozen=True)
+class EffortExcess:
+    """An effort, or a motor's speed, beyond its limit.
+
+    Attributes
+    ----------
+    place : int
+        The joint or, of a motor's quantities, the motor.
+    quantity : str
+        'torque', 'torque rate', 'motor velocity' or 'motor torque'.
+    value, limit : float
+        The value, with its sign, and the limit of its magnitude: N m, N m/s, rad/s (prismatic:
+        N, N/s, m/s).
+
+    """
+
+    place: int
+    quantity: str
+    value: float
+    limit: float
+
+
+class EffortWatch:
+    """Compares the efforts of each cycle, of links and motors, with their limits."""
+
+    def __init__(self, feedforward: FeedForward, margin: float) -> None:
+        """Take the robot's limits, and by which fraction of them they may be passed."""
+        limits = feedforward.robot.limits
+        self._limits = np.vstack((limits.effort, limits.effort_rate))
+        self._motor_limits = np.empty((2, 0))
+        if feedforward.robot.actuators is not None:
+            self._motor_limits = feedforward.robot.actuators.motor_limits()[:2]
+        self._margin = 1.0 + margin
+
+    def excess(self, torque: Array, motors: Array | None) -> EffortExcess | None:
+        """Return the worst value beyond what is allowed, if one is.
+
+        Of Q and Q̇, the first rows of (3, n), or θ̇ and τ_m of the motors' reference, (4, m).
+        """
+        row, place = _worst(torque[:2], self._limits, self._margin)
+        if row >= 0:
+            return self._found(row, place, torque[:2], self._limits, ('torque', 'torque rate'))
+        if motors is None:
+            return None
+        values = motors[1::2]
+        row, place = _worst(values, self._motor_limits, self._margin)
+        if row < 0:
+            return None
+        return self._found(
+            row, place, values, self._motor_limits, ('motor velocity', 'motor torque'))
+
+    def _found(
+        self, row: int, place: int, values: Array, limits: Array, quantities: tuple[str, str],
+    ) -> EffortExcess:
+        return EffortExcess(
+            place, quantities[row], float(values[row, place]), float(limits[row, place]))
+
+
+@njit()
+def _worst(values: Array, limits: Array, margin: float) -> tuple[int, int]:
+    """Return row and column of the largest ratio to the limits beyond the margin, or −1, −1."""
+    row, column, largest = -1, -1, margin
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            ratio = abs(values[i, k]) / limits[i, k]
+            if ratio > largest:
+                row, column, largest = i, k, ratio
+    return row, column

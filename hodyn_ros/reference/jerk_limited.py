@@ -1,0 +1,293 @@
+"""Jerk-limited motions to rest: pieces of constant jerk, the fastest within limits, by Ruckig.
+
+Ruckig (Berscheid, Kröger: Jerk-limited real-time trajectory generation with arbitrary target
+states, RSS 2021) finds them joint by joint from any state of position, velocity and acceleration.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from ruckig import (
+    ControlInterface,
+    InputParameter,
+    Result,
+    Ruckig,
+    RuckigError,
+    Synchronization,
+    Trajectory,
+)
+
+from hodyn_ros.common.jit import njit
+from hodyn_ros.reference.limits import MotionLimits
+from hodyn_ros.reference.pieces import Array
+
+# Durations and jerks of a joint's pieces: two that bring its state within the limits, seven more.
+PIECES = 9
+# Ruckig's results keep the limits to its own round-off.
+ROUND_OFF = 1.0 - 1e-9
+# The fastest that a target may move, as a fraction of the limit: the joint must be able to catch up.
+MAX_TARGET_SPEED = 0.99
+
+
+class JerkLimited:
+    """Finds the pieces, (n, PIECES) durations (s) and jerks, from states (3, n) of q, q̇, q̈.
+
+    Each of its methods returns None when there is no such motion, or Ruckig finds none.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._input = InputParameter(n)
+        self._input.synchronization = Synchronization.No
+        self._input.target_acceleration = [0.0] * n
+        self._ruckig = Ruckig(n)
+        self._trajectory = Trajectory(n)
+        self._n = n
+
+    def to_rest(
+        self, state: Array, limits: MotionLimits, target: Array, stopping: Array,
+    ) -> tuple[Array, Array] | None:
+        """Return the way to rest: at `target` (n,), or anywhere for the joints `stopping` (n,)."""
+        self._input.per_dof_control_interface = [
+            ControlInterface.Velocity if stops else ControlInterface.Position
+            for stops in stopping.tolist()]
+        return self._calculate(state, limits, target, np.zeros(self._n))
+
+    def catching_up(
+        self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
+    ) -> tuple[Array, Array] | None:
+        """Return the way to a target, (n,), that moves on from there at a velocity, (n,)."""
+        self._input.per_dof_control_interface = [ControlInterface.Position] * self._n
+        return self._calculate(state, limits, target, velocity)
+
+    def _calculate(
+        self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
+    ) -> tuple[Array, Array] | None:
+        given = self._input
+        # In axes that move with the target it stands still: only the speed limits change.
+        slowest, fastest = -limits.velocity - velocity, limits.velocity - velocity
+        if (np.abs(velocity) > MAX_TARGET_SPEED * limits.velocity).any():
+            return None
+        given.current_position = state[0].tolist()
+        given.current_velocity = (state[1] - velocity).tolist()
+        given.current_acceleration = state[2].tolist()
+        given.target_position = target.tolist()
+        given.target_velocity = [0.0] * self._n
+        given.min_velocity = (ROUND_OFF * slowest).tolist()
+        given.max_velocity = (ROUND_OFF * fastest).tolist()
+        given.max_acceleration = (ROUND_OFF * limits.acceleration).tolist()
+        given.max_jerk = (ROUND_OFF * limits.jerk).tolist()
+        try:
+            if self._ruckig.calculate(given, self._trajectory) not in (
+                    Result.Working, Result.Finished):
+                return None
+        except RuckigError:
+            return None
+        profiles = self._trajectory.profiles[0]
+        durations = np.array([[*p.brake.t, *p.t] for p in profiles])
+        jerks = np.array([[*p.brake.j, *p.j] for p in profiles])
+        if not (np.isfinite(durations).all() and np.isfinite(jerks).all()):
+            return None
+        return durations, jerks
+
+
+@dataclass(frozen=True, eq=False)
+class JerkLimitedMotion:
+    """A motion of n joints in pieces of constant jerk, at rest from the last on.
+
+    Attributes
+    ----------
+    start : (3, n) array
+        q, q̇, q̈ at its time 0.
+    durations, jerks : (n, pieces) arrays
+        s, and rad/s³ or m/s³.
+
+    """
+
+    start: Array
+    durations: Array
+    jerks: Array
+
+    @property
+    def duration(self) -> float:
+        """When the last joint is at rest, s."""
+        return float(self.durations.sum(axis=1).max())
+
+    def state_at(self, time: float) -> Array:
+        """Return q, q̇, q̈, (3, n), at a time, s."""
+        out = np.empty_like(self.start)
+        _state_at(self.start, self.durations, self.jerks, time, out)
+        return out
+
+    @property
+    def end(self) -> Array:
+        """q, q̇, q̈, (3, n), when the last piece of each joint ends, before it is at rest."""
+        out = np.empty_like(self.start)
+        _end(self.start, self.durations, self.jerks, out)
+        return out
+
+    def is_within(self, limits: MotionLimits) -> bool:
+        """Return whether it is within range, velocity, acceleration and jerk at all times."""
+        return bool(_is_within(
+            self.start, self.durations, self.jerks, limits.lower, limits.upper, limits.velocity,
+            limits.acceleration, limits.jerk))
+
+    def filtered(self, omega: float, outputs: Array, begin: float, end: float, out: Array) -> None:
+        """Move the filter 1/(s/ω + 1)² of this motion on from one time to another, s.
+
+        Its impulse response is nowhere negative and has area 1: from rest on, what it makes of the
+        motion is within all limits that the motion is within. The solution is exact.
+
+        Parameters
+        ----------
+        omega : float
+            ω, rad/s.
+        outputs : (2, n) array
+            The filter's q and q̇ at `begin`; in place, at `end`.
+        out : (5, n) array
+            q … q⁗ at `end`, written.
+
+        """
+        _filtered(self.start, self.durations, self.jerks, omega, outputs, begin, end, out)
+
+    def filtered_samples(self, omega: float, outputs: Array, times: Array) -> Array:
+        """Return q … q⁗ of the filter's output at times (T,), s, without the first: (T − 1, 5, n).
+
+        `outputs`, (2, n), are the filter's q and q̇ at the first of the times.
+        """
+        samples = np.empty((times.size - 1, 5, self.start.shape[1]))
+        _filtered_samples(
+            self.start, self.durations, self.jerks, omega, outputs.copy(), times, samples)
+        return samples
+
+
+@njit()
+def _end(start: Array, durations: Array, jerks: Array, out: Array) -> None:
+    for joint in range(start.shape[1]):
+        p, v, a = start[0, joint], start[1, joint], start[2, joint]
+        for i in range(durations.shape[1]):
+            t, j = durations[joint, i], jerks[joint, i]
+            p += t * (v + t * (a / 2.0 + t * j / 6.0))
+            v += t * (a + t * j / 2.0)
+            a += t * j
+        out[0, joint], out[1, joint], out[2, joint] = p, v, a
+
+
+@njit()
+def _state_at(start: Array, durations: Array, jerks: Array, time: float, out: Array) -> None:
+    pieces = durations.shape[1]
+    for joint in range(start.shape[1]):
+        p, v, a = start[0, joint], start[1, joint], start[2, joint]
+        left = time
+        for i in range(pieces):
+            t = min(durations[joint, i], left)
+            j = jerks[joint, i]
+            p += t * (v + t * (a / 2.0 + t * j / 6.0))
+            v += t * (a + t * j / 2.0)
+            a += t * j
+            left -= durations[joint, i]
+            if left < 0.0:
+                break
+        if left >= 0.0:
+            v = a = 0.0
+        out[0, joint], out[1, joint], out[2, joint] = p, v, a
+
+
+@njit()
+def _is_within(
+    start: Array, durations: Array, jerks: Array, lower: Array, upper: Array,
+    velocity: Array, acceleration: Array, jerk: Array,
+) -> bool:
+    for joint in range(start.shape[1]):
+        p, v, a = start[0, joint], start[1, joint], start[2, joint]
+        low, high = lower[joint], upper[joint]
+        top = velocity[joint]
+        if not low <= p <= high or abs(v) > top or abs(a) > acceleration[joint]:
+            return False
+        for i in range(durations.shape[1]):
+            t = durations[joint, i]
+            if t <= 0.0:
+                continue
+            j = jerks[joint, i]
+            if abs(j) > jerk[joint]:
+                return False
+            # The velocity has its extremum where the acceleration passes zero.
+            if j != 0.0 and 0.0 < -a / j < t and abs(v - a * a / (2.0 * j)) > top:
+                return False
+            # The position has its own where the velocity does: v + a s + j s²/2 = 0.
+            for root in range(2):
+                s = -1.0
+                if j == 0.0:
+                    if a != 0.0 and root == 0:
+                        s = -v / a
+                else:
+                    inside = a * a - 2.0 * j * v
+                    if inside >= 0.0:
+                        s = (-a + (2 * root - 1) * np.sqrt(inside)) / j
+                if 0.0 < s < t and not low <= p + s * (v + s * (a / 2.0 + s * j / 6.0)) <= high:
+                    return False
+            p += t * (v + t * (a / 2.0 + t * j / 6.0))
+            v += t * (a + t * j / 2.0)
+            a += t * j
+            if not low <= p <= high or abs(v) > top or abs(a) > acceleration[joint]:
+                return False
+    return True
+
+
+@njit()
+def _filtered(
+    start: Array, durations: Array, jerks: Array, omega: float, outputs: Array,
+    begin: float, end: float, out: Array,
+) -> None:
+    pieces = durations.shape[1]
+    for joint in range(start.shape[1]):
+        p, v, a = start[0, joint], start[1, joint], start[2, joint]
+        y, rate = outputs[0, joint], outputs[1, joint]
+        at = 0.0
+        for i in range(pieces + 1):
+            if i < pieces:
+                duration, j = durations[joint, i], jerks[joint, i]
+            else:
+                duration, j = np.inf, 0.0
+                v = a = 0.0
+            first, last = max(begin - at, 0.0), min(end - at, duration)
+            h = last - first
+            if h > 0.0:
+                # The motion where the filter's interval within this piece begins.
+                pb = p + first * (v + first * (a / 2.0 + first * j / 6.0))
+                vb = v + first * (a + first * j / 2.0)
+                ab = a + first * j
+                # The steady response to a cubic is a cubic; the difference to it decays.
+                s0 = pb - 2.0 * vb / omega + 3.0 * ab / omega**2 - 4.0 * j / omega**3
+                s1 = vb - 2.0 * ab / omega + 3.0 * j / omega**2
+                s2 = ab - 2.0 * j / omega
+                c0 = y - s0
+                c1 = rate - s1 + omega * c0
+                decay = np.exp(-omega * h)
+                y = s0 + h * (s1 + h * (s2 / 2.0 + h * j / 6.0)) + (c0 + c1 * h) * decay
+                rate = s1 + h * (s2 + h * j / 2.0) + (c1 - omega * (c0 + c1 * h)) * decay
+            if end - at <= duration:
+                t = max(end - at, 0.0)
+                p += t * (v + t * (a / 2.0 + t * j / 6.0))
+                v += t * (a + t * j / 2.0)
+                a += t * j
+                break
+            p += duration * (v + duration * (a / 2.0 + duration * j / 6.0))
+            v += duration * (a + duration * j / 2.0)
+            a += duration * j
+            at += duration
+        outputs[0, joint], outputs[1, joint] = y, rate
+        # From the filter's equation (D/ω + 1)² q = p and its derivatives.
+        q2 = omega * (omega * (p - y) - 2.0 * rate)
+        q3 = omega * (omega * (v - rate) - 2.0 * q2)
+        out[0, joint], out[1, joint], out[2, joint], out[3, joint] = y, rate, q2, q3
+        out[4, joint] = omega * (omega * (a - q2) - 2.0 * q3)
+
+
+@njit()
+def _filtered_samples(
+    start: Array, durations: Array, jerks: Array, omega: float, outputs: Array,
+    times: Array, out: Array,
+) -> None:
+    for i in range(times.size - 1):
+        _filtered(start, durations, jerks, omega, outputs, times[i], times[i + 1], out[i])

@@ -1,0 +1,44 @@
+"""What a motion must stay within, whatever asks for it."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hodyn_ros.reference.pieces import Array
+
+
+def no_effort(motion: Array) -> float:
+    """Return 0: a motion without limits of effort."""
+    return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Limits of a motion of n joints, each an array (n,).
+
+    Attributes
+    ----------
+    lower, upper : (n,) arrays
+        Range of the positions, rad or m; infinite where there is none.
+    velocity, acceleration, jerk : (n,) arrays
+        Greatest magnitudes, positive. Accelerations and jerks are finite.
+    effort_ratio : callable
+        Takes a motion, (T, 5, n) samples of q … q⁗, and returns the greatest ratio of an effort
+        or effort rate that it takes to its limit.
+
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+    effort_ratio: Callable[[Array], float] = no_effort
+
+    def widened_to(self, position: Array) -> MotionLimits:
+        """Return these limits with a range that holds a position, (n,), where an arm is."""
+        return MotionLimits(
+            np.minimum(self.lower, position), np.maximum(self.upper, position),
+            self.velocity, self.acceleration, self.jerk, self.effort_ratio)

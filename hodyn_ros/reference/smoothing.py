@@ -1,0 +1,113 @@
+"""A quantity that arrives sample by sample, smoothed so that it has four derivatives."""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.jit import njit
+from hodyn_ros.reference.argument_checks import numbers
+from hodyn_ros.reference.pieces import Array
+
+# PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
+PASCAL: Array = np.array(
+    [
+        [1.0, 0.0, 0.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0, 0.0, 0.0],
+        [1.0, 2.0, 1.0, 0.0, 0.0],
+        [1.0, 3.0, 3.0, 1.0, 0.0],
+        [1.0, 4.0, 6.0, 4.0, 1.0],
+    ]
+)
+# Greatest slope of the filter's response to a unit step, in units of ω: 4⁴ e⁻⁴/4!.
+MAX_SLOPE = 0.1953668148
+
+
+class SmoothingFilter:
+    """The filter 1/(s/ω + 1)⁵, ω = `omega`, of samples that are held until the next.
+
+    Its impulse response is nowhere negative and has area 1, so its output stays within the range
+    of its input. The difference of its states to the target decays by the filter's free motion,
+    whose exponential is exact for every interval.
+
+    Parameters
+    ----------
+    start : (n,) array
+        Where it is at rest, with that as the target.
+    omega : float
+        ω, rad/s; the step response takes about 10/ω.
+
+    Attributes
+    ----------
+    state : (5, n) array
+        The value and its derivatives to the fourth, now.
+
+    """
+
+    def __init__(self, start: ArrayLike, omega: float) -> None:
+        if not 0.0 < omega < np.inf:
+            raise HodynError(f'omega {omega}: must be positive and finite, in rad/s')
+        self.omega = float(omega)
+        self._target = numbers(start, 'start')
+        if self._target.ndim != 1 or not np.isfinite(self._target).all():
+            raise HodynError('start of a filter: (n,), finite')
+        self.state: Array = np.zeros((5, self._target.size))
+        self.state[0] = self._target
+
+    def set_target(self, target: ArrayLike) -> None:
+        """Take a sample, (n,), as the target from now on."""
+        given = numbers(target, 'sample')
+        if given.shape != self._target.shape or not np.isfinite(given).all():
+            raise HodynError(f'sample: must be finite, of shape {self._target.shape}')
+        self._target = given
+
+    def advance(self, interval: float, out: Array | None = None) -> Array:
+        """Move on by `interval` seconds; return the state, (5, n), a copy or in `out`."""
+        if not 0.0 <= interval < np.inf:
+            raise HodynError(f'interval {interval} s: must not be negative')
+        _advance(self.state, self._target, self.omega, interval)
+        if out is None:
+            out = np.empty_like(self.state)
+        out[:] = self.state
+        return out
+
+
+@njit()
+def _advance(state: Array, target: Array, omega: float, interval: float) -> None:
+    """Move state (5, n) on by the interval."""
+    x = omega * interval
+    decay = np.exp(-x)
+    chain = np.empty(5)
+    for joint in range(state.shape[1]):
+        # Differences to the target, with derivatives in units of omega.
+        for j in range(5):
+            chain[j] = 0.0
+        scale = 1.0
+        for i in range(5):
+            difference = state[i, joint]
+            if i == 0:
+                difference -= target[joint]
+            difference *= scale
+            scale /= omega
+            # In the chain of five first-order lags: y_j = (1 + D)^j e.
+            for j in range(i, 5):
+                chain[j] += PASCAL[j, i] * difference
+        # exp of one Jordan block, the input end last.
+        for j in range(5):
+            term = decay
+            value = 0.0
+            for k in range(5 - j):
+                value += term * chain[j + k]
+                term *= x / (k + 1)
+            chain[j] = value
+        scale = 1.0
+        for i in range(5):
+            value = 0.0
+            sign = 1.0
+            for j in range(i, -1, -1):
+                value += sign * PASCAL[i, j] * chain[j]
+                sign = -sign
+            state[i, joint] = value * scale
+            if i == 0:
+                state[i, joint] += target[joint]
+            scale *= omega
