@@ -30,7 +30,7 @@ class PlanSettings:
 
     Attributes
     ----------
-    joint_prefix, allow_other_model : str and bool
+    joint_prefix, allow_other_model, driver_prefix : str, bool, and str or None
         How joint names are mapped, see `robot.joint_names.JointNames`.
     interpolation : str
         See `reference.fit_plan`.
@@ -48,6 +48,7 @@ class PlanSettings:
 
     joint_prefix: str = ''
     allow_other_model: bool = False
+    driver_prefix: str | None = None
     interpolation: str = 'auto'
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE
     start_tolerance: float = START_TOLERANCE
@@ -145,7 +146,8 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     """Accept, fit, check and annotate; what is wrong with the trajectory is told, not raised."""
     robot, settings = request.robot, request.settings
     joints = JointNames(
-        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
+        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
+        driver_prefix=settings.driver_prefix)
     try:
         points = accept(
             request.trajectory, joints, elapsed=request.elapsed,
