@@ -22,6 +22,7 @@ from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto']
+EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ class PreparedPlan:
     overshoot : float
         rad or m by which the worst joint leaves the range of its points.
     note : str
-        What to know of a plan even though it may run: an overshoot beyond the tolerance.
+        What to know of a plan even though it may run: an overshoot beyond the tolerance, efforts
+        that are not used.
     seconds : float
         How long its preparation took, s, where a `PlanWorker` did it.
     message : bytes
@@ -163,6 +165,8 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
+    if request.trajectory.has_effort:
+        note = '; '.join(filter(None, (note, EFFORT_UNUSED)))
     factor: float | None = 1.0
     if not limit_report.within_limits:
         factor = None

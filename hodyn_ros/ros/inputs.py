@@ -93,8 +93,8 @@ class Inputs:
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
                 raise HodynError(
-                    f'{self._neighbours.publishers("~/reference")} publish it; all are ignored '
-                    f'until one is left; {UNTIL_LEFT}')
+                    f'{senders} nodes publish it ({self._neighbours.publishers("~/reference")}); '
+                    f'all are ignored until one is left; {UNTIL_LEFT}')
             position, velocity = self._reference_reader.state(data)
             if (sent := self._reference_reader.sent_joints) > len(position):
                 raise HodynError(f'{sent} joints for a robot with {len(position)}')

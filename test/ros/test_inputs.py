@@ -79,8 +79,9 @@ def test_plans_streams_and_wrenches_of_another_arm_are_refused_and_this_arms_are
     sender.until('fell silent: stopping')
     for k, names in enumerate((BARE, LEFT)):
         sender.state(step=0.4)
-        node.send_trajectory((0.01, home), names=names)
+        node.send_trajectory((0.01, home), names=names, effort=[1.0] * 7)
         sender.until('trajectory accepted', times=k + 1)
+    assert 'the effort of its points is not used' in node.log
 
 
 def test_waiting_says_why_and_a_gripper_alone_is_named(live):
