@@ -29,6 +29,8 @@ class JointWaypoints:
         s from the start of the trajectory, one a point.
     positions, velocities, accelerations : sequences of rows
         One row a point; an empty row gives nothing.
+    has_effort : bool
+        Whether any point has efforts, which are not read.
 
     """
 
@@ -37,6 +39,7 @@ class JointWaypoints:
     positions: Rows
     velocities: Rows = ()
     accelerations: Rows = ()
+    has_effort: bool = False
 
 
 def decode(data: bytes) -> JointWaypoints:
@@ -113,4 +116,5 @@ def _content(message: Any) -> JointWaypoints:
         [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points],
         [p.positions for p in points],
         [p.velocities for p in points],
-        [p.accelerations for p in points])
+        [p.accelerations for p in points],
+        any(len(p.effort) for p in points))

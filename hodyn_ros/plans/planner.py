@@ -54,6 +54,11 @@ class Planner:
         self.robot = robot
         self._revision += 1
 
+    def bind(self, driver_prefix: str) -> None:
+        """Take plans of the arm alone whose joint states have this prefix."""
+        self.settings = replace(self.settings, driver_prefix=driver_prefix)
+        self._revision += 1
+
     def submit(
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
     ) -> None:

@@ -22,6 +22,7 @@ from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto']
+EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class PlanSettings:
 
     Attributes
     ----------
-    joint_prefix, allow_other_model : str and bool
+    joint_prefix, allow_other_model, driver_prefix : str, bool, and str or None
         How joint names are mapped, see `robot.joint_names.JointNames`.
     interpolation : str
         See `reference.fit_plan`.
@@ -48,6 +49,7 @@ class PlanSettings:
 
     joint_prefix: str = ''
     allow_other_model: bool = False
+    driver_prefix: str | None = None
     interpolation: str = 'auto'
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE
     start_tolerance: float = START_TOLERANCE
@@ -107,7 +109,8 @@ class PreparedPlan:
     overshoot : float
         rad or m by which the worst joint leaves the range of its points.
     note : str
-        What to know of a plan even though it may run: an overshoot beyond the tolerance.
+        What to know of a plan even though it may run: an overshoot beyond the tolerance, efforts
+        that are not used.
     seconds : float
         How long its preparation took, s, where a `PlanWorker` did it.
     message : bytes
@@ -145,7 +148,8 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     """Accept, fit, check and annotate; what is wrong with the trajectory is told, not raised."""
     robot, settings = request.robot, request.settings
     joints = JointNames(
-        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
+        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
+        driver_prefix=settings.driver_prefix)
     try:
         points = accept(
             request.trajectory, joints, elapsed=request.elapsed,
@@ -161,6 +165,8 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
+    if request.trajectory.has_effort:
+        note = '; '.join(filter(None, (note, EFFORT_UNUSED)))
     factor: float | None = 1.0
     if not limit_report.within_limits:
         factor = None

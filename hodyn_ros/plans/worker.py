@@ -224,7 +224,7 @@ def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
             f'it ends in the past: its last point was due '
             f'{skipped - trajectory.times[-1]:.3f} s ago')
     first = left[0] if left else 0
-    return JointWaypoints(
-        trajectory.names, [time - skipped for time in trajectory.times[first:]],
-        trajectory.positions[first:], trajectory.velocities[first:],
-        trajectory.accelerations[first:])
+    return replace(
+        trajectory, times=[time - skipped for time in trajectory.times[first:]],
+        positions=trajectory.positions[first:], velocities=trajectory.velocities[first:],
+        accelerations=trajectory.accelerations[first:])

@@ -26,13 +26,20 @@ class JointNames:
         Only this prefix, then, and an optional one of the robot's: to choose one arm of several.
     allow_other_model : bool
         Takes any prefix.
+    driver_prefix : str or None
+        The prefix of this arm's joint states, once it is known: names with it, or with none, are
+        this arm's, and those with any other are another arm's, whatever the rules above say.
 
     """
 
-    def __init__(self, robot: Robot, *, prefix: str = '', allow_other_model: bool = False) -> None:
+    def __init__(
+        self, robot: Robot, *, prefix: str = '', allow_other_model: bool = False,
+        driver_prefix: str | None = None,
+    ) -> None:
         self.robot = robot
         self.prefix = prefix
         self.allow_other_model = allow_other_model
+        self.driver_prefix = driver_prefix
 
     def indices(self, names: Sequence[str]) -> Indices:
         """Return where each joint of the robot, in its order, stands in a list of names.
@@ -52,7 +59,7 @@ class JointNames:
             raise HodynError(f'joint {twice[0]!r} is named twice')
         complete = [p for p in self._prefixes(names) if all(p + j in present for j in joints)]
         known = [p for p in complete if self._is_known(p)]
-        exact = [p for p in known if p in (self.prefix, *self._own_prefixes())]
+        exact = [p for p in known if p in self._preferred_prefixes()]
         chosen = exact if len(exact) == 1 else known
         if len(chosen) == 1:
             position = {name: i for i, name in enumerate(names)}
@@ -61,6 +68,11 @@ class JointNames:
             raise HodynError(
                 f'several arms fit robot {self.robot.name!r}: joints with the prefixes '
                 f'{", ".join(map(repr, sorted(chosen)))}; choose one by joint_prefix')
+        if complete and self.driver_prefix is not None:
+            raise HodynError(
+                f'{complete[0] + joints[0]!r} and the others are of another arm than '
+                f'{self.driver_prefix + joints[0]!r}, which the joint states name; name the '
+                f'joints as these do, or without a prefix: {joints[0]!r}')
         if complete:
             raise HodynError(
                 f'{complete[0] + joints[0]!r} and the others are not joints of robot '
@@ -69,25 +81,43 @@ class JointNames:
                 f'joint prefix {complete[0]!r}')
         raise self._missing(names)
 
+    def of_driver(self, joints: Sequence[str]) -> 'JointNames':
+        """Return what finds this arm's joints alone, which its joint states name so, (n,)."""
+        return JointNames(
+            self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]))
+
     def command_order(self, joints: Sequence[str]) -> Indices:
         """Return where the robot's joints stand in a controller's list of joints.
 
         An empty list stands for the robot's own order. Raises HodynError when the controller's
         joints are not the robot's.
         """
+        try:
+            return self._command_order(joints)
+        except HodynError as error:
+            raise HodynError(
+                f"command_joints: {error}; give the controller's joints in its order") from None
+
+    def _command_order(self, joints: Sequence[str]) -> Indices:
         given = [joint for joint in joints if joint]
         if not given:
             return np.arange(self.robot.n)
         if len(given) != self.robot.n:
             raise HodynError(
-                f'command_joints names {len(given)} joints; {self.robot.name!r} has '
-                f'{self.robot.n}')
+                f'it names {len(given)} joints; {self.robot.name!r} has {self.robot.n}')
         return self.indices(given)
+
+    def _preferred_prefixes(self) -> list[str]:
+        if self.driver_prefix is not None:
+            return [self.driver_prefix]
+        return [self.prefix, *self._own_prefixes()]
 
     def _own_prefixes(self) -> list[str]:
         return [self.prefix + p for p in self.robot.joint_prefixes] or [self.prefix]
 
     def _is_known(self, prefix: str) -> bool:
+        if self.driver_prefix is not None:
+            return prefix in (self.driver_prefix, '')
         if self.allow_other_model or prefix == self.prefix:
             return True
         if self.prefix:
@@ -102,16 +132,17 @@ class JointNames:
         joints = self.robot.joint_names
         present = set(names)
         best: tuple[str, list[str]] = ('', list(joints))
-        for prefix in [self.prefix, *self._own_prefixes(), *self._prefixes(names)]:
+        for prefix in [*self._preferred_prefixes(), *self._prefixes(names)]:
             missing = [joint for joint in joints if prefix + joint not in present]
             if self._is_known(prefix) and len(missing) < len(best[1]):
                 best = (prefix, missing)
         prefix, missing = best
         if len(missing) == len(joints):
+            expected = self._own_prefixes() if self.driver_prefix is None else [self.driver_prefix]
             return NoKnownJointError(
                 f'no joint of robot {self.robot.name!r} among the names '
                 f'{", ".join(map(repr, names[:8])) or "(none)"}'
-                f'; expected {", ".join(repr(p + joints[0]) for p in self._own_prefixes())} …')
+                f'; expected {", ".join(repr(p + joints[0]) for p in expected)} …')
         return HodynError(
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
             f'{self.robot.name!r} missing among the names')

@@ -30,9 +30,11 @@ from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
+from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.inputs import Inputs
+from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
 from hodyn_ros.ros.session import WATCH_PERIOD, Session, controller_options
 from hodyn_ros.ros.spinning import run
@@ -177,6 +179,10 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().warning(str(warning.message))
         feedforward = FeedForward(_with_payload(unloaded, settings))
         robot = feedforward.robot
+        if settings.publish_commands:
+            JointNames(
+                robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
+            ).command_order(settings.command_joints)
         if self._planner is not None:
             self._planner.close()
             self._planner = None
@@ -203,6 +209,10 @@ class FeedforwardNode(LifecycleNode):
             self._load()
         if self._outputs is None or self._planner is None:
             raise HodynError('not configured')
+        if state := state_of_another(self):
+            raise HodynError(
+                f'another node {self.get_fully_qualified_name()} is active ({state}), and two '
+                'must not command one arm: end it, or give this one another name')
         self._session = Session(
             self, self._settings, self._feedforward, self._planner, self._outputs)
         if self._settings.trigger == 'timer':
@@ -263,6 +273,7 @@ class FeedforwardNode(LifecycleNode):
     def _report(self, session: Session) -> None:
         if self._outputs is None:
             return
+        session.look_around()
         message = DiagnosticArray(status=[session.monitor.status(
             self.get_fully_qualified_name(), self._feedforward.robot.name,
             self._outputs.state, self._outputs.reason)])

@@ -13,6 +13,7 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
+from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -30,14 +31,14 @@ class Inputs:
         The node's parameters.
     robot : Robot
         The robot, with any payload: neither limits nor frames hang on it.
-    names : JointNames
-        Finds the robot's joints in messages.
     planner : Planner
         Makes trajectories plans.
     outputs : Outputs
         Publishes annotated plans.
     monitor : Monitor
         Counts and logs what is rejected.
+    neighbours : Neighbours
+        Knows who else publishes.
     ready : callable
         Returns what takes the inputs, and the instant (ns) from which they count; raises
         HodynError while nothing can be taken.
@@ -45,8 +46,8 @@ class Inputs:
     """
 
     def __init__(
-        self, node: Node, settings: Parameters, robot: Robot, names: JointNames,
-        planner: Planner, outputs: Outputs, monitor: Monitor,
+        self, node: Node, settings: Parameters, robot: Robot,
+        planner: Planner, outputs: Outputs, monitor: Monitor, neighbours: Neighbours,
         ready: Callable[[], tuple[FeedforwardController, int]],
     ) -> None:
         self._node = node
@@ -55,13 +56,21 @@ class Inputs:
         self._planner = planner
         self._outputs = outputs
         self._monitor = monitor
+        self._neighbours = neighbours
         self._ready = ready
-        self._reference_reader = JointStateReader(names)
-        self._stiffness_reader = JointStateReader(names)
+        self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
+        self._prefix = ''
         self._streamed_at = 0.0
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
         planner.cancel()
+
+    def bind(self, names: JointNames) -> None:
+        """Take inputs of the arm alone whose joint states are known now."""
+        self._prefix = names.driver_prefix or ''
+        self._reference_reader = JointStateReader(names)
+        self._stiffness_reader = JointStateReader(names)
+        self._planner.bind(self._prefix)
 
     def on_trajectory(self, data: bytes) -> None:
         """Have a serialized trajectory made a plan."""
@@ -83,7 +92,9 @@ class Inputs:
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
-                raise HodynError(f'{senders} nodes publish it; all are ignored until one is left')
+                raise HodynError(
+                    f'{senders} nodes publish it ({self._neighbours.publishers("~/reference")}); '
+                    f'all are ignored until one is left; {UNTIL_LEFT}')
             position, velocity = self._reference_reader.state(data)
             if (sent := self._reference_reader.sent_joints) > len(position):
                 raise HodynError(f'{sent} joints for a robot with {len(position)}')
@@ -103,7 +114,7 @@ class Inputs:
         try:
             controller, _ = self._ready()
             link, wrench = frame_and_wrench(data)
-            body, frame = self._robot.frame(link)
+            body, frame = self._robot.frame(self._link(link))
             if body < 0:
                 raise HodynError(f'link {link!r} is fixed to the world')
         except HodynError as error:
@@ -163,6 +174,11 @@ class Inputs:
                 name = self._robot.bodies[body].name
                 self._node.get_logger().warning(
                     f'external_wrench on {name} fell silent: it fades away')
+
+    def _link(self, frame: str) -> str:
+        """Return the robot's name of a link, which drivers name with their joints' prefix."""
+        known = {*self._robot.frames, *(body.name for body in self._robot.bodies)}
+        return frame if frame in known else frame.removeprefix(self._prefix)
 
     def _check_range(self, position: Array, velocity: Array | None) -> None:
         """Refuse a streamed sample that the arm cannot reach."""

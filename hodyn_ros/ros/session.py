@@ -16,6 +16,7 @@ from hodyn_ros.robot import HodynError, NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor
 from hodyn_ros.ros.inputs import Inputs
+from hodyn_ros.ros.neighbours import SAY_AGAIN, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -27,6 +28,7 @@ WARN_INTERVAL = 1.0
 WATCH_PERIOD = 0.005
 LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
+NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
 def controller_options(settings: Parameters) -> ControllerSettings:
@@ -53,6 +55,7 @@ class Session:
         outputs: Outputs,
     ) -> None:
         self.monitor = Monitor(node.get_logger().error)
+        self._neighbours = Neighbours(node, self.monitor)
         self._node = node
         self._clock = node.get_clock()
         self._lookahead = round(settings.lookahead * 1e9)
@@ -66,6 +69,8 @@ class Session:
         self._reader = JointStateReader(self._names, one_sender=True)
         self._controller: FeedforwardController | None = None
         self._measured = np.zeros((2, feedforward.robot.n))
+        self._without_velocity = False
+        self._why_waiting = ''
         self._lost = False
         self._late = False
         self._excused = False
@@ -73,9 +78,9 @@ class Session:
         self._published_stamp = 0
         self._arrived_at = self._watched_at = 0.0
         self.inputs = Inputs(
-            node, settings, feedforward.robot, self._names, planner, outputs, self.monitor,
-            self._ready)
-        self._report('waiting', 'for a joint state')
+            node, settings, feedforward.robot, planner, outputs, self.monitor,
+            self._neighbours, self._ready)
+        self._report('waiting', self._neighbours.why_waiting())
 
     # Cycles
 
@@ -96,18 +101,27 @@ class Session:
             self.monitor.reject(
                 'joint_states', 'it has no stamp, and no /clock has told the time yet')
             return
+        if self._neighbours.share_states:
+            self._neighbours.compare(position, stamp)
         interval = begin - self._arrived_at if self._controller is not None else 0.0
         if self._controller is None:
             try:
                 self._controller = self._make_controller(position, stamp)
             except HodynError as error:
-                self.monitor.reject('joint_states', error)
+                self.monitor.reject('commands', error)
+                self._why_waiting = str(error)
                 return
         elif not self._accept_stamp(self._controller, stamp, interval):
             return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
-        self._measured[1] = 0.0 if velocity is None else velocity
+        self._without_velocity = velocity is None and self._settings.evaluate_at == 'measurement'
+        if velocity is not None:
+            self._measured[1] = velocity
+        elif self._without_velocity:
+            self._node.get_logger().error(
+                f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference',
+                throttle_duration_sec=SAY_AGAIN)
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
             # Their clock need not have gone on as ours did.
@@ -183,6 +197,12 @@ class Session:
                 return
             time.sleep(WIND_DOWN_STEP)
 
+    def look_around(self) -> None:
+        """See who else is there, and say why nothing comes; called once a second."""
+        self._neighbours.look()
+        if self._controller is None:
+            self._report('waiting', self._why_waiting or self._neighbours.why_waiting())
+
     def change_model(self, feedforward: FeedForward) -> None:
         """Take another model of the robot, with another payload say, without a step in torque."""
         if self._controller is not None:
@@ -198,6 +218,7 @@ class Session:
 
     def _make_controller(self, position: Array, stamp: int) -> FeedforwardController:
         settings, joints = self._settings, self._reader.names
+        names = self._names.of_driver(joints)
         actuators = self._feedforward.robot.actuators
         motors: list[str] = []
         if actuators is not None:
@@ -208,13 +229,14 @@ class Session:
                 for joint, name in zip(actuators.motor_joints, actuators.motor_names, strict=True)]
         commands = motor_commands = None
         if settings.publish_commands:
-            order = self._names.command_order(settings.command_joints)
+            order = names.command_order(settings.command_joints)
             commands = CommandWriter(order)
             if actuators is not None and len(motors) == len(joints):
                 motor_commands = CommandWriter(order)
             elif actuators is not None:
                 motor_commands = CommandWriter(np.arange(len(motors)))
         self._outputs.begin(joints, motors, commands, motor_commands)
+        self.inputs.bind(names)
         return FeedforwardController(
             self._feedforward, position, self._instant(stamp), controller_options(self._settings))
 
@@ -254,7 +276,8 @@ class Session:
         if controller.reference.streaming and self.inputs.stream_is_silent:
             controller.stop(now)
             self._node.get_logger().warning('the streamed reference fell silent: stopping')
-        controller.evaluate(now, None if self._lost else self._measured)
+        controller.evaluate(
+            now, None if self._lost or self._without_velocity else self._measured)
         if self._publish(controller, stamp):
             mode = controller.reference.mode(now)
             if self._lost:
@@ -263,7 +286,7 @@ class Session:
             elif controller.motors is not None and controller.motors.any_held:
                 self._report(mode, self._why_held(controller.motors))
             else:
-                self._report(mode)
+                self._report(mode, NO_VELOCITY if self._without_velocity else '')
 
     def _why_held(self, motors: MotorReferenceHold) -> str:
         joints = self._feedforward.robot.joint_names
@@ -288,4 +311,5 @@ class Session:
         return self._controller, self._instant(self._virtual_stamp())
 
     def _report(self, state: str, reason: str = '') -> None:
-        self._outputs.report(self._feedforward.robot.name, state, reason)
+        self._outputs.report(
+            self._feedforward.robot.name, state, reason or self._neighbours.fault)

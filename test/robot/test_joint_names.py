@@ -55,6 +55,24 @@ def test_one_arm_of_two_is_chosen_by_its_prefix(panda):
     assert JointNames(panda).indices([*both, *names('fer_')]).tolist() == list(range(14, 21))
 
 
+def test_once_the_driver_is_known_another_prefix_is_another_arms(panda):
+    joints = JointNames(panda, driver_prefix='left_fer_')
+    for prefix in ('left_fer_', ''):
+        assert joints.indices(names(prefix)).tolist() == list(range(7))
+    for prefix in ('right_fer_', 'fer_', 'panda_', 'left_', 'fr3_'):
+        with pytest.raises(
+                ValueError, match=f"'{prefix}joint1' and .* another arm than 'left_fer_joint1'"):
+            joints.indices(names(prefix))
+    with pytest.raises(ValueError, match="another arm than 'joint1'"):
+        JointNames(panda, driver_prefix='').indices(names('fer_'))
+    both = [*names('right_fer_'), *names('left_fer_')]
+    assert joints.indices(both).tolist() == list(range(7, 14))
+    with pytest.raises(ValueError, match="'left_fer_joint3' of robot 'panda' missing"):
+        joints.indices([n for n in names('left_fer_') if n[-1] != '3'])
+    with pytest.raises(NoKnownJointError, match="expected 'left_fer_joint1'"):
+        joints.indices(['finger'])
+
+
 def test_a_robot_without_prefixes_takes_its_plain_names_only():
     twolink = hd.load_robot('twolink')
     assert JointNames(twolink).indices(['joint2', 'joint1']).tolist() == [1, 0]
@@ -67,5 +85,5 @@ def test_a_command_is_in_the_controllers_order(panda):
     joints = JointNames(panda)
     assert joints.command_order(['']).tolist() == list(range(7))
     assert joints.command_order([*reversed(names('fer_'))]).tolist() == list(reversed(range(7)))
-    with pytest.raises(ValueError, match="command_joints names 6 joints; 'panda' has 7"):
+    with pytest.raises(ValueError, match="command_joints: it names 6 joints; 'panda' has 7"):
         joints.command_order(names('fer_')[:6])

@@ -205,10 +205,12 @@ class Live:
             return None
         return [found[key] for found in self.answers.values()]
 
-    def first_answer(self, time_s: float, positions: list[float]) -> list[JointState]:
+    def first_answer(
+        self, time_s: float, positions: list[float], **fields: Any,
+    ) -> list[JointState]:
         """Send states until the first is answered: matching is not complete at once."""
         for _ in range(20):
-            found = self.answer(time_s, positions)
+            found = self.answer(time_s, positions, **fields)
             if found is not None:
                 return found
         raise AssertionError(f'no answer:\n{self.log}')
@@ -225,7 +227,7 @@ class Live:
         self.trajectory_publisher.publish(message)
 
     def send_states_until_log(
-        self, text: str, time_s: float, positions: list[float], times: int = 1,
+        self, text: str, time_s: float, positions: list[float], times: int = 1, **fields: Any,
     ) -> float:
         """Send states a millisecond apart until a text is in the log; return the last's time."""
         end = time.monotonic() + MATCH_TIMEOUT
@@ -233,7 +235,7 @@ class Live:
         while time.monotonic() < end:
             if self.log.count(text) >= times:
                 return time_s + 1e-3 * (k - 1)
-            assert self.answer(time_s + 1e-3 * k, positions) is not None
+            assert self.answer(time_s + 1e-3 * k, positions, **fields) is not None
             time.sleep(2e-3)
             k += 1
         raise AssertionError(f'no {text!r} in:\n{self.log}')

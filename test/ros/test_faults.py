@@ -305,18 +305,19 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
         'evaluate_at:=measurement')
     commands = node.subscribe(Float64MultiArray, '/feedforward/commands')
     annotated = node.subscribe(JointTrajectory, '/feedforward/annotated_trajectory')
-    node.first_answer(NOW, home)
+    rest = {'velocity': [0.0] * 7}
+    node.first_answer(NOW, home, **rest)
     assert node.spin_until(lambda: bool(commands), 5.0)
     np.testing.assert_array_equal(commands[-1].data, node.messages['torque'][-1].effort[::-1])
     elsewhere = [x + 0.05 for x in home]
     t = NOW + 0.8
-    assert node.answer(NOW + 0.4, home) is not None
-    assert node.answer(t, elsewhere) is not None
+    assert node.answer(NOW + 0.4, home, **rest) is not None
+    assert node.answer(t, elsewhere, **rest) is not None
     np.testing.assert_allclose(
         node.messages['torque'][-1].effort, weight(elsewhere), atol=1e-9)
     np.testing.assert_array_equal(node.messages['torque'][-1].position, home)
     goal = move(node, home)
-    t = node.send_states_until_log('trajectory accepted', t + 0.001, elsewhere)
+    t = node.send_states_until_log('trajectory accepted', t + 0.001, elsewhere, **rest)
     assert node.spin_until(lambda: bool(annotated), 10.0)
     points = annotated[0].points
     np.testing.assert_allclose(points[-1].positions, goal, atol=1e-12)
@@ -324,7 +325,7 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
     # A measurement that leaps clips the torque, and a clipped torque has no honest rates.
     rates = len(node.messages['torque_rate'])
     count = len(node.messages['torque'])
-    node.send_state(t + 0.001, [x + 0.8 for x in home])
+    node.send_state(t + 0.001, [x + 0.8 for x in home], **rest)
     assert node.spin_until(lambda: len(node.messages['torque']) > count, 5.0)
     node.spin(0.2)
     assert len(node.messages['torque_rate']) == rates

@@ -1,0 +1,157 @@
+"""Whom the node shares its topics with, and what it says of them: asked once a second."""
+from collections import Counter
+import time
+
+from diagnostic_msgs.msg import DiagnosticStatus
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from hodyn_ros.ros.diagnostics import Monitor, printable
+
+Array = NDArray[np.float64]
+
+STATE_TYPE = 'sensor_msgs/msg/JointState'
+SAY_AGAIN = 10.0  # s
+# Positions that go back and forth by more, rad or m, from one state to the next, are of two arms.
+MIN_CONTRADICTION = 0.01
+MIN_CONTRADICTIONS = 3  # in a second
+ANSWER_TIMEOUT = 1.0  # s, in which a node that lives repeats its latched state
+UNTIL_LEFT = (
+    'one that was killed counts until the lease of the middleware ends (20 s by default)')
+
+
+class Neighbours:
+    """Other nodes on the topics of this one, and whether they are in its way.
+
+    Attributes
+    ----------
+    fault : str
+        Who is in the way, and what to do; empty if nobody is.
+    share_states : bool
+        Whether several publish the joint states: then `compare` is to be told each.
+
+    """
+
+    def __init__(self, node: Node, monitor: Monitor) -> None:
+        self.fault = ''
+        self.share_states = False
+        self._node = node
+        self._monitor = monitor
+        self._states = node.resolve_topic_name('joint_states')
+        self._torque = node.resolve_topic_name('~/torque')
+        self._said: dict[str, float] = {}
+        self._began = time.monotonic()
+        self._contradictions = 0
+        self._last_stamp = 0
+        self._last: Array | None = None
+        self._last_change: Array | None = None
+
+    def compare(self, position: Array, stamp: int) -> None:
+        """Take a joint state of this arm, (n,) and ns, to see whether two drivers take turns."""
+        if self._last is not None:
+            change = position - self._last
+            change[np.abs(change) <= MIN_CONTRADICTION] = 0.0
+            turns = self._last_change is not None and bool(
+                (change * self._last_change < 0.0).any())
+            self._contradictions += turns or stamp <= self._last_stamp
+            self._last_change = change
+        self._last, self._last_stamp = position.copy(), stamp
+
+    def look(self) -> None:
+        """See who else is there; log who is in the way, at once and then every ten seconds."""
+        self.fault = ''
+        name = self._node.get_fully_qualified_name()
+        namesakes = Counter(
+            full_name(*entry) for entry in self._node.get_node_names_and_namespaces())[name] - 1
+        if self._node.count_publishers(self._torque) > 1:
+            self.fault = (
+                f'{self._publishers(self._torque)} all publish {self._torque}: end all but one, '
+                f'or give each a name or namespace of its own; {UNTIL_LEFT}')
+        elif namesakes > 0:
+            self._say('namesakes', (
+                f'{namesakes + 1} nodes have the name {name}: services and parameters reach '
+                'either; start each with a name or namespace of its own'))
+        self.share_states = self._node.count_publishers(self._states) > 1
+        if self.share_states and self._contradictions >= MIN_CONTRADICTIONS:
+            self.fault = self.fault or (
+                f'{self._publishers(self._states)} publish states of this arm on {self._states} '
+                'that contradict each other: end all but the driver, or remap joint_states to a '
+                'topic that the driver has for itself')
+        self._contradictions = 0
+        if self.fault:
+            self._say('fault', self.fault)
+
+    def why_waiting(self) -> str:
+        """Return why there is no joint state yet; log it every ten seconds."""
+        topic, received = self._states, self._monitor.received['joint_states']
+        reason = f'for a joint state on {topic}'
+        if time.monotonic() - self._began < 1.0:  # others are still being found
+            return reason
+        if received:
+            last = self._monitor.complaints.last.get('joint_states', 'see the log')
+            reason += f': none of those received can be used: {last}'
+        else:
+            strangers = sorted({
+                f'{full_name(i.node_name, i.node_namespace)} ({i.topic_type})'
+                for i in self._node.get_publishers_info_by_topic(topic)
+                if i.topic_type != STATE_TYPE})
+            if not self._node.count_publishers(topic):
+                reason += ': nobody publishes it; start the driver, or remap joint_states'
+            elif strangers:
+                reason += (
+                    f': {", ".join(strangers)} publishes another type there than {STATE_TYPE}')
+            else:
+                reason += f': {self._publishers(topic)} has sent none yet'
+        self._say('waiting', f'waiting {reason} ({received} received)')
+        return printable(reason)
+
+    def publishers(self, topic: str) -> str:
+        """Return the names of the nodes that publish a topic, named as the node names it."""
+        return self._publishers(self._node.resolve_topic_name(topic))
+
+    def _publishers(self, topic: str) -> str:
+        found = Counter(
+            full_name(i.node_name, i.node_namespace)
+            for i in self._node.get_publishers_info_by_topic(topic))
+        return ', '.join(
+            f'{times} times {name}' if times > 1 else name
+            for name, times in sorted(found.items()))
+
+    def _say(self, kind: str, text: str) -> None:
+        now = time.monotonic()
+        if now - self._said.get(kind, -SAY_AGAIN) >= SAY_AGAIN:
+            self._said[kind] = now
+            self._node.get_logger().error(printable(text))
+
+
+def full_name(name: str, namespace: str) -> str:
+    """Return the fully qualified name of a node."""
+    return f'{namespace.rstrip("/")}/{name}'
+
+
+def state_of_another(node: Node) -> str:
+    """Return the state, not `inactive`, of another node with this one's topics; '' if none lives.
+
+    To be asked before this one reports a state. It takes a second if a publisher on its topics
+    does not answer: one that was killed is seen for a while.
+    """
+    if node.count_publishers(node.resolve_topic_name('~/torque')) < 2:
+        return ''
+    subscription = node.create_subscription(
+        DiagnosticStatus, '~/state', lambda message: None,
+        QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    end = time.monotonic() + ANSWER_TIMEOUT
+    try:
+        while time.monotonic() < end:
+            # Taken by hand: this runs in a callback, so no other callback can run meanwhile.
+            with subscription.handle:
+                taken = subscription.handle.take_message(DiagnosticStatus, False)
+            if taken is None:
+                time.sleep(0.01)
+            elif taken[0].message != 'inactive':
+                return str(taken[0].message)
+    finally:
+        node.destroy_subscription(subscription)
+    return ''

@@ -1,0 +1,175 @@
+"""What comes in by topics and is not meant for this arm, or not enough, to a live node."""
+import time
+
+from geometry_msgs.msg import WrenchStamped
+from live_motions import NOW
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+pytestmark = pytest.mark.live
+
+LEFT, RIGHT, BARE = (
+    [f'{prefix}joint{i}' for i in range(1, 8)] for prefix in ('left_fer_', 'right_fer_', ''))
+
+
+def reason(node) -> str:
+    return node.descriptions[-1].values[0].value if node.descriptions[-1].values else ''
+
+
+class Sender:
+    """Sends messages between states until the log has an answer: matching takes time."""
+
+    def __init__(self, node, home: list[float]) -> None:
+        self.node, self.home, self.time = node, home, NOW
+        node.first_answer(NOW, home)
+
+    def state(self, positions: list[float] | None = None, step: float = 1e-3, **fields):
+        self.time += step
+        answers = self.node.answer(self.time, positions or self.home, **fields)
+        assert answers is not None
+        return np.array(answers[0].effort)
+
+    def until(self, text: str, publisher=None, message=None, times: int = 1) -> None:
+        end = time.monotonic() + 20.0
+        while self.node.log.count(text) < times:
+            assert time.monotonic() < end, f'no {text!r} in:\n{self.node.log}'
+            if publisher is not None:
+                publisher.publish(message)
+            self.state()
+            time.sleep(2e-3)
+
+
+def wrench(frame: str, force: float = 0.0) -> WrenchStamped:
+    message = WrenchStamped()
+    message.header.frame_id = frame
+    message.wrench.force.x = force
+    return message
+
+
+def test_plans_streams_and_wrenches_of_another_arm_are_refused_and_this_arms_are_taken(
+        live, home):
+    node = live(joints=LEFT)
+    sender = Sender(node, home)
+    there = [x + 0.01 for x in home]
+    node.send_trajectory((1.0, there), names=RIGHT)
+    sender.until("joint_trajectory rejected: 'right_fer_joint1' and the others are of another arm "
+                 "than 'left_fer_joint1', which the joint states name")
+    stream = node.publisher(JointState, '/feedforward/reference')
+    sender.until("reference rejected: 'right_fer_joint1'", stream,
+                 JointState(name=RIGHT, position=there))
+    wrenches = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+    for frame in ('right_fer_link7', 'elbow'):
+        sender.until(f"has no link '{frame}'; its links are link1", wrenches, wrench(frame))
+    assert 'streaming' not in node.states
+    np.testing.assert_array_equal(node.messages['torque'][-1].position, home)
+    sender.state(step=0.4)
+    for frame in ('left_fer_link7', 'link8', 'left_fer_flange'):
+        before = sender.state(step=0.4)
+        moved = before
+        end = time.monotonic() + 20.0
+        while np.abs(moved - before).max() < 0.01:
+            assert time.monotonic() < end, frame
+            wrenches.publish(wrench(frame, 10.0))
+            moved = sender.state(step=0.01)
+        node.spin(0.3)
+    sender.until('streaming', stream, JointState(name=LEFT, position=home))
+    node.spin(0.2)
+    sender.until('fell silent: stopping')
+    for k, names in enumerate((BARE, LEFT)):
+        sender.state(step=0.4)
+        node.send_trajectory((0.01, home), names=names, effort=[1.0] * 7)
+        sender.until('trajectory accepted', times=k + 1)
+    assert 'the effort of its points is not used' in node.log
+
+
+def test_waiting_says_why_and_a_gripper_alone_is_named(live):
+    node = live()
+    node.node.destroy_publisher(node.state_publisher)
+    node.wait_log('waiting: for a joint state on /joint_states: nobody publishes it', 20.0)
+    node.state_publisher = node.publisher(JointState, '/joint_states')
+    node.wait_log('waiting: for a joint state on /joint_states: /driver has sent none yet', 20.0)
+    node.send_state(NOW, [0.0, 0.0], name=['finger_1', 'finger_2'])
+    node.wait_log("none of those received can be used: no joint of robot 'panda' among the names "
+                  "'finger_1', 'finger_2'; expected 'fer_joint1'", 20.0)
+    assert node.spin_until(lambda: 'finger_1' in reason(node), 10.0)
+    assert node.states[-1] == 'waiting'
+    # Said again, with what came.
+    node.wait_log('(1 received)', 25.0)
+
+
+def test_two_drivers_that_contradict_each_other_are_named(live, home):
+    node = live()
+    node.first_answer(NOW, home)
+    other = node.other_node()
+    gripper = node.publisher(JointState, '/joint_states', other)
+    for _ in range(300):
+        node.send_state(time.time(), home)
+        gripper.publish(JointState(name=['finger'], position=[0.0]))
+        node.spin(0.005)
+    assert 'contradict' not in node.log
+    end = time.monotonic() + 20.0
+    while 'contradict' not in reason(node) and time.monotonic() < end:
+        for position in (home, [x + 0.7 for x in home]):
+            state = JointState(name=node.joints, position=position)
+            state.header.stamp = node.node.get_clock().now().to_msg()
+            (node.state_publisher if position is home else gripper).publish(state)
+            node.spin(0.005)
+    assert '/driver, /other publish states of this arm on /joint_states that contradict' in \
+        reason(node)
+    assert 'contradict each other: end all but the driver' in node.log
+    other.destroy_node()
+    node.drive(20.0, home, until=lambda: not reason(node))
+
+
+def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
+    node = live()
+    node.first_answer(NOW, home)
+    second = live('auto_activate:=true', ready=False)
+    assert second.spin_until(lambda: second.process.poll() is not None, 120.0), second.log
+    assert second.process.returncode == 2
+    assert 'another node /feedforward is active (holding)' in second.log
+    # One that cannot know better makes itself known: it is said, and not for ever.
+    torque = node.other_node()
+    torque.create_publisher(JointState, '/feedforward/torque', 1)
+    node.drive(20.0, home, until=lambda: '/other all publish /feedforward/torque' in reason(node))
+    torque.destroy_node()
+    node.drive(20.0, home, until=lambda: not reason(node))
+
+
+def test_computed_torque_without_velocities_is_evaluated_at_the_reference_and_says_so(live, home):
+    node = live('evaluate_at:=measurement', 'fade:=0.2')
+    there = [x + 0.05 for x in home]
+    sender = Sender(node, home)
+    for _ in range(10):
+        held = sender.state(there, step=0.1)
+    assert 'the joint states have no velocity' in node.log
+    assert 'the joint states have no velocity' in reason(node)
+    np.testing.assert_allclose(held, sender.state(home), atol=1e-12)
+    for _ in range(10):
+        moved = sender.state(there, step=0.1, velocity=[0.0] * 7)
+    assert np.abs(moved - held).max() > 0.1
+    assert node.spin_until(lambda: not reason(node), 5.0)
+
+
+def test_a_wrong_order_of_command_joints_is_named_as_such(live, home):
+    node = live('auto_activate:=false', 'publish_commands:=true', ready=False)
+    assert node.spin_until(lambda: bool(node.node.count_services('/feedforward/get_state')), 60.0)
+    assert not node.set(command_joints=[*LEFT[:6], 'left_fer_joint6'])
+    assert not node.change('configure')
+    assert "not configured: command_joints: joint 'left_fer_joint6' is named twice" in node.log
+    assert not node.set(command_joints=RIGHT)
+    assert node.change('configure')
+    assert node.change('activate')
+    node.joints = LEFT
+    commands = node.subscribe(Float64MultiArray, '/feedforward/commands')
+    for k in range(3):
+        node.send_state(NOW + 0.01 * k, home)
+        node.spin(0.1)
+    node.wait_log("commands rejected: command_joints: 'right_fer_joint1' and the others are of "
+                  "another arm than 'left_fer_joint1'")
+    assert node.spin_until(lambda: 'command_joints' in reason(node), 10.0)
+    assert not commands
+    assert not node.messages['torque']
+    assert 'joint_states rejected' not in node.log
