@@ -4,7 +4,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.reference import MotionLimits
 
@@ -115,13 +114,10 @@ class EffortWatch:
             place, quantities[row], float(values[row, place]), float(limits[row, place]))
 
 
-@njit()
 def _worst(values: Array, limits: Array, margin: float) -> tuple[int, int]:
     """Return row and column of the largest ratio to the limits beyond the margin, or −1, −1."""
-    row, column, largest = -1, -1, margin
-    for i in range(values.shape[0]):
-        for k in range(values.shape[1]):
-            ratio = abs(values[i, k]) / limits[i, k]
-            if ratio > largest:
-                row, column, largest = i, k, ratio
-    return row, column
+    ratios = np.abs(values) / limits
+    if ratios.size == 0 or ratios.max() <= margin:
+        return -1, -1
+    row, column = np.unravel_index(ratios.argmax(), ratios.shape)
+    return int(row), int(column)

@@ -61,6 +61,11 @@ def decode(data: bytes) -> JointWaypoints:
     return _content(message)
 
 
+def is_empty(data: bytes) -> bool:
+    """Return whether a serialized JointTrajectory has no points; HodynError if it is none."""
+    return _names_and_points(data)[1] == 0
+
+
 def encode(
     names: Sequence[str], times: Array, motion: Array, effort: Array, stamp: int = 0,
 ) -> bytes:

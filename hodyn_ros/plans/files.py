@@ -128,7 +128,8 @@ def _from_mapping(data: Any, path: Path) -> JointWaypoints:
         times.append(_seconds(point.get('time_from_start'), where))
         for quantity in QUANTITIES:
             rows[quantity].append(_numbers(point.get(quantity), f'{where}, {quantity}'))
-    return JointWaypoints(tuple(names), times, **rows)
+    return JointWaypoints(
+        tuple(names), times, rows['positions'], rows['velocities'], rows['accelerations'])
 
 
 def _check_keys(data: Any, known: set[str], where: str) -> None:
@@ -182,7 +183,9 @@ def _read_csv(path: Path) -> JointWaypoints:
         times.append(values[header.index('time')])
         for quantity, places in columns.items():
             rows[quantity].append([values[place] for place in places.values()])
-    return JointWaypoints(tuple(columns['positions']), times, **rows)
+    return JointWaypoints(
+        tuple(columns['positions']), times, rows['positions'], rows['velocities'],
+        rows['accelerations'])
 
 
 def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:

@@ -61,16 +61,19 @@ class Planner:
 
     def submit(
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
+        left_out: int = 0,
     ) -> None:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
-        It takes the place of one that is being prepared. Raises HodynError when the message is
-        too large or too short.
+        It takes the place of one that is being prepared. The reference's instants are `left_out`
+        ns behind stamps. Raises HodynError when the message is too large or too short.
         """
         if len(data) > MAX_MESSAGE_BYTES:
             raise HodynError(f'{len(data)} bytes; at most {MAX_MESSAGE_BYTES} are read')
         self._tries = 0
-        self._send(data, reference, now, annotate=annotate)
+        stamp = cdr.stamp(data)
+        self._send(
+            data, reference, now, stamp - left_out if stamp else None, left_out, annotate=annotate)
 
     def poll(self, reference: ReferenceManager, now: int) -> PreparedPlan | None:
         """Let the reference follow a plan that is ready; return it, or None if there is none.
@@ -96,7 +99,7 @@ class Planner:
         # What it was checked with must still hold, the payload say.
         fits = (
             job.reference_revision == reference.revision and job.revision == self._revision)
-        if fits and not cdr.stamp(job.data) and reference.is_idle(now) and np.array_equal(
+        if fits and job.requested is None and reference.is_idle(now) and np.array_equal(
                 job.state, reference.state_at(now)):
             start = now
         elif not fits or now > start:
@@ -125,15 +128,20 @@ class Planner:
                 'the reference moved on each time before the plan was ready, '
                 f'in {prepared.seconds:.2f} s'))
         self._headroom = min(2.0 * max(prepared.seconds, self._headroom), MAX_HEADROOM)
-        self._send(job.data, reference, now, annotate=job.annotate)
+        self._send(
+            job.data, reference, now, job.requested, job.left_out, annotate=job.annotate)
         return None
 
-    def _send(self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool) -> None:
-        stamp = cdr.stamp(data)
-        at_once = reference.is_idle(now) and not stamp
-        start = max(stamp, now if at_once else now + round(self._headroom * 1e9))
-        skipped = (start - stamp) * 1e-9 if stamp else 0.0
+    def _send(
+        self, data: bytes, reference: ReferenceManager, now: int, requested: int | None,
+        left_out: int, *, annotate: bool,
+    ) -> None:
+        at_once = reference.is_idle(now) and requested is None
+        earliest = now if at_once else now + round(self._headroom * 1e9)
+        start = earliest if requested is None else max(requested, earliest)
+        skipped = 0.0 if requested is None else (start - requested) * 1e-9
         self._submitted += 1
         self._worker.submit(Job(
             data, self.robot, self.settings, self._revision, annotate,
-            reference.state_at(start), start, skipped, reference.revision, self._submitted))
+            reference.state_at(start), start, skipped, requested, left_out, reference.revision,
+            self._submitted))

@@ -48,6 +48,10 @@ class Job:
         When that is, ns.
     skipped : float
         Seconds of the trajectory that lie before the start: their points are left out.
+    requested : int or None
+        When it should begin, ns on the reference's clock; None for as soon as it can.
+    left_out : int
+        How far the reference's instants are behind stamps, ns.
     reference_revision : int
         `ReferenceManager.revision` of the reference that `state` was taken from.
     number : int
@@ -63,6 +67,8 @@ class Job:
     state: NDArray[np.float64]
     start: int
     skipped: float
+    requested: int | None
+    left_out: int
     reference_revision: int
     number: int
 
@@ -148,8 +154,9 @@ class PlanWorker:
                 # The robot is large and goes once: while it is pickled no cycle can run.
                 model = None if job.revision == revision else (job.robot, job.settings)
                 revision = job.revision
-                self._connection.send(
-                    (model, job.data, job.annotate, job.state, job.start, job.skipped))
+                self._connection.send((
+                    model, job.data, job.annotate, job.state, job.start + job.left_out,
+                    job.skipped))
                 self._finished.put((job, self._connection.recv()))
                 job = None
         except (EOFError, OSError):

@@ -26,7 +26,7 @@ from hodyn_ros.reference.pieces import Array
 PIECES = 9
 # Ruckig's results keep the limits to its own round-off.
 ROUND_OFF = 1.0 - 1e-9
-# The fastest that a target may move, as a fraction of the limit: the joint must be able to catch up.
+# How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
 MAX_TARGET_SPEED = 0.99
 
 
@@ -144,6 +144,8 @@ class JerkLimitedMotion:
             ω, rad/s.
         outputs : (2, n) array
             The filter's q and q̇ at `begin`; in place, at `end`.
+        begin, end : float
+            The times, s.
         out : (5, n) array
             q … q⁗ at `end`, written.
 

@@ -1,6 +1,8 @@
 """The stop of a plan: along its path, by letting its time run slower and slower."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hodyn_ros.common.jit import njit
@@ -69,9 +71,9 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
     """Return the shortest stop of a plan from one of its times on, s, that is within limits.
 
     The velocity stays below the plan's by itself. Where the plan passes limits of acceleration or
-    jerk, somewhat more than its own greatest values from there on take their place. Among stops that need too much effort, the one that needs the
-    least is taken. None where each would pass the other limits: then the plan, which ends at rest,
-    may go on until there is one.
+    jerk, somewhat more than its own greatest values from there on take their place. Among stops
+    that need too much effort, the one that needs the least is taken. None where each would pass
+    the other limits: then the plan, which ends at rest, may go on until there is one.
     """
     left = plan.duration - begin
     if left <= 0.0:
@@ -94,7 +96,7 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
     return None if best is None else best[1]
 
 
-def _slowed(x: Array | float, duration: float) -> tuple[Array, ...]:
+def _slowed(x: Any, duration: float) -> tuple[Any, ...]:
     """Return s, ṡ, s̈, s⃛ and s⁗ of a stop at fractions of its duration (s)."""
     y = 1.0 - x
     s = duration * (x - x**5 * (7.0 - 14.0 * x + 10.0 * x**2 - 2.5 * x**3))

@@ -1,4 +1,4 @@
-"""A reference that arrives sample by sample: it cannot leave the limits, and has four derivatives."""
+"""A reference that comes sample by sample: it cannot leave the limits, and is smooth to q⁗."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -87,6 +87,8 @@ class Limits:
         Absolute values, rad/s and so on.
     effort, effort_rate : (n,) arrays
         Absolute values, N m and N m/s (prismatic: N, N/s).
+    tracking_error : (n,) array
+        How far a joint may be away from its reference, rad or m.
 
     """
 
@@ -97,11 +99,12 @@ class Limits:
     jerk: Array
     effort: Array
     effort_rate: Array
+    tracking_error: Array
 
     @classmethod
     def none(cls, n: int) -> 'Limits':
         """Return limits that bound nothing."""
-        return cls(np.full(n, -np.inf), *(np.full(n, np.inf) for _ in range(6)))
+        return cls(np.full(n, -np.inf), *np.full((7, n), np.inf))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ import time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 
+from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, MedianInterval
+
 WINDOW = 4096
 
 
@@ -76,8 +78,8 @@ class Monitor:
         Durations from the arrival of a joint state to its answers published, s.
     age : Durations
         Age of joint states on arrival, by their stamps, s.
-    period : float
-        Mean interval of joint states, s; 0 before the second.
+    left_out : int
+        How often time was missing between two cycles, or the clock was set.
 
     """
 
@@ -88,11 +90,11 @@ class Monitor:
         self.complaints = Complaints()
         self.work = Durations()
         self.age = Durations()
-        self.period = 0.0
+        self._intervals = MedianInterval()
         self.cycles = 0
         self.gaps = 0
         self.overruns = 0
-        self.clock_jumps = 0
+        self.left_out = 0
         self.clipped = 0
         self._reported_cycles = 0
         self._reported_at = time.monotonic()
@@ -109,13 +111,13 @@ class Monitor:
         self.age.add(age)
         if interval <= 0.0:
             return
-        if self.period <= 0.0:
-            self.period = interval
-            return
-        max_interval = 3.0 * self.period
-        self.gaps += interval > max_interval
-        # One gap hardly moves the mean; a driver that has become slower does in time.
-        self.period += 0.02 * (min(interval, max_interval) - self.period)
+        self.gaps += 0.0 < MAX_PERIODS * self.period < interval
+        self._intervals.add(interval)
+
+    @property
+    def period(self) -> float:
+        """Median interval of the joint states, s; 0 before there are some."""
+        return self._intervals.value
 
     def cycle(self, work: float, period: float) -> None:
         """Count a cycle that took `work` s of its `period`, 0 if that is not known yet."""
@@ -143,7 +145,7 @@ class Monitor:
             'cycles': str(self.cycles),
             'gaps': str(self.gaps),
             'overruns': str(self.overruns),
-            'clock jumps': str(self.clock_jumps),
+            'time left out': str(self.left_out),
             'clipped cycles': str(self.clipped),
         }
         for topic, count in sorted(self.received.items()):

@@ -21,6 +21,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import FeedForward
@@ -155,6 +156,8 @@ class FeedforwardNode(LifecycleNode):
             subscription = self.create_subscription(
                 kind, topic, partial(self._call, callback), qos, raw=True)
             self._entities.append(partial(self.destroy_subscription, subscription))
+        hold = self.create_service(Trigger, '~/hold', self._on_hold)
+        self._entities.append(partial(self.destroy_service, hold))
         for period, tick in ((WATCH_PERIOD, Session.watch), (REPORT_PERIOD, self._report)):
             timer = self._every(period, tick)
             self._entities.append(partial(self.destroy_timer, timer))
@@ -279,6 +282,13 @@ class FeedforwardNode(LifecycleNode):
             self._outputs.state, self._outputs.reason)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
+
+    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        refusal = 'the node is not active'
+        if self._session is not None:
+            refusal = self._session.hold('held on request')
+        response.success, response.message = not refusal, refusal or 'stops and holds'
+        return response
 
     def _listen_for_description(self) -> None:
         if self._listens_for_description:

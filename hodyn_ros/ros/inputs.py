@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.reference_clock import ReferenceClock
+from hodyn_ros.feedforward.stream_schedule import StreamSchedule
+from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_states import JointStateReader
+from hodyn_ros.messages.joint_trajectory import is_empty
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, Robot, lie
@@ -40,15 +44,18 @@ class Inputs:
     neighbours : Neighbours
         Knows who else publishes.
     ready : callable
-        Returns what takes the inputs, and the instant (ns) from which they count; raises
+        Returns what takes the inputs, and the clock that turns stamps into its instants; raises
         HodynError while nothing can be taken.
+    hold : callable
+        Stops and holds; raises HodynError when it cannot.
 
     """
 
     def __init__(
         self, node: Node, settings: Parameters, robot: Robot,
         planner: Planner, outputs: Outputs, monitor: Monitor, neighbours: Neighbours,
-        ready: Callable[[], tuple[FeedforwardController, int]],
+        ready: Callable[[], tuple[FeedforwardController, ReferenceClock]],
+        hold: Callable[[], None],
     ) -> None:
         self._node = node
         self._settings = settings
@@ -58,9 +65,12 @@ class Inputs:
         self._monitor = monitor
         self._neighbours = neighbours
         self._ready = ready
+        self._hold = hold
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
         self._prefix = ''
-        self._streamed_at = 0.0
+        self._streamed_at = -np.inf
+        self._is_held = False
+        self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
         planner.cancel()
@@ -76,11 +86,15 @@ class Inputs:
         """Have a serialized trajectory made a plan."""
         self._monitor.received['joint_trajectory'] += 1
         try:
-            controller, now = self._ready()
-            if controller.reference.mode(now) == 'streaming':
+            if self._settings.hold_on_empty_trajectory and is_empty(data):
+                self._hold()
+                return
+            controller, clock = self._ready()
+            if controller.reference.streaming:
                 raise HodynError('a streamed reference is followed; let it end first')
             self._planner.submit(
-                data, controller.reference, now, annotate=self._outputs.annotated_is_wanted)
+                data, controller.reference, controller.now,
+                annotate=self._outputs.annotated_is_wanted, left_out=clock.left_out)
         except HodynError as error:
             self._monitor.reject('joint_trajectory', error)
 
@@ -88,7 +102,7 @@ class Inputs:
         """Follow a streamed sample, a serialized joint state."""
         self._monitor.received['reference'] += 1
         try:
-            controller, now = self._ready()
+            controller, clock = self._ready()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
@@ -99,14 +113,25 @@ class Inputs:
             if (sent := self._reference_reader.sent_joints) > len(position):
                 raise HodynError(f'{sent} joints for a robot with {len(position)}')
             self._check_range(position, velocity)
+            was_silent = self.stream_is_silent
+            self._streamed_at = time.monotonic()
+            if not was_silent and self._is_held:
+                raise HodynError(
+                    'the reference was stopped; let the stream fall silent for stream_timeout '
+                    f'({self._settings.stream_timeout:g} s), then stream again')
+            self._is_held = False
             reference = controller.reference
-            if reference.mode(now) != 'streaming' and not reference.is_idle(now):
+            if not reference.streaming and not reference.is_idle(controller.now):
                 raise HodynError('a plan or a stop is under way; let it end first')
+            stamp = cdr.stamp(data)
+            due = self._samples.add(
+                stamp - clock.left_out if stamp else None, controller.now, position, velocity,
+                is_first=was_silent)
         except HodynError as error:
             self._monitor.reject('reference', error)
             return
-        self._streamed_at = time.monotonic()
-        controller.reference.set_target(now, position, velocity)
+        if due:
+            self.take_samples(controller, controller.now)
 
     def on_wrench(self, data: bytes) -> None:
         """Take an external wrench, a serialized WrenchStamped."""
@@ -139,6 +164,22 @@ class Inputs:
             self._monitor.reject('stiffness', error)
             return
         controller.set_stiffness(stiffness)
+
+    def take_samples(self, controller: FeedforwardController, now: int) -> None:
+        """Let the reference follow the streamed samples that are due at an instant (ns)."""
+        sample = self._samples.take(now)
+        if sample is None:
+            return
+        try:
+            controller.stream(now, sample.position, sample.velocity, sample.until)
+        except HodynError as error:
+            self._samples.clear()
+            self._monitor.reject('reference', error)
+
+    def let_stream_end(self) -> None:
+        """Follow no streamed sample until the stream was silent for its timeout."""
+        self._is_held = True
+        self._samples.clear()
 
     @property
     def stream_is_silent(self) -> bool:

@@ -36,6 +36,7 @@ SETTLING = 0.5
 WAITING_PERIOD = 0.02
 WAITING_STEP = 10_000  # ns by which the clock advances in a waiting period: next to nothing
 STATE_TIMEOUT = 60.0  # recordings may pause, and the machine may be busy
+MAX_GAP = 60.0
 QUEUE = QoSProfile(depth=1000)
 
 
@@ -151,7 +152,9 @@ def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Arr
     executor.add_node(player)
     parameters = [
         f'robot:={robot_file}', 'use_sim_time:=true', f'interpolation:={INTERPOLATION}',
-        f'state_timeout:={STATE_TIMEOUT}']
+        f'state_timeout:={STATE_TIMEOUT}',
+        # What was recorded counts, gaps and departures too.
+        f'max_time_step:={MAX_GAP}', 'tracking_tolerance:=[-1.0]']
     if prefix:
         parameters.append(f'joint_prefix:={prefix}')
     with (

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateWriter
+from hodyn_ros.ros.controller_state import ControllerStatePublisher
 from hodyn_ros.ros.diagnostics import level
 
 Array = NDArray[np.float64]
@@ -36,7 +37,10 @@ class Outputs:
                 ('motor_commands', Float64MultiArray, OUTPUT_QOS),
                 ('annotated_trajectory', JointTrajectory, LATCHED_QOS),
                 ('state', DiagnosticStatus, LATCHED_QOS),
+                ('progress', Float64, OUTPUT_QOS),
             )}
+        self._controller_state = ControllerStatePublisher(node)
+        self._progress = 1.0
         self._torques: list[JointStateWriter] = []
         self._motors = JointStateWriter([])
         self._commands: CommandWriter | None = None
@@ -51,6 +55,7 @@ class Outputs:
         self._torques = [JointStateWriter(names) for _ in TORQUE_NAMES]
         self._motors = JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
+        self._controller_state.begin(names)
 
     def publish(self, controller: FeedforwardController, stamp: int) -> bool:
         """Publish the result of a cycle with one stamp (ns); return whether it was finite.
@@ -79,6 +84,21 @@ class Outputs:
         if self._motor_commands is not None:
             self._publishers['motor_commands'].publish(self._motor_commands.of(reference[3]))
 
+    def follow_up(
+        self, controller: FeedforwardController, measured: Array, stamp: int,
+    ) -> None:
+        """Publish reference, feedback, error and output, and how far the plan has come.
+
+        `measured`, (2, n), are the position and velocity at the stamp, ns. It is called less often
+        than the cycle runs.
+        """
+        progress = controller.reference.progress(controller.now)
+        done = 1.0 if progress is None else progress[0] / progress[1]
+        if progress is not None or self._progress < 1.0:
+            self._publishers['progress'].publish(Float64(data=done))
+        self._progress = done
+        self._controller_state.publish(controller, measured, stamp)
+
     @property
     def annotated_is_wanted(self) -> bool:
         """Whether anybody listens to annotated trajectories."""
@@ -100,6 +120,7 @@ class Outputs:
 
     def destroy(self) -> None:
         """Destroy the publishers."""
+        self._controller_state.destroy()
         for publisher in self._publishers.values():
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers = {}

@@ -88,17 +88,30 @@ class Parameters:
         'offer', 'A plan beyond limits is refused (off), refused with the time stretch that would '
         'bring it within them (offer), or stretched (auto).', choices=('off', 'offer', 'auto'))
     stream_bandwidth: float = _row(
-        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 5 over it.',
+        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 2 over it.',
         bounds=(1.0, 1000.0))
     stream_timeout: float = _row(
-        0.1, 'Time without a streamed sample after which the reference stops, s.',
-        bounds=(0.001, 60.0))
+        0.1, 'How long the velocity of a streamed sample holds without a newer sample, s; one '
+        'without velocity is gone to and kept.', bounds=(0.001, 60.0))
+    stream_delay: float = _row(
+        0.0, 'How long after its stamp a streamed sample counts, s, so that an uneven transport '
+        'does not show; 0: when it comes.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
-        0.02, 'Time without a joint state, five periods at least, after which the reference '
+        0.05, 'Time without a joint state, five periods at least, after which the reference '
         'stops, s.', bounds=(0.001, 60.0))
-    clock_jump: float = _row(
-        0.1, "How far the joint states' stamps may go back, or ahead of the elapsed time, before "
-        'their clock counts as set and the plan is dropped, s.', bounds=(0.001, 60.0))
+    max_time_step: float = _row(
+        0.01, 'How far the stamp of a joint state may be ahead of the last, three periods at '
+        'least, s; what is missing beyond (a hold-up, lost states, a clock that was set) is left '
+        'out: the reference goes on from where it was.', bounds=(0.001, 60.0))
+    tracking_tolerance: Sequence[float] = _row(
+        (0.0,), "How far a joint may be away from the reference, rad or m, one for all or one a "
+        "joint; beyond, the node stops and holds the arm where it is; 0 takes the robot's, -1 "
+        'does not look.')
+    limit_margin: float = _row(
+        0.05, 'Fraction of the torque and torque-rate limits by which a motion may pass them '
+        'before the node stops it.', bounds=(0.0, 1.0))
+    hold_on_empty_trajectory: bool = _row(
+        True, 'Take a trajectory without points for the request to stop and hold.')
     wrench_bandwidth: float = _row(
         50.0, 'Bandwidth of the filter that smooths ~/external_wrench, rad/s.',
         bounds=(1.0, 1000.0))

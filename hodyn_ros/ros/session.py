@@ -8,11 +8,14 @@ from rclpy.node import Node
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.blending import MotorReferenceHold
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.reference_clock import ReferenceClock
+from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, NoKnownJointError
+from hodyn_ros.robot import HodynError, NoKnownJointError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor
 from hodyn_ros.ros.inputs import Inputs
@@ -25,6 +28,13 @@ Array = NDArray[np.float64]
 SILENT_PERIODS = 5.0
 WARN_PERIODS = 3.0
 WARN_INTERVAL = 1.0
+# Without a joint state, while the period of the driver is not known yet, s.
+FIRST_SILENCE = 1.0
+# The tracking tolerance where the robot file gives none, rad or m.
+TRACKING_ERROR = 0.2
+# How long a hold-up is told, s.
+TELL = 1.0
+FOLLOW_UP_PERIOD = 0.02
 WATCH_PERIOD = 0.005
 LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
@@ -40,7 +50,20 @@ def controller_options(settings: Parameters) -> ControllerSettings:
         at_measurement=settings.evaluate_at == 'measurement',
         bandwidth=settings.stream_bandwidth,
         wrench_bandwidth=settings.wrench_bandwidth,
+        limit_margin=settings.limit_margin,
         fade=settings.fade)
+
+
+def tracking_tolerance(robot: Robot, settings: Parameters) -> Array:
+    """Return how far each joint may be away from the reference, (n,), rad or m."""
+    given = np.array(settings.tracking_tolerance)
+    if given.size not in (1, robot.n):
+        raise HodynError(
+            f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
+            'for all or one a joint')
+    own = robot.limits.tracking_error
+    tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
+    return np.where(given < 0.0, np.inf, tolerance)
 
 
 class Session:
@@ -58,7 +81,6 @@ class Session:
         self._neighbours = Neighbours(node, self.monitor)
         self._node = node
         self._clock = node.get_clock()
-        self._lookahead = round(settings.lookahead * 1e9)
         self._settings = settings
         self._feedforward = feedforward
         self._planner = planner
@@ -75,11 +97,17 @@ class Session:
         self._late = False
         self._excused = False
         self._last_stamp = 0
-        self._published_stamp = 0
+        self._reference_clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
+        self._tracking = TrackingWatch(tracking_tolerance(feedforward.robot, settings))
+        # Why the reference stopped or was led elsewhere, until it is asked for something again.
+        self._why = ''
+        self._is_departing = False
+        self._hold_up, self._told_until = '', 0.0
+        self._followed_up_at = 0.0
         self._arrived_at = self._watched_at = 0.0
         self.inputs = Inputs(
             node, settings, feedforward.robot, planner, outputs, self.monitor,
-            self._neighbours, self._ready)
+            self._neighbours, self._ready, self._hold_on_request)
         self._report('waiting', self._neighbours.why_waiting())
 
     # Cycles
@@ -105,13 +133,15 @@ class Session:
             self._neighbours.compare(position, stamp)
         interval = begin - self._arrived_at if self._controller is not None else 0.0
         if self._controller is None:
+            self._reference_clock = ReferenceClock(
+                stamp, self._settings.max_time_step, self._settings.lookahead)
             try:
-                self._controller = self._make_controller(position, stamp)
+                self._controller = self._make_controller(position)
             except HodynError as error:
                 self.monitor.reject('commands', error)
                 self._why_waiting = str(error)
                 return
-        elif not self._accept_stamp(self._controller, stamp, interval):
+        elif not self._accept_stamp(stamp):
             return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
@@ -124,12 +154,17 @@ class Session:
                 throttle_duration_sec=SAY_AGAIN)
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
-            # Their clock need not have gone on as ours did.
-            self._controller.reset_clock(self._instant(stamp))
+            self._tracking.compare(position, self._controller.q[0])
+            if self._tracking.is_beyond:
+                self._latch(self._controller, self._why_departed('when joint states came back'))
         self._lost = self._late = False
         if self._settings.trigger == 'joint_state':
             self._step(self._controller, stamp)
             self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
+        self._track(self._controller)
+        if begin - self._followed_up_at >= FOLLOW_UP_PERIOD:
+            self._followed_up_at = begin
+            self._outputs.follow_up(self._controller, self._measured, stamp)
         # Measured when the answer is out, so as not to delay it.
         age = (self._clock.now().nanoseconds - stamp) * 1e-9 - (time.monotonic() - begin)
         self.monitor.arrived(interval, age)
@@ -162,12 +197,13 @@ class Session:
             self._node.get_logger().warning(
                 f'no joint state for {silence:.3f} s, {silence / period:.0f} periods',
                 throttle_duration_sec=WARN_INTERVAL)
-        if silence <= max(self._settings.state_timeout, SILENT_PERIODS * period):
+        longest = SILENT_PERIODS * period if period else FIRST_SILENCE
+        if silence <= max(self._settings.state_timeout, longest):
             return
         stamp = self._virtual_stamp()
         if not self._lost:
             self._lost = True
-            controller.stop(self._instant(stamp))
+            controller.stop(controller.now)
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
             self.inputs.drop_plan()
         elif self._outputs.state == 'fault':
@@ -180,12 +216,13 @@ class Session:
         if controller is None:
             return
         self.inputs.drop_plan()
-        if not controller.reference.is_idle(self._instant(self._virtual_stamp())):
-            controller.stop(self._instant(self._virtual_stamp()))
+        if not controller.reference.is_idle(controller.now):
+            controller.stop(controller.now)
         state = 'stopping'
         while True:
             stamp = self._virtual_stamp()
-            now = self._instant(stamp)
+            self._reference_clock.move_to(stamp)
+            now = max(self._reference_clock.now, controller.now)
             if state == 'stopping' and controller.reference.mode(now) == 'holding':
                 state = 'fading'
                 controller.fade_out(now)
@@ -197,6 +234,18 @@ class Session:
                 return
             time.sleep(WIND_DOWN_STEP)
 
+    def hold(self, why: str) -> str:
+        """Stop and hold until the next plan or stream; return what prevents it, if anything."""
+        controller = self._controller
+        if controller is None:
+            return 'it waits for a joint state'
+        self.inputs.drop_plan()
+        self.inputs.let_stream_end()
+        if not controller.reference.is_idle(controller.now):
+            controller.stop(controller.now)
+        self._why = why
+        return ''
+
     def look_around(self) -> None:
         """See who else is there, and say why nothing comes; called once a second."""
         self._neighbours.look()
@@ -206,7 +255,7 @@ class Session:
     def change_model(self, feedforward: FeedForward) -> None:
         """Take another model of the robot, with another payload say, without a step in torque."""
         if self._controller is not None:
-            self._controller.replace(feedforward, self._instant(self._virtual_stamp()))
+            self._controller.replace(feedforward, self._controller.now)
         self._feedforward = feedforward
         self._planner.change_robot(feedforward.robot)
 
@@ -216,7 +265,7 @@ class Session:
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
 
-    def _make_controller(self, position: Array, stamp: int) -> FeedforwardController:
+    def _make_controller(self, position: Array) -> FeedforwardController:
         settings, joints = self._settings, self._reader.names
         names = self._names.of_driver(joints)
         actuators = self._feedforward.robot.actuators
@@ -238,55 +287,125 @@ class Session:
         self._outputs.begin(joints, motors, commands, motor_commands)
         self.inputs.bind(names)
         return FeedforwardController(
-            self._feedforward, position, self._instant(stamp), controller_options(self._settings))
+            self._feedforward, position, self._reference_clock.now,
+            controller_options(self._settings))
 
-    def _accept_stamp(
-        self, controller: FeedforwardController, stamp: int, interval: float,
-    ) -> bool:
-        """Return whether a state is newer than the last; carry on when the clock was set."""
-        advance = (stamp - self._last_stamp) * 1e-9
-        max_jump = self._settings.clock_jump
-        if advance < -max_jump or advance > interval + max_jump:
-            self.monitor.clock_jumps += 1
-            controller.reset_clock(self._instant(stamp))
-            self._published_stamp = stamp
-            self.inputs.drop_plan()
-            self._node.get_logger().warning(
-                f'the clock of the joint states jumped by {advance - interval:+.3f} s: '
-                'the plan is dropped, the reference stops')
-        elif advance <= 0.0:
+    def _accept_stamp(self, stamp: int) -> bool:
+        """Return whether a state is newer than the last, or its clock was set back."""
+        clock = self._reference_clock
+        back = self._last_stamp - stamp
+        if 0 <= back <= clock.max_step:
             self.monitor.reject('joint_states', 'a stamp is not newer than the last')
             return False
+        if back > 0 and stamp < clock.stamp:
+            self._tell_left_out(clock.move_to(stamp))
         return True
-
-    def _instant(self, stamp: int) -> int:
-        return stamp + self._lookahead
 
     def _virtual_stamp(self) -> int:
         """Return what the stamp of a joint state would be now."""
         elapsed = round((time.monotonic() - self._arrived_at) * 1e9)
-        return max(self._last_stamp + elapsed, self._published_stamp)
+        return max(self._last_stamp + elapsed, self._reference_clock.stamp)
 
     def _step(self, controller: FeedforwardController, stamp: int) -> None:
         """Evaluate and publish one cycle; a plan that is ready is taken first."""
-        self._published_stamp = stamp
-        now = max(self._instant(stamp), controller.now)
+        clock = self._reference_clock
+        if stamp != clock.stamp:
+            self._tell_left_out(clock.move_to(stamp))
+        now = max(clock.now, controller.now)
         if not self._lost:
             self.inputs.take_plan(controller, now)
-        if controller.reference.streaming and self.inputs.stream_is_silent:
-            controller.stop(now)
-            self._node.get_logger().warning('the streamed reference fell silent: stopping')
+            self.inputs.take_samples(controller, now)
         controller.evaluate(
             now, None if self._lost or self._without_velocity else self._measured)
-        if self._publish(controller, stamp):
-            mode = controller.reference.mode(now)
-            if self._lost:
-                over = mode == 'holding' and not controller.is_fading
-                self._report('fault' if over else mode, 'joint states are lost')
-            elif controller.motors is not None and controller.motors.any_held:
-                self._report(mode, self._why_held(controller.motors))
-            else:
-                self._report(mode, NO_VELOCITY if self._without_velocity else '')
+        if not self._publish(controller, stamp):
+            return
+        mode = controller.reference.mode(now)
+        if mode in ('following', 'streaming'):
+            self._why = ''
+            if controller.excess is not None:
+                self._why = self._why_excess(controller.excess) + ': stopping'
+                self._node.get_logger().error(self._why)
+                self.inputs.let_stream_end()
+                controller.stop(now)
+        if self._lost:
+            over = mode == 'holding' and not controller.is_fading
+            self._report('fault' if over else mode, 'joint states are lost')
+        else:
+            self._report(mode, self._reason(controller))
+
+    def _reason(self, controller: FeedforwardController) -> str:
+        """Return what there is to say about what the node does."""
+        if self._hold_up and time.monotonic() > self._told_until:
+            self._hold_up = ''
+        if self._hold_up or self._why:
+            return '; '.join(filter(None, (self._why, self._hold_up)))
+        if controller.motors is not None and controller.motors.any_held:
+            return self._why_held(controller.motors)
+        if controller.excess is not None:
+            return self._why_excess(controller.excess)
+        if controller.reference.is_held_back:
+            return 'the streamed target is not followed: its way would pass the limits'
+        return NO_VELOCITY if self._without_velocity else ''
+
+    def _tell_left_out(self, seconds: float) -> None:
+        """Say that the reference did not move for a time, s; negative: the clock was set back."""
+        if not seconds:
+            return
+        self.monitor.left_out += 1
+        self._hold_up = (
+            f'{seconds:.3f} s are missing between two cycles' if seconds > 0.0
+            else f'the clock of the joint states was set back by {-seconds:.3f} s')
+        self._hold_up += ': the reference goes on from where it was'
+        self._told_until = time.monotonic() + TELL
+        self._node.get_logger().warning(self._hold_up, throttle_duration_sec=WARN_INTERVAL)
+
+    def _track(self, controller: FeedforwardController) -> None:
+        """Stop, and hold where the arm is, when it has departed from the reference."""
+        watch = self._tracking
+        # The reference is ahead of the measurement by the lookahead.
+        watch.compare(
+            self._measured[0], controller.q[0] - self._settings.lookahead * controller.q[1])
+        if watch.has_departed:
+            why = self._why_departed('')
+            if controller.reference.is_idle(controller.now):
+                self._latch(controller, why)
+            elif not self._is_departing:
+                self._is_departing = True
+                self._why = f'{why}: stopping'
+                self._node.get_logger().error(self._why)
+                self.inputs.drop_plan()
+                self.inputs.let_stream_end()
+                controller.stop(controller.now)
+        elif watch.is_notable:
+            self._node.get_logger().warning(
+                self._why_departed(''), throttle_duration_sec=WARN_INTERVAL)
+        if controller.reference.is_idle(controller.now):
+            self._is_departing = False
+
+    def _latch(self, controller: FeedforwardController, why: str) -> None:
+        self.inputs.drop_plan()
+        self.inputs.let_stream_end()
+        controller.latch(self._measured[0].copy(), controller.now)
+        self._tracking.forget()
+        self._is_departing = False
+        self._why = f'{why}: the arm is held where it is'
+        self._node.get_logger().error(self._why, throttle_duration_sec=WARN_INTERVAL)
+
+    def _why_departed(self, when: str) -> str:
+        watch = self._tracking
+        joint = self._reader.names[watch.joint]
+        return ' '.join(filter(None, (
+            f'{joint} is {watch.error:+.3g} away from the reference', when,
+            f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')))
+
+    def _why_excess(self, excess: EffortExcess) -> str:
+        robot = self._feedforward.robot
+        names = robot.joint_names
+        if excess.quantity.startswith('motor') and robot.actuators is not None:
+            names = robot.actuators.motor_names
+        return (
+            f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
+            f'beyond its limit of {excess.limit:g}')
 
     def _why_held(self, motors: MotorReferenceHold) -> str:
         joints = self._feedforward.robot.joint_names
@@ -302,13 +421,19 @@ class Session:
         self._report('fault', 'the torque is not finite: check the reference and the payload')
         return False
 
-    def _ready(self) -> tuple[FeedforwardController, int]:
-        """Return what takes an input, and the instant (ns) from which it counts."""
+    def _hold_on_request(self) -> None:
+        if refusal := self.hold('an empty trajectory came'):
+            raise HodynError(refusal)
+
+    def _ready(self) -> tuple[FeedforwardController, ReferenceClock]:
+        """Return what takes an input, and the clock of its instants."""
         if self._controller is None:
             raise HodynError('no joint state yet, so nobody knows where the arm is')
         if self._lost:
             raise HodynError('joint states are lost')
-        return self._controller, self._instant(self._virtual_stamp())
+        if self._is_departing:
+            raise HodynError(self._why)
+        return self._controller, self._reference_clock
 
     def _report(self, state: str, reason: str = '') -> None:
         self._outputs.report(

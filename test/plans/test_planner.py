@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
@@ -90,10 +92,11 @@ def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, robot)
     assert polled(planner, reference, 0).refusal == ''
 
 
-def test_no_plan_is_taken_while_a_stream_is_followed(planner):
+def test_no_plan_is_taken_while_a_stream_is_followed(planner, robot):
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
-    reference.set_target(SECOND, HOME)
+    reference.set_target(
+        SECOND, HOME, None, 2 * SECOND, motion_limits(FeedForward(robot)))
     found = polled(planner, reference, SECOND)
     assert 'a streamed reference is followed' in found.refusal
     assert reference.streaming

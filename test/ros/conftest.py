@@ -116,8 +116,11 @@ class Live:
         self, log: Path, *parameters: str, joints: list[str], command: list[str] | None = None,
     ) -> None:
         self.joints = joints
-        # Tests that send states one by one must not be taken for a driver that fell silent.
-        given = ('state_timeout:=60.0', 'clock_jump:=0.5', *parameters)
+        # Tests that send states one by one must not be taken for a driver that fell silent, or
+        # for one whose arm does not follow.
+        given = (
+            'state_timeout:=60.0', 'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]',
+            *parameters)
         arguments = [word for parameter in given for word in ('-p', parameter)]
         self._log = log
         self._closed = False

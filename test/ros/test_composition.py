@@ -15,7 +15,8 @@ from hodyn_ros.ros.spinning import StopFlag, make_executor
 
 rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
 stop = StopFlag()
-common = ['--ros-args', '-p', 'state_timeout:=60.0', '-p', 'clock_jump:=0.5']
+common = ['--ros-args', '-p', 'state_timeout:=60.0', '-p', 'max_time_step:=0.5', '-p',
+           'tracking_tolerance:=[-1.0]']
 nodes = [
     FeedforwardNode(cli_args=[*common, *extra], use_global_arguments=False)
     for extra in (

@@ -47,7 +47,8 @@ def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live,
     node = live(
         ready=False, command=[
             sys.executable, '-c', NODE, '--ros-args', '-p', 'auto_activate:=false',
-            '-p', 'fade:=0.2', '-p', 'state_timeout:=60.0', '-p', 'clock_jump:=0.5'])
+            '-p', 'fade:=0.2', '-p', 'state_timeout:=60.0', '-p', 'max_time_step:=0.5', '-p',
+           'tracking_tolerance:=[-1.0]'])
 
     def state() -> int:
         return node.call(GetState, 'get_state', GetState.Request()).current_state.id

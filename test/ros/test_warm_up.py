@@ -29,7 +29,8 @@ def test_an_active_node_compiles_nothing(live, home, parameters):
     arguments = [word for one in parameters for word in ('-p', one)]
     node = live(command=[
         sys.executable, '-c', NOTED, '--ros-args', '-p', 'state_timeout:=0.5',
-        '-p', 'clock_jump:=0.5', '-p', 'stream_timeout:=0.2', *arguments])
+        '-p', 'max_time_step:=0.5', '-p',
+           'tracking_tolerance:=[-1.0]', '-p', 'stream_timeout:=0.2', *arguments])
     assert 'COMPILES' in node.log
     node.first_answer(NOW, home)
     node.send_trajectory((4.0, [x + 0.2 for x in home]))

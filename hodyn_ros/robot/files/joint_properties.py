@@ -13,7 +13,7 @@ from hodyn_ros.robot.model import Limits
 Array = NDArray[np.float64]
 PerJoint = TypeVar('PerJoint', Limits, SigmoidFriction)
 
-_LIMIT_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
+_LIMIT_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
 _SIGMOID_KEYS = ('amplitude', 'slope', 'velocity_offset')
 
 

@@ -1,0 +1,84 @@
+"""The time on which a reference runs: that of the joint states' stamps, without what they skip."""
+from collections import deque
+import statistics
+
+WINDOW = 9
+# So many intervals are seen before their median counts.
+MIN_INTERVALS = 5
+MAX_PERIODS = 3.0
+
+
+class MedianInterval:
+    """The median of the latest intervals: one gap, or two messages at once, do not move it."""
+
+    def __init__(self) -> None:
+        self._latest: deque[float] = deque(maxlen=WINDOW)
+        self.value = 0.0
+        """The median, in the unit of the intervals; 0 while there are fewer than five."""
+
+    def add(self, interval: float) -> None:
+        """Take an interval."""
+        self._latest.append(interval)
+        if len(self._latest) >= MIN_INTERVALS:
+            self.value = statistics.median(self._latest)
+
+
+class ReferenceClock:
+    """Turns stamps into instants that go on evenly: what a stamp skips is left out.
+
+    A stamp that is a few periods after the last takes the reference there. Where more is missing
+    (the process was held up, states were lost, the clock was set ahead or back), the reference
+    has moved on by one period only: it goes on from where it was, as smoothly as if nothing had
+    been. It never catches up.
+
+    Parameters
+    ----------
+    stamp : int
+        The first stamp, ns.
+    max_step : float
+        How much a stamp may be ahead of the last, s; three periods are always allowed.
+    lookahead : float
+        How far the instants are after the stamps, s.
+
+    Attributes
+    ----------
+    stamp : int
+        The last stamp, ns.
+    left_out : int
+        What was left out so far, ns.
+
+    """
+
+    def __init__(self, stamp: int, max_step: float, lookahead: float) -> None:
+        self.stamp = stamp
+        self.left_out = 0
+        self._lookahead = round(lookahead * 1e9)
+        self._max_step = max_step
+        self._period = MedianInterval()
+
+    @property
+    def max_step(self) -> int:
+        """How much a stamp may be ahead of the last, ns."""
+        return round(max(self._max_step * 1e9, MAX_PERIODS * self._period.value))
+
+    @property
+    def now(self) -> int:
+        """The instant of the last stamp, ns."""
+        return self.stamp + self._lookahead - self.left_out
+
+    def move_to(self, stamp: int) -> float:
+        """Go on to a stamp, ns; return how many seconds were left out, negative when set back.
+
+        While the period of the stamps is not known yet, what they skip is left out without a word.
+        """
+        step = stamp - self.stamp
+        self.stamp = stamp
+        known = self._period.value
+        longest = self.max_step
+        if step > 0:
+            self._period.add(step)
+        if 0 <= step <= longest:
+            return 0.0
+        kept = round(known) if known else min(max(step, 0), longest)
+        self.left_out += step - kept
+        return (step - kept) * 1e-9 if known or step < 0 else 0.0

@@ -1,0 +1,92 @@
+"""`~/controller_state`: the reference, where the arm is, the difference, and what is commanded."""
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.messages.joint_states import JointStateWriter
+
+try:
+    from control_msgs.msg import JointTrajectoryControllerState
+except ImportError:
+    JointTrajectoryControllerState = None
+
+Array = NDArray[np.float64]
+
+TOPIC = '~/controller_state'
+PARTS = ('reference', 'feedback', 'error', 'output')
+
+
+class ControllerStatePublisher:
+    """Publishes what joint_trajectory_controller does, of the same type where it is installed.
+
+    Without control_msgs each part is a JointState on a topic of its own,
+    ``~/controller_state/reference`` and so on.
+    """
+
+    def __init__(self, node: LifecycleNode) -> None:
+        qos = QoSProfile(depth=1)
+        self._node = node
+        self._names: list[str] = []
+        self._whole: Any = None
+        self._parts: dict[str, Any] = {}
+        self._writers: dict[str, JointStateWriter] = {}
+        if JointTrajectoryControllerState is not None:
+            self._whole = node.create_lifecycle_publisher(
+                JointTrajectoryControllerState, TOPIC, qos)
+        else:
+            self._parts = {
+                part: node.create_lifecycle_publisher(JointState, f'{TOPIC}/{part}', qos)
+                for part in PARTS}
+
+    def begin(self, names: list[str]) -> None:
+        """Take the joint names of the messages to come."""
+        self._names = names
+        self._writers = {part: JointStateWriter(names) for part in self._parts}
+
+    def publish(self, controller: FeedforwardController, measured: Array, stamp: int) -> None:
+        """Publish the last cycle, of a stamp (ns), with position and velocity measured, (2, n)."""
+        q = controller.q[:2]
+        values = {
+            'reference': (q[0], q[1], controller.torque[0]),
+            'feedback': (measured[0], measured[1], None),
+            'error': (q[0] - measured[0], q[1] - measured[1], None),
+            'output': (None, None, controller.output[0])}
+        if self._whole is not None:
+            if self._whole.get_subscription_count():
+                self._whole.publish(self._message(controller, values, stamp))
+            return
+        for part, publisher in self._parts.items():
+            if not publisher.get_subscription_count():
+                continue
+            writer = self._writers[part]
+            for field, row in zip(
+                    (writer.position, writer.velocity, writer.effort), values[part], strict=True):
+                field[:] = 0.0 if row is None else row
+            publisher.publish(writer.at(stamp))
+
+    def destroy(self) -> None:
+        """Destroy the publishers."""
+        for publisher in (self._whole, *self._parts.values()):
+            if publisher is not None:
+                self._node.destroy_lifecycle_publisher(publisher)
+        self._whole, self._parts = None, {}
+
+    def _message(self, controller: FeedforwardController, values: Any, stamp: int) -> Any:
+        message = JointTrajectoryControllerState(joint_names=self._names)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        for part, rows in values.items():
+            point = getattr(message, part)
+            for field, row in zip(('positions', 'velocities', 'effort'), rows, strict=True):
+                if row is not None:
+                    setattr(point, field, row.tolist())
+        message.reference.accelerations = controller.q[2].tolist()
+        elapsed = controller.reference.progress(controller.now)
+        if elapsed is not None:
+            whole = message.reference.time_from_start
+            whole.sec, whole.nanosec = divmod(round(elapsed[0] * 1e9), 10**9)
+        return message

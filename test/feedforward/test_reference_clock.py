@@ -1,0 +1,75 @@
+"""The reference's time goes on evenly, whatever the stamps do."""
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import pytest
+
+from hodyn_ros.feedforward.reference_clock import ReferenceClock
+
+MS = 1_000_000
+
+
+def running(period=MS, max_step=0.01):
+    clock = ReferenceClock(0, max_step, 0.0)
+    for k in range(1, 21):
+        assert clock.move_to(k * period) == 0.0
+    return clock
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(-10**12, 10**12), min_size=1, max_size=60))
+def test_it_never_goes_back_and_never_further_than_it_may(steps):
+    clock = ReferenceClock(10**15, 0.01, 0.002)
+    stamp, before = clock.stamp, clock.now
+    for step in steps:
+        stamp += step
+        allowed = clock.max_step
+        clock.move_to(stamp)
+        assert 0 <= clock.now - before <= max(allowed, clock.max_step)
+        before = clock.now
+
+
+def test_a_few_periods_are_taken_as_they_are():
+    clock = running()
+    assert clock.move_to(30 * MS) == 0.0
+    assert clock.now == 30 * MS
+
+
+@pytest.mark.parametrize('gap', [11 * MS, 300 * MS, 2000 * MS, 3600_000 * MS])
+def test_what_is_missing_is_left_out_but_for_a_period(gap):
+    clock = running()
+    assert clock.move_to(20 * MS + gap) == pytest.approx((gap - MS) * 1e-9)
+    assert clock.now == 21 * MS
+    assert clock.move_to(21 * MS + gap) == 0.0
+    assert clock.now == 22 * MS
+
+
+@pytest.mark.parametrize('back', [MS, 90 * MS, 10**15])
+def test_a_clock_that_is_set_back_takes_nothing_back(back):
+    clock = running()
+    assert clock.move_to(20 * MS - back) == pytest.approx(-(back + MS) * 1e-9)
+    assert clock.now == 21 * MS
+
+
+def test_slow_drivers_are_not_late():
+    """Drivers at 10 to 30 Hz began with a fault in each of their first intervals."""
+    for period in (33 * MS, 100 * MS):
+        clock = ReferenceClock(0, 0.01, 0.0)
+        told = [clock.move_to(stamp) for stamp in range(0, 40 * period, period)]
+        assert not any(told)
+        before = clock.now
+        clock.move_to(clock.stamp + period)
+        assert clock.now - before == period
+
+
+def test_a_driver_that_becomes_slower_is_followed_in_time():
+    clock = running()
+    for k in range(1, 10):
+        clock.move_to(20 * MS + 100 * MS * k)
+    before = clock.now
+    assert clock.move_to(1020 * MS) == 0.0
+    assert clock.now - before == 100 * MS
+
+
+def test_the_lookahead_is_ahead_of_the_stamp():
+    clock = ReferenceClock(5 * MS, 0.01, 0.003)
+    assert clock.now == 8 * MS

@@ -1,0 +1,58 @@
+"""Streamed samples are ordered by their stamps and, with a delay, timed by them."""
+import numpy as np
+import pytest
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.feedforward.stream_schedule import MAX_WAITING, StreamSchedule
+
+MS = 1_000_000
+
+
+def at(x):
+    return np.array([float(x)])
+
+
+def test_without_a_delay_a_sample_counts_when_it_comes():
+    schedule = StreamSchedule(0.0, 0.1)
+    assert schedule.take(0) is None
+    assert schedule.add(None, 5 * MS, at(1), None, is_first=True)
+    sample = schedule.take(5 * MS)
+    assert sample.position == at(1)
+    assert sample.velocity is None
+    assert sample.until == 105 * MS
+    assert schedule.take(6 * MS) is None
+
+
+def test_a_sample_that_was_overtaken_is_refused_until_a_new_stream_begins():
+    schedule = StreamSchedule(0.0, 0.1)
+    schedule.add(20 * MS, 21 * MS, at(1), None, is_first=True)
+    with pytest.raises(HodynError, match='not newer'):
+        schedule.add(19 * MS, 22 * MS, at(2), None, is_first=False)
+    schedule.add(3 * MS, 900 * MS, at(3), None, is_first=True)
+    assert schedule.take(900 * MS).position == at(3)
+
+
+def test_with_a_delay_an_uneven_transport_does_not_show():
+    schedule = StreamSchedule(0.05, 0.1)
+    arrivals = {0: 10, 10: 35, 20: 36, 30: 37, 40: 60}
+    for stamp, arrival in arrivals.items():
+        assert not schedule.add(stamp * MS, arrival * MS, at(stamp), None, is_first=stamp == 0)
+    assert schedule.take(49 * MS) is None
+    sample = schedule.take(52 * MS)
+    # 2 ms after the first was due, on the way to the second.
+    assert sample.position == pytest.approx(at(2))
+    assert sample.velocity == pytest.approx(at(1000.0))
+    sample = schedule.take(75 * MS)
+    assert sample.position == pytest.approx(at(25))
+    # The last one stays.
+    assert schedule.take(95 * MS).velocity is None
+
+
+def test_what_comes_much_too_late_and_what_is_ahead_of_time_is_refused():
+    schedule = StreamSchedule(0.05, 0.1)
+    with pytest.raises(HodynError, match=r'0\.200 s after its stamp; stream_delay is 0\.05 s'):
+        schedule.add(0, 200 * MS, at(0), None, is_first=True)
+    for k in range(MAX_WAITING):
+        schedule.add((k + 1000) * MS, 0, at(0), None, is_first=False)
+    with pytest.raises(HodynError, match='ahead of time'):
+        schedule.add((MAX_WAITING + 1000) * MS, 0, at(0), None, is_first=False)
