@@ -69,7 +69,7 @@ class Inputs:
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
         self._prefix = ''
         self._streamed_at = -np.inf
-        self._is_held = False
+        self._is_held = self._is_streamed = False
         self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
@@ -172,6 +172,7 @@ class Inputs:
             return
         try:
             controller.stream(now, sample.position, sample.velocity, sample.until)
+            self._is_streamed = True
         except HodynError as error:
             self._samples.clear()
             self._monitor.reject('reference', error)
@@ -204,6 +205,14 @@ class Inputs:
         if self._planner.cancel():
             self._monitor.reject(
                 'joint_trajectory', 'dropped while it was prepared: the node stops')
+
+    def tell_silent_stream(self, controller: FeedforwardController) -> None:
+        """Say, once, that no streamed sample has come for the timeout."""
+        if self._is_streamed and self.stream_is_silent:
+            self._is_streamed = False
+            if controller.reference.streaming:
+                self._node.get_logger().warning(
+                    'the streamed reference fell silent: it goes to the last sample and holds')
 
     def drop_silent_wrenches(self, controller: FeedforwardController) -> None:
         """Let the wrenches fade away that have not been heard of for the timeout."""

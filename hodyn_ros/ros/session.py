@@ -141,7 +141,7 @@ class Session:
                 self.monitor.reject('commands', error)
                 self._why_waiting = str(error)
                 return
-        elif not self._accept_stamp(stamp):
+        elif not self._accept_stamp(self._controller, stamp):
             return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
@@ -154,6 +154,7 @@ class Session:
                 throttle_duration_sec=SAY_AGAIN)
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
+            self._reference_clock.skip_to(stamp)
             self._tracking.compare(position, self._controller.q[0])
             if self._tracking.is_beyond:
                 self._latch(self._controller, self._why_departed('when joint states came back'))
@@ -190,6 +191,7 @@ class Session:
             return
         self._excused = False
         self.inputs.drop_silent_wrenches(controller)
+        self.inputs.tell_silent_stream(controller)
         silence = now - self._arrived_at
         period = self.monitor.period
         if period and silence > WARN_PERIODS * period and not self._late:
@@ -203,6 +205,7 @@ class Session:
         stamp = self._virtual_stamp()
         if not self._lost:
             self._lost = True
+            self._reference_clock.skip_to(stamp)
             controller.stop(controller.now)
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
             self.inputs.drop_plan()
@@ -290,7 +293,7 @@ class Session:
             self._feedforward, position, self._reference_clock.now,
             controller_options(self._settings))
 
-    def _accept_stamp(self, stamp: int) -> bool:
+    def _accept_stamp(self, controller: FeedforwardController, stamp: int) -> bool:
         """Return whether a state is newer than the last, or its clock was set back."""
         clock = self._reference_clock
         back = self._last_stamp - stamp
@@ -299,6 +302,12 @@ class Session:
             return False
         if back > 0 and stamp < clock.stamp:
             self._tell_left_out(clock.move_to(stamp))
+            # Their starts are times of the clock as it was.
+            self.inputs.drop_plan()
+            if controller.reference.drop_waiting():
+                self.monitor.reject(
+                    'joint_trajectory', 'plans that wait for their start are dropped: the clock '
+                    'was set back')
         return True
 
     def _virtual_stamp(self) -> int:
