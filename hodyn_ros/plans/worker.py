@@ -148,8 +148,9 @@ class PlanWorker:
                 # The robot is large and goes once: while it is pickled no cycle can run.
                 model = None if job.revision == revision else (job.robot, job.settings)
                 revision = job.revision
-                self._connection.send(
-                    (model, job.data, job.annotate, job.state, job.start, job.skipped))
+                self._connection.send((model, job.annotate, job.state, job.start, job.skipped))
+                # Not pickled, which would copy it while no cycle can run.
+                self._connection.send_bytes(job.data)
                 self._finished.put((job, self._connection.recv()))
                 job = None
         except (EOFError, OSError):
@@ -172,7 +173,8 @@ def _serve(connection: Connection, robot: Robot) -> None:
             model, *job = connection.recv()
             if model is not None:
                 robot, settings = model
-            connection.send(_prepare(robot, settings, *job))
+            data = connection.recv_bytes()
+            connection.send(_prepare(robot, settings, data, *job))
         except (EOFError, OSError):  # the parent is gone
             return
 

@@ -19,6 +19,12 @@ from hodyn_ros.ros.parameters import Parameters
 
 Array = NDArray[np.float64]
 
+# Bytes of a message: one that is longer is not looked at. A plan of 7 joints with velocities has
+# some 130 a point.
+MAX_PLAN_BYTES = 8 * 1024 * 1024
+MAX_STATE_BYTES = 128 * 1024
+MAX_WRENCH_BYTES = 4096
+
 
 class Inputs:
     """Takes or refuses what comes in by topics, beside the joint states.
@@ -76,6 +82,7 @@ class Inputs:
         """Have a serialized trajectory made a plan."""
         self._monitor.received['joint_trajectory'] += 1
         try:
+            check_size(data, MAX_PLAN_BYTES)
             controller, now = self._ready()
             if controller.reference.mode(now) == 'streaming':
                 raise HodynError('a streamed reference is followed; let it end first')
@@ -88,6 +95,7 @@ class Inputs:
         """Follow a streamed sample, a serialized joint state."""
         self._monitor.received['reference'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             controller, now = self._ready()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
@@ -112,6 +120,7 @@ class Inputs:
         """Take an external wrench, a serialized WrenchStamped."""
         self._monitor.received['external_wrench'] += 1
         try:
+            check_size(data, MAX_WRENCH_BYTES)
             controller, _ = self._ready()
             link, wrench = frame_and_wrench(data)
             body, frame = self._robot.frame(self._link(link))
@@ -127,6 +136,7 @@ class Inputs:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
         self._monitor.received['stiffness'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             controller, _ = self._ready()
             if controller.motors is None or not controller.motors.actuators.variable.any():
                 raise HodynError('no joint of this robot has a variable stiffness')
@@ -194,3 +204,9 @@ class Inputs:
             raise HodynError(
                 f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
                 f'{limits.velocity[i]:g}')
+
+
+def check_size(data: bytes, most: int) -> None:
+    """Raise HodynError for a message that has more than so many bytes."""
+    if len(data) > most:
+        raise HodynError(f'{len(data)} bytes; at most {most} are read')

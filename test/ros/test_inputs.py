@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 pytestmark = pytest.mark.live
 
@@ -173,3 +174,21 @@ def test_a_wrong_order_of_command_joints_is_named_as_such(live, home):
     assert not commands
     assert not node.messages['torque']
     assert 'joint_states rejected' not in node.log
+
+
+def test_messages_that_are_too_long_are_not_looked_at(live, home):
+    node = live()
+    sender = Sender(node, home)
+    names = ['x' * 1000] * 200
+    for kind, topic, message in (
+            (JointState, 'reference', JointState(name=names)),
+            (JointState, 'stiffness', JointState(name=names)),
+            (WrenchStamped, 'external_wrench', wrench('x' * 10_000)),
+            (JointTrajectory, 'joint_trajectory', JointTrajectory(joint_names=names * 50))):
+        publisher = node.publisher(kind, f'/feedforward/{topic}')
+        sender.until(f'{topic} rejected: ', publisher, message)
+        line = next(x for x in node.log.splitlines() if f'{topic} rejected: ' in x)
+        assert 'bytes; at most' in line, line
+    node.state_publisher.publish(JointState(name=names))
+    sender.until('joint_states rejected: ', node.state_publisher, JointState(name=names))
+    assert node.log.count('bytes; at most') >= 5
