@@ -94,6 +94,7 @@ class Monitor:
         self.overruns = 0
         self.clock_jumps = 0
         self.clipped = 0
+        self.scaled_wrenches = 0
         self._reported_cycles = 0
         self._reported_at = time.monotonic()
 
@@ -145,6 +146,7 @@ class Monitor:
             'overruns': str(self.overruns),
             'clock jumps': str(self.clock_jumps),
             'clipped cycles': str(self.clipped),
+            'scaled wrenches': str(self.scaled_wrenches),
         }
         for topic, count in sorted(self.received.items()):
             values[f'received {topic}'] = str(count)

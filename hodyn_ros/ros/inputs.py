@@ -13,7 +13,7 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
-from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
+from hodyn_ros.ros.neighbours import SAY_AGAIN, UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_WRENCH_BYTES = 4096
+CAUTION_TIME = 1.0
 
 
 class Inputs:
@@ -67,6 +68,7 @@ class Inputs:
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
         self._prefix = ''
         self._streamed_at = 0.0
+        self._scaled_at = -CAUTION_TIME
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
         planner.cancel()
@@ -130,7 +132,27 @@ class Inputs:
             self._monitor.reject('external_wrench', error)
             return
         self._wrench_at[body] = time.monotonic()
-        controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
+        force, moment = np.linalg.norm(wrench[3:]), np.linalg.norm(wrench[:3])
+        most = self._settings.max_force, self._settings.max_moment
+        share = min([1.0, *(
+            bound / value for value, bound in zip((force, moment), most, strict=True) if value)])
+        given = lie.adjoint(lie.inverse(frame)).T @ (share * wrench)
+        room, joint = controller.set_external_wrench(body, given)
+        if share * room < 1.0:
+            self._scaled_at = self._wrench_at[body]
+            self._monitor.scaled_wrenches += 1
+            why = 'max_force and max_moment leave' if share < room else (
+                f'the effort limits of joint {self._robot.joint_names[joint]!r} leave')
+            self._node.get_logger().warning(
+                f'external_wrench on {link}, {force:.4g} N and {moment:.4g} N m, is scaled down '
+                f'to {share * room:.3g} of it: {why} no room for more',
+                throttle_duration_sec=SAY_AGAIN)
+
+    @property
+    def caution(self) -> str:
+        """What to know of inputs that are taken, of the last second; empty if nothing."""
+        lately = time.monotonic() - self._scaled_at < CAUTION_TIME
+        return 'external_wrench is scaled down: see the log' if lately else ''
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""

@@ -312,5 +312,5 @@ class Session:
         return self._controller, self._instant(self._virtual_stamp())
 
     def _report(self, state: str, reason: str = '') -> None:
-        self._outputs.report(
-            self._feedforward.robot.name, state, reason or self._neighbours.fault)
+        reason = reason or self._neighbours.fault or self.inputs.caution
+        self._outputs.report(self._feedforward.robot.name, state, reason)
