@@ -155,8 +155,9 @@ class PlanWorker:
                 model = None if job.revision == revision else (job.robot, job.settings)
                 revision = job.revision
                 self._connection.send((
-                    model, job.data, job.annotate, job.state, job.start + job.left_out,
-                    job.skipped))
+                    model, job.annotate, job.state, job.start + job.left_out, job.skipped))
+                # Not pickled, which would copy it while no cycle can run.
+                self._connection.send_bytes(job.data)
                 self._finished.put((job, self._connection.recv()))
                 job = None
         except (EOFError, OSError):
@@ -179,7 +180,8 @@ def _serve(connection: Connection, robot: Robot) -> None:
             model, *job = connection.recv()
             if model is not None:
                 robot, settings = model
-            connection.send(_prepare(robot, settings, *job))
+            data = connection.recv_bytes()
+            connection.send(_prepare(robot, settings, data, *job))
         except (EOFError, OSError):  # the parent is gone
             return
 

@@ -17,11 +17,18 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
-from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
+from hodyn_ros.ros.neighbours import SAY_AGAIN, UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
 Array = NDArray[np.float64]
+
+# Bytes of a message: one that is longer is not looked at. A plan of 7 joints with velocities has
+# some 130 a point.
+MAX_PLAN_BYTES = 8 * 1024 * 1024
+MAX_STATE_BYTES = 128 * 1024
+MAX_WRENCH_BYTES = 4096
+CAUTION_TIME = 1.0
 
 
 class Inputs:
@@ -71,6 +78,7 @@ class Inputs:
         self._streamed_at = -np.inf
         self._is_held = self._is_streamed = False
         self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
+        self._scaled_at = -CAUTION_TIME
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
         planner.cancel()
@@ -86,6 +94,7 @@ class Inputs:
         """Have a serialized trajectory made a plan."""
         self._monitor.received['joint_trajectory'] += 1
         try:
+            check_size(data, MAX_PLAN_BYTES)
             if self._settings.hold_on_empty_trajectory and is_empty(data):
                 self._hold()
                 return
@@ -102,6 +111,7 @@ class Inputs:
         """Follow a streamed sample, a serialized joint state."""
         self._monitor.received['reference'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             controller, clock = self._ready()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
@@ -137,6 +147,7 @@ class Inputs:
         """Take an external wrench, a serialized WrenchStamped."""
         self._monitor.received['external_wrench'] += 1
         try:
+            check_size(data, MAX_WRENCH_BYTES)
             controller, _ = self._ready()
             link, wrench = frame_and_wrench(data)
             body, frame = self._robot.frame(self._link(link))
@@ -146,12 +157,33 @@ class Inputs:
             self._monitor.reject('external_wrench', error)
             return
         self._wrench_at[body] = time.monotonic()
-        controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
+        force, moment = np.linalg.norm(wrench[3:]), np.linalg.norm(wrench[:3])
+        most = self._settings.max_force, self._settings.max_moment
+        share = min([1.0, *(
+            bound / value for value, bound in zip((force, moment), most, strict=True) if value)])
+        given = lie.adjoint(lie.inverse(frame)).T @ (share * wrench)
+        room, joint = controller.set_external_wrench(body, given)
+        if share * room < 1.0:
+            self._scaled_at = self._wrench_at[body]
+            self._monitor.scaled_wrenches += 1
+            why = 'max_force and max_moment leave' if share < room else (
+                f'the effort limits of joint {self._robot.joint_names[joint]!r} leave')
+            self._node.get_logger().warning(
+                f'external_wrench on {link}, {force:.4g} N and {moment:.4g} N m, is scaled down '
+                f'to {share * room:.3g} of it: {why} no room for more',
+                throttle_duration_sec=SAY_AGAIN)
+
+    @property
+    def caution(self) -> str:
+        """What to know of inputs that are taken, of the last second; empty if nothing."""
+        lately = time.monotonic() - self._scaled_at < CAUTION_TIME
+        return 'external_wrench is scaled down: see the log' if lately else ''
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
         self._monitor.received['stiffness'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             controller, _ = self._ready()
             if controller.motors is None or not controller.motors.actuators.variable.any():
                 raise HodynError('no joint of this robot has a variable stiffness')
@@ -244,3 +276,9 @@ class Inputs:
             raise HodynError(
                 f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
                 f'{limits.velocity[i]:g}')
+
+
+def check_size(data: bytes, most: int) -> None:
+    """Raise HodynError for a message that has more than so many bytes."""
+    if len(data) > most:
+        raise HodynError(f'{len(data)} bytes; at most {most} are read')

@@ -118,6 +118,12 @@ class Parameters:
     wrench_timeout: float = _row(
         0.1, 'Time without an external wrench after which it fades to zero, s.',
         bounds=(0.001, 60.0))
+    max_force: float = _row(
+        200.0, 'Largest force of ~/external_wrench, N; a wrench beyond is scaled down.',
+        bounds=(0.0, 10000.0))
+    max_moment: float = _row(
+        50.0, 'Largest moment of ~/external_wrench, N m; a wrench beyond is scaled down.',
+        bounds=(0.0, 10000.0))
     spring_stiffness: Sequence[float] = _row(
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
         'actuators of the robot file.')

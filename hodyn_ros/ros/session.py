@@ -18,7 +18,7 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, NoKnownJointError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor
-from hodyn_ros.ros.inputs import Inputs
+from hodyn_ros.ros.inputs import MAX_STATE_BYTES, Inputs, check_size
 from hodyn_ros.ros.neighbours import SAY_AGAIN, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
@@ -117,6 +117,7 @@ class Session:
         begin = time.monotonic()
         self.monitor.received['joint_states'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             position, velocity = self._reader.state(data)
         except NoKnownJointError as error:
             self.monitor.complaints.add('joint_states', str(error))
@@ -445,5 +446,5 @@ class Session:
         return self._controller, self._reference_clock
 
     def _report(self, state: str, reason: str = '') -> None:
-        self._outputs.report(
-            self._feedforward.robot.name, state, reason or self._neighbours.fault)
+        reason = reason or self._neighbours.fault or self.inputs.caution
+        self._outputs.report(self._feedforward.robot.name, state, reason)
