@@ -50,10 +50,17 @@ class FeedforwardNode(LifecycleNode):
 
     configure loads the robot and compiles the kernels; activate waits for a joint state and holds
     the position that it has, until a reference comes; deactivate stops and fades out.
+
+    Attributes
+    ----------
+    is_moving : bool
+        Whether it is active, or being deactivated: its end takes a stop and a fade.
+
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__('feedforward', **options)
+        self.is_moving = False
         self._session: Session | None = None
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
@@ -65,15 +72,14 @@ class FeedforwardNode(LifecycleNode):
         self._listens_for_description = False
         try:
             parameters.declare(self)
-        except HodynError:
+            self.add_on_set_parameters_callback(self._on_parameters)
+            if self.get_parameter('robot').value == DESCRIPTION:
+                self._listen_for_description()
+            elif self.get_parameter('auto_activate').value and not self._start_up():
+                raise HodynError('not started: see the error above')
+        except BaseException:
             self.destroy_node()
             raise
-        self.add_on_set_parameters_callback(self._on_parameters)
-        if self.get_parameter('robot').value == DESCRIPTION:
-            self._listen_for_description()
-        elif self.get_parameter('auto_activate').value and not self._start_up():
-            self.destroy_node()
-            raise HodynError('not started: see the error above')
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load and check the robot, compile the kernels, make the topics."""
@@ -88,7 +94,7 @@ class FeedforwardNode(LifecycleNode):
         if result == SUCCESS:
             result = self._guarded('activated', self._activate)
             if result != SUCCESS:
-                self._session = None
+                self._session, self.is_moving = None, False
                 super().on_deactivate(state)
         return result
 
@@ -185,7 +191,7 @@ class FeedforwardNode(LifecycleNode):
             warm_up(feedforward, controller_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
-        except Exception:
+        except BaseException:
             worker.close()
             raise
         self._planner = Planner(worker, robot, PlanSettings(
@@ -202,6 +208,7 @@ class FeedforwardNode(LifecycleNode):
             self._load()
         if self._outputs is None or self._planner is None:
             raise HodynError('not configured')
+        self.is_moving = True
         self._session = Session(
             self, self._settings, self._feedforward, self._planner, self._outputs)
         if self._settings.trigger == 'timer':
@@ -223,6 +230,7 @@ class FeedforwardNode(LifecycleNode):
                 session.wind_down()
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
+                self.is_moving = False
                 self._let_sleep()
                 realtime.unfreeze_gc()
 
@@ -231,7 +239,7 @@ class FeedforwardNode(LifecycleNode):
         self._release()
 
     def _release(self) -> None:
-        self._session = None
+        self._session, self.is_moving = None, False
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
@@ -322,7 +330,8 @@ def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM."""
-    return run(FeedforwardNode, FeedforwardNode.finish, argv)
+    return run(
+        FeedforwardNode, lambda node: node.is_moving, FeedforwardNode.finish, argv)
 
 
 if __name__ == '__main__':
