@@ -104,10 +104,17 @@ def _guarded(text: str, context: str) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(
             text.strip('\ufeff \t\r\n'), ElementTree.XMLParser(target=_ShallowBuilder()))
-    except (ElementTree.ParseError, ValueError) as error:
-        raise HodynError(f'{context}: not valid XML: {error}') from None
+    except ElementTree.ParseError as error:
+        # Without the parser's words: they quote names, and the text need not be what it should.
+        line, column = error.position
+        raise HodynError(
+            f'{context}, line {line}, column {column + 1}: not valid XML') from None
+    except HodynError as error:
+        raise HodynError(f'{context}: {error}') from None
+    except ValueError:
+        raise HodynError(f'{context}: not valid XML') from None
     if root.tag != 'robot':
-        raise HodynError(f'{context}: expected a <robot> element, got <{root.tag}>')
+        raise HodynError(f'{context}: expected a <robot> element')
     if any('xacro' in str(element.tag).lower() for element in root.iter()):
         raise HodynError(
             f'{context}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
