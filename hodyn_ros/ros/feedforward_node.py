@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 import sys
 import traceback
@@ -30,15 +30,16 @@ from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
-from hodyn_ros.ros import parameters, realtime
+from hodyn_ros.ros import parameter_file, parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
+from hodyn_ros.ros.parameters import DESCRIPTION
 from hodyn_ros.ros.session import WATCH_PERIOD, Session, controller_options
 from hodyn_ros.ros.spinning import run
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
-DESCRIPTION = 'robot_description'
+NAME = 'feedforward'
 MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024
 REPORT_PERIOD = 1.0
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
@@ -59,7 +60,7 @@ class FeedforwardNode(LifecycleNode):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__('feedforward', **options)
+        super().__init__(NAME, **options)
         self.is_moving = False
         self._session: Session | None = None
         self._planner: Planner | None = None
@@ -72,6 +73,7 @@ class FeedforwardNode(LifecycleNode):
         self._listens_for_description = False
         try:
             parameters.declare(self)
+            self._robot_at_start: str = self.get_parameter('robot').value
             self.add_on_set_parameters_callback(self._on_parameters)
             if self.get_parameter('robot').value == DESCRIPTION:
                 self._listen_for_description()
@@ -219,6 +221,22 @@ class FeedforwardNode(LifecycleNode):
         if self._settings.keep_awake:
             self._let_sleep = realtime.keep_awake(self.get_logger().warning)
         realtime.freeze_gc()
+        self._say_what_is_left_out()
+
+    def _say_what_is_left_out(self) -> None:
+        """Say what the torque contains: a robot that adds it as well gets it twice."""
+        contents, left_out = [], []
+        for term in ('gravity', 'friction'):
+            name = f'{term}_in_output'
+            is_in = getattr(self._settings, name)
+            is_default = is_in and name not in parameters.given(self)
+            contents.append(
+                f'{"with" if is_in else "without"} {term}{" (by default)" if is_default else ""}')
+            if not is_in:
+                left_out.append(term)
+        self.get_logger().info(
+            f'torque for robot {self._settings.robot!r} {", ".join(contents)}: its controller '
+            f'must add {" and ".join(left_out) or "neither"}')
 
     def _end_session(self) -> None:
         if self._timer is not None:
@@ -295,7 +313,8 @@ class FeedforwardNode(LifecycleNode):
             self._start_up()
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:
-        result = parameters.check(changes, active=self._session is not None)
+        result = parameters.check(
+            changes, active=self._session is not None, robot=self._robot_at_start)
         payload = {c.name: c.value for c in changes if c.name.startswith('payload_')}
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
@@ -330,8 +349,14 @@ def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM."""
-    return run(
-        FeedforwardNode, lambda node: node.is_moving, FeedforwardNode.finish, argv)
+    try:
+        parameter_file.check_arguments(
+            sys.argv if argv is None else argv, NAME,
+            [row.name for row in fields(parameters.Parameters)])
+        return run(FeedforwardNode, lambda node: node.is_moving, FeedforwardNode.finish, argv)
+    except HodynError as error:
+        print(f'{NAME}: {error}', file=sys.stderr)
+        return 2
 
 
 if __name__ == '__main__':

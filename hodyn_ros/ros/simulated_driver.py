@@ -114,26 +114,29 @@ class SimulatedDriver(Node):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the driver until SIGINT or SIGTERM; parameter `report` names a file for the figures."""
-    with until_told(argv) as stop:
-        try:
-            node = SimulatedDriver()
-        except (HodynError, OSError, ParameterException) as error:
-            rclpy.logging.get_logger('hodyn').fatal(str(error))
-            return 2
-        stop.is_moving = lambda: True
-        report: str = node.declare_parameter('report', '').value
-        executor = make_executor()
-        executor.add_node(node)
-        try:
-            _drive(node, executor, stop)
-            if report:
-                _write(node, Path(report))
-        finally:
-            stop.begin_end()
-            executor.remove_node(node)
-            node.destroy_node()
-            del node, executor
+    try:
+        with until_told(argv) as stop:
+            _run(stop)
+    except (HodynError, OSError, ParameterException) as error:
+        rclpy.logging.get_logger('hodyn').fatal(str(error))
+        return 2
     return stop.exit_code
+
+
+def _run(stop: StopFlag) -> None:
+    node = SimulatedDriver()
+    stop.is_moving = lambda: True
+    report: str = node.declare_parameter('report', '').value
+    executor = make_executor()
+    executor.add_node(node)
+    try:
+        _drive(node, executor, stop)
+        if report:
+            _write(node, Path(report))
+    finally:
+        stop.begin_end()
+        executor.remove_node(node)
+        node.destroy_node()
 
 
 def _drive(node: SimulatedDriver, executor: Executor, stop: StopFlag) -> None:

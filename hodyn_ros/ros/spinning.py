@@ -61,17 +61,18 @@ class StopFlag:
         # The interpreter writes to it at once, whatever the main thread does.
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, daemon=True).start()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._set)
+        self._before = {
+            number: signal.signal(number, self._set)
+            for number in (signal.SIGINT, signal.SIGTERM)}
 
     def begin_end(self) -> None:
         """Say that the signal was heard: what follows lasts no longer than it must."""
         self._ends, self.is_moving = True, lambda: False
 
     def close(self) -> None:
-        """Leave signals to the system again, at the end of the process."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+        """Leave signals to whom they were left before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(-1)
         os.close(self._writer)
 
@@ -107,10 +108,16 @@ class StopFlag:
 
 @contextmanager
 def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
-    """Set ROS up for this process until the end of the context, or until it is `Interrupted`."""
-    rclpy.init(
-        args=None if argv is None else list(argv),
-        signal_handler_options=SignalHandlerOptions.NO)
+    """Set ROS up for this process until the end of the context, or until it is `Interrupted`.
+
+    Raises HodynError for a command line that ROS does not understand.
+    """
+    try:
+        rclpy.init(
+            args=None if argv is None else list(argv),
+            signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        raise HodynError(f'command line: {error}') from None
     stop = StopFlag()
     stop.is_moving = lambda: False
     try:
