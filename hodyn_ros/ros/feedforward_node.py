@@ -18,6 +18,7 @@ from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -41,6 +42,11 @@ BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 NAME = 'feedforward'
 MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024
+# With more joints a stop takes longer to compute than joint states may be silent; a cycle with
+# as many takes an eighth of a millisecond. Links that are fixed to others cost nothing but time
+# at the start.
+MAX_JOINTS = 64
+MAX_BODIES = 500
 REPORT_PERIOD = 1.0
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -179,9 +185,13 @@ class FeedforwardNode(LifecycleNode):
             source = self._description
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            unloaded = _with_springs(load_robot(source), settings)
+            unloaded = _with_springs(load_robot(source, max_bodies=MAX_BODIES), settings)
         for warning in caught:
             self.get_logger().warning(str(warning.message))
+        if unloaded.n > MAX_JOINTS:
+            raise HodynError(
+                f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the cycles of '
+                f'the node hold for up to {MAX_JOINTS}: give it a robot with the arm alone')
         feedforward = FeedForward(_with_payload(unloaded, settings))
         robot = feedforward.robot
         if self._planner is not None:
@@ -298,15 +308,24 @@ class FeedforwardNode(LifecycleNode):
         if self._listens_for_description:
             return
         self._listens_for_description = True
-        self.create_subscription(String, DESCRIPTION, self._on_description, LATCHED_QOS)
+        self.create_subscription(
+            String, DESCRIPTION, self._on_description, LATCHED_QOS, raw=True)
         self.get_logger().info(f'waiting for a robot on {DESCRIPTION}')
 
-    def _on_description(self, message: String) -> None:
-        text = message.data
-        if len(text) > MAX_DESCRIPTION_BYTES or not text.lstrip().startswith('<'):
+    def _on_description(self, message: bytes) -> None:
+        if len(message) > MAX_DESCRIPTION_BYTES:
+            self.get_logger().error(
+                f'{DESCRIPTION} rejected: {len(message)} bytes; at most {MAX_DESCRIPTION_BYTES} '
+                'are read')
+            return
+        try:
+            text: str = deserialize_message(message, String).data
+        except Exception:  # the client library raises bare ones
+            text = ''
+        if not text.lstrip().startswith('<'):
             # Nothing that comes in a message may name a file.
             self.get_logger().error(
-                f'{DESCRIPTION} rejected: {len(text)} characters that are no URDF')
+                f'{DESCRIPTION} rejected: {len(message)} bytes that are no URDF')
             return
         self._description = text
         if self._planner is None and self.get_parameter('auto_activate').value:

@@ -345,7 +345,7 @@ def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path
             ('<robot name="x"><link', 'not configured'),
             (f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><robot name="&e;"/>',
              'not configured'),
-            ('<' * 5_000_000, 'that are no URDF')):
+            ('<' * 5_000_000, 'are read')):
         before = node.log.count(reason)
         publisher.publish(String(data=text))
         assert node.spin_until(lambda n=before, r=reason: node.log.count(r) > n, 20.0), node.log
