@@ -198,6 +198,15 @@ def test_the_name_that_the_command_line_gives_the_node_counts(params_file):
             ['node', '--ros-args', '--params-file', path], 'feedforward', known)
 
 
+def test_the_file_that_launch_hands_on_is_taken(params_file):
+    """It is dumped with the tuples that launch_ros makes of arrays."""
+    path = params_file(yaml.dump(
+        {'/**': {'ros__parameters': {'payload_com': (0.0, 0.1, 0.2), 'command_joints': ('',)}}}))
+    assert '!!python/tuple' in Path(path).read_text()
+    found = parameter_file.read(path, '/feedforward', lambda *_: '')
+    assert found == {'payload_com': [0.0, 0.1, 0.2], 'command_joints': ['']}
+
+
 def test_numbers_are_read_as_ros_reads_them(monkeypatch, params_file):
     path = params_file(
         '/**:\n  ros__parameters:\n    fade: 1\n    clock_jump: 1e-1\n'

@@ -93,3 +93,7 @@ class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
             seen.add(key.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
+
+
+# A launch file's arrays come to a node as tuples of Python, tagged as such.
+_Loader.add_constructor('tag:yaml.org,2002:python/tuple', _Loader.construct_yaml_seq)
