@@ -209,10 +209,10 @@ def test_the_file_that_launch_hands_on_is_taken(params_file):
 
 def test_numbers_are_read_as_ros_reads_them(monkeypatch, params_file):
     path = params_file(
-        '/**:\n  ros__parameters:\n    fade: 1\n    clock_jump: 1e-1\n'
+        '/**:\n  ros__parameters:\n    fade: 1\n    max_time_step: 1e-1\n'
         '    payload_com: [0, 0.1, 1e-2]\n')
     given = launch(monkeypatch, FILE, params_file=path)['feedforward'].parameters
-    for name, value in (('fade', 1.0), ('clock_jump', 0.1), ('payload_com', [0.0, 0.1, 0.01])):
+    for name, value in (('fade', 1.0), ('max_time_step', 0.1), ('payload_com', [0.0, 0.1, 0.01])):
         assert given[name] == value
         assert {type(x) for x in (value if isinstance(value, list) else [value])} == {float}
 
