@@ -15,8 +15,7 @@ from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.reference import fit_plan
-from hodyn_ros.reference import SmoothingFilter
+from hodyn_ros.reference import SmoothingFilter, fit_plan
 
 pytestmark = pytest.mark.live
 
