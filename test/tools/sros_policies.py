@@ -20,6 +20,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from hodyn_ros.ros.controller_state import PARTS
+
 FOLDER = Path(__file__).parents[2] / 'config' / 'sros2'
 NAMESPACE = '/probe'
 PATIENCE = 120.0
@@ -108,7 +110,13 @@ def _names(observer: Node, method: str, node: str) -> list[str]:
         found: list[tuple[str, Any]] = getattr(observer, method)(node, NAMESPACE)
     except rclpy.node.NodeNameNonExistentError:
         return []
-    return [name for name, _ in found]
+    names = [name for name, _ in found]
+    # Either topic of the controller's state, as control_msgs is installed or not.
+    state = f'{NAMESPACE}/{node}/controller_state'
+    if any(name.startswith(state) for name in names):
+        names = [name for name in names if not name.startswith(state)]
+        names += [state, *(f'{state}/{part}' for part in PARTS)]
+    return names
 
 
 def _relative(name: str, node: str) -> str:
