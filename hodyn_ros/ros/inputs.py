@@ -134,14 +134,12 @@ class Inputs:
             if not reference.streaming and not reference.is_idle(controller.now):
                 raise HodynError('a plan or a stop is under way; let it end first')
             stamp = cdr.stamp(data)
-            due = self._samples.add(
+            self._samples.add(
                 stamp - clock.left_out if stamp else None, controller.now, position, velocity,
                 is_first=was_silent)
         except HodynError as error:
             self._monitor.reject('reference', error)
             return
-        if due:
-            self.take_samples(controller, controller.now)
 
     def on_wrench(self, data: bytes) -> None:
         """Take an external wrench, a serialized WrenchStamped."""
