@@ -46,6 +46,8 @@ LAG = 0.01  # of the arm behind q_d, s
 START_TIMEOUT = 240.0  # kernels may have to be compiled
 PEACE_TIMEOUT = 60.0
 EVENTS_BETWEEN_TRUCES = 40
+# A process that is stopped while it holds a lock in shared memory would hold up all others.
+TRANSPORT = 'UDPv4'
 WINDOW = 2.0  # around a violation, within which events are shown, s
 
 Steps = Generator[float, None, None]
@@ -444,10 +446,15 @@ class Siege:
         elsewhere = bool(rng.random() < 0.3)
         event.detail = f'{length:.3f} s' + (', back elsewhere' if elsewhere else '')
         self._silent_until = time.monotonic() + length
+        self._hold_up(length)
         if elsewhere:
             self._pushed_until = self._silent_until + 0.05
             self._displace(rng, 0.7)
         yield length + 0.1
+
+    def _hold_up(self, length: float) -> None:
+        now = time.monotonic()
+        self.watch.held_up.append((now, now + length))
 
     def _displace(self, rng: np.random.Generator, way: float) -> None:
         joint = int(rng.integers(7))
@@ -469,6 +476,7 @@ class Siege:
         jump = float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-2.0, 6.0))
         event.detail = f'by {jump:.3f} s'
         self._clock_offset += round(jump * 1e9)
+        self._hold_up(0.0)
         if abs(self._clock_offset) > 10**15:  # it must stay positive
             self._clock_offset = 0
         yield 0.1
@@ -478,6 +486,7 @@ class Siege:
         length = float(np.exp(rng.uniform(np.log(0.01), np.log(2.0))))
         event.detail = f'{length:.3f} s'
         process = self.process
+        self._hold_up(length)
         process.send_signal(signal.SIGSTOP)
         yield length
         process.send_signal(signal.SIGCONT)
@@ -666,6 +675,7 @@ def main() -> int:
         first, _, last = given.events.partition('-')
         numbers = range(int(first), int(last or first) + 1)
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    os.environ['FASTDDS_BUILTIN_TRANSPORTS'] = TRANSPORT
     os.environ['ROS_DOMAIN_ID'] = str(10 + os.getpid() % 90)
     with tempfile.TemporaryDirectory() as folder:
         siege = Siege(Path(folder), given.seed, given.rate)
