@@ -24,6 +24,7 @@ data_files = [
     ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
     (f'share/{PACKAGE}', ['package.xml']),
     (f'share/{PACKAGE}/config', files('config/*.yaml')),
+    (f'share/{PACKAGE}/config/sros2', files('config/sros2/*.xml')),
     (f'share/{PACKAGE}/launch', files('launch/*.launch.py')),
 ]
 if 'bdist_wheel' in sys.argv:

@@ -22,7 +22,7 @@ import time
 import numba
 start = time.perf_counter()
 from hodyn_ros import load_robot
-from hodyn_ros.plans.worker import warm_up_planning
+from hodyn_ros.plans.planning_process import warm_up_planning
 warm_up_planning(load_robot('panda'))
 print(time.perf_counter() - start)
 """

@@ -2,23 +2,37 @@
 
 ros2 launch hodyn_ros demo.launch.py robot:=panda
 """
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch import LaunchContext, LaunchDescription
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+
+from hodyn_ros.ros.launch_arguments import DEMO_ARGUMENTS, launched_node
 
 NAMESPACE = 'hodyn_demo'
 
 
+def nodes(context: LaunchContext) -> list[Action]:
+    given = {
+        argument.name: LaunchConfiguration(argument.name).perform(context)
+        for argument in DEMO_ARGUMENTS}
+    wanted = launched_node(given, None, name='feedforward', namespace=NAMESPACE)
+    common = {'package': 'hodyn_ros', 'namespace': NAMESPACE, 'output': 'screen',
+              'ros_arguments': wanted.ros_arguments}
+    return [
+        Node(
+            executable='feedforward', name='feedforward', parameters=[wanted.parameters],
+            sigterm_timeout=str(wanted.end_timeout), **common),
+        Node(
+            executable='simulated_driver', name='simulated_driver',
+            parameters=[{'robot': wanted.parameters['robot']}], **common),
+    ]
+
+
 def generate_launch_description() -> LaunchDescription:
-    robot = {'robot': LaunchConfiguration('robot')}
     return LaunchDescription([
-        DeclareLaunchArgument(
-            'robot', default_value='panda', description='Built-in robot or path of a robot file'),
-        Node(
-            package='hodyn_ros', executable='feedforward', name='feedforward',
-            namespace=NAMESPACE, output='screen', parameters=[robot]),
-        Node(
-            package='hodyn_ros', executable='simulated_driver', name='simulated_driver',
-            namespace=NAMESPACE, output='screen', parameters=[robot]),
-    ])
+        *(DeclareLaunchArgument(
+            argument.name, default_value=argument.default, description=argument.description,
+            choices=argument.choices and list(argument.choices)) for argument in DEMO_ARGUMENTS),
+        OpaqueFunction(function=nodes)])

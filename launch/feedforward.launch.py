@@ -1,6 +1,7 @@
 """The feed-forward node beside a driver.
 
-ros2 launch hodyn_ros feedforward.launch.py robot:=panda joint_states:=/franka/joint_states
+ros2 launch hodyn_ros feedforward.launch.py robot:=panda
+ros2 launch hodyn_ros feedforward.launch.py params_file:=my_arm.yaml
 """
 from pathlib import Path
 
@@ -11,48 +12,25 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-CONFIG = Path(get_package_share_directory('hodyn_ros')) / 'config'
-JOINT_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
-
-
-def arguments() -> list[Action]:
-    return [
-        DeclareLaunchArgument(
-            'robot', default_value='panda',
-            description='Built-in robot (panda, fr3, iiwa14, …) or path of a robot file'),
-        DeclareLaunchArgument(
-            'params_file', default_value='',
-            description="Parameters file; empty: the robot's in config/, or generic.yaml"),
-        DeclareLaunchArgument(
-            'namespace', default_value='', description='Namespace of the node'),
-        DeclareLaunchArgument(
-            'joint_states', default_value='',
-            description="Topic of the joint states; empty: the driver's "
-            '(franka/joint_states for panda and fr3, else joint_states)'),
-        DeclareLaunchArgument(
-            'joint_trajectory', default_value='~/joint_trajectory',
-            description='Topic of the trajectories to follow'),
-        DeclareLaunchArgument(
-            'auto_activate', default_value='true', choices=['true', 'false'],
-            description='Configure and activate at start, without a lifecycle manager'),
-    ]
+from hodyn_ros.ros.launch_arguments import NODE_ARGUMENTS, launched_node
 
 
 def node(context: LaunchContext) -> list[Action]:
-    value = {name: LaunchConfiguration(name).perform(context) for name in (
-        'robot', 'params_file', 'namespace', 'joint_states', 'joint_trajectory', 'auto_activate')}
-    own = CONFIG / f'{value["robot"]}.yaml'
-    file = value['params_file'] or str(own if own.is_file() else CONFIG / 'generic.yaml')
-    states = value['joint_states'] or JOINT_STATES.get(value['robot'], 'joint_states')
+    given = {
+        argument.name: LaunchConfiguration(argument.name).perform(context)
+        for argument in NODE_ARGUMENTS}
+    wanted = launched_node(given, Path(get_package_share_directory('hodyn_ros')) / 'config')
     return [Node(
-        package='hodyn_ros', executable='feedforward', name='feedforward',
-        namespace=value['namespace'], output='screen',
-        parameters=[file, {
-            'robot': value['robot'], 'auto_activate': value['auto_activate'] == 'true'}],
-        remappings=[
-            ('joint_states', states), ('~/joint_trajectory', value['joint_trajectory'])],
-    )]
+        package='hodyn_ros', executable='feedforward', name=given['name'],
+        namespace=given['namespace'], output='screen', parameters=[wanted.parameters],
+        remappings=wanted.remappings, ros_arguments=wanted.ros_arguments,
+        respawn=given['respawn'] == 'true', respawn_delay=1.0,
+        sigterm_timeout=str(wanted.end_timeout))]
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*arguments(), OpaqueFunction(function=node)])
+    return LaunchDescription([
+        *(DeclareLaunchArgument(
+            argument.name, default_value=argument.default, description=argument.description,
+            choices=argument.choices and list(argument.choices)) for argument in NODE_ARGUMENTS),
+        OpaqueFunction(function=node)])

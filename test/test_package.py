@@ -46,6 +46,7 @@ def test_an_install_brings_what_ros_looks_for():
         'share/ament_index/resource_index/packages/hodyn_ros',
         'share/hodyn_ros/package.xml',
         'share/hodyn_ros/config/panda.yaml',
+        'share/hodyn_ros/config/sros2/feedforward.policy.xml',
         'share/hodyn_ros/launch/feedforward.launch.py',
         'lib/hodyn_ros/feedforward',
     ):

@@ -13,6 +13,7 @@ from hodyn_ros.feedforward.motion_limits import (
     motion_limits,
 )
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
+from hodyn_ros.feedforward.wrench_cap import largest_share, wrench_bounds
 from hodyn_ros.reference import MotionLimits
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.smoothing import SmoothingFilter
@@ -96,6 +97,7 @@ class FeedforwardController:
         robot = feedforward.robot
         self.reference = ReferenceManager(position, options.bandwidth)
         self.q = np.zeros((5, robot.n))
+        self.q[0] = position
         self.torque = np.zeros((ORDER + 1, robot.n))
         self.output = np.zeros_like(self.torque)
         self.clipped = False
@@ -109,6 +111,7 @@ class FeedforwardController:
         self._watch = EffortWatch(feedforward, options.limit_margin)
         self._stream_limits: tuple[int, MotionLimits] | None = None
         self._wrenches: Array | None = None
+        self._given_wrenches: Array | None = None
         self._wrench_filters: dict[int, SmoothingFilter] = {}
         self._terms: Terms = {
             'gravity': options.gravity_in_output, 'friction': options.friction_in_output}
@@ -222,15 +225,28 @@ class FeedforwardController:
         self._changes.append((Ramp(max(now, self.now), self._options.fade), self._feedforward))
         self._feedforward = feedforward
 
-    def set_external_wrench(self, body: int, wrench: Array) -> None:
-        """Take the wrench of the environment, (6,), on a body, in its axes about its origin."""
-        if self._wrenches is None:
+    def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int]:
+        """Take the wrench of the environment, (6,), on a body, in its axes about its origin.
+
+        Returns which share of the wrenches, on all bodies, the effort limits leave room for at the
+        reference, and the joint it is due to, −1 for none: that share of them is taken. A
+        sequence of any wrenches keeps a reference at rest within the limits.
+        """
+        if self._wrenches is None or self._given_wrenches is None:
             bodies = len(self._feedforward.robot.bodies)
-            self._wrenches = np.zeros((ORDER + 1, bodies, 6))
+            self._wrenches, self._given_wrenches = np.zeros((2, ORDER + 1, bodies, 6))
         if body not in self._wrench_filters:
             self._wrench_filters[body] = SmoothingFilter(
                 np.zeros(6), self._options.wrench_bandwidth)
-        self._wrench_filters[body].set_target(wrench)
+        given = self._given_wrenches
+        given[0, body] = wrench
+        motion = self._feedforward.torque(self.q)[0]
+        wanted = self._feedforward.torque(self.q, wrenches=given)[0] - motion
+        share, joint = largest_share(wanted, *wrench_bounds(
+            self._feedforward.robot.limits, motion, self._options.wrench_bandwidth))
+        for each, smoothed in self._wrench_filters.items():
+            smoothed.set_target(share * given[0, each])
+        return share, joint
 
     def set_stiffness(self, stiffness: Array) -> None:
         """Take the stiffness that is asked for, (n,), N m/rad; it is smoothed as streams are."""

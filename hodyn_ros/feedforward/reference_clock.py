@@ -82,3 +82,8 @@ class ReferenceClock:
         kept = round(known) if known else min(max(step, 0), longest)
         self.left_out += step - kept
         return (step - kept) * 1e-9 if known or step < 0 else 0.0
+
+    def skip_to(self, stamp: int) -> None:
+        """Go on to a stamp, ns, with all left out but a period: nothing was followed meanwhile."""
+        self.left_out += stamp - self.stamp - round(self._period.value)
+        self.stamp = stamp

@@ -59,8 +59,8 @@ class StreamSchedule:
     def add(
         self, stamp: int | None, now: int, position: Array, velocity: Array | None,
         *, is_first: bool,
-    ) -> bool:
-        """Take a sample at an instant (ns); return whether one is due now.
+    ) -> None:
+        """Take a sample at an instant (ns).
 
         `stamp` is on the same clock, None if it has none; `is_first` begins a new stream. Raises
         HodynError for one that is late or out of order.
@@ -82,7 +82,6 @@ class StreamSchedule:
         if len(self._waiting) >= MAX_WAITING:
             raise HodynError(f'{MAX_WAITING} samples wait already: their stamps are ahead of time')
         self._waiting.append(Sample(due, position, velocity, due + self._timeout))
-        return due <= now
 
     def take(self, now: int) -> Sample | None:
         """Return the last sample that is due at an instant (ns), as it is then, or None."""

@@ -29,8 +29,8 @@ class JointWaypoints:
         s from the start of the trajectory, one a point.
     positions, velocities, accelerations : sequences of rows
         One row a point; an empty row gives nothing.
-    has_effort : bool
-        Whether any point has efforts, which are not read.
+    efforts : sequence of rows
+        The same; no plan is made of them.
 
     """
 
@@ -39,7 +39,7 @@ class JointWaypoints:
     positions: Rows
     velocities: Rows = ()
     accelerations: Rows = ()
-    has_effort: bool = False
+    efforts: Rows = ()
 
 
 def decode(data: bytes) -> JointWaypoints:
@@ -122,4 +122,4 @@ def _content(message: Any) -> JointWaypoints:
         [p.positions for p in points],
         [p.velocities for p in points],
         [p.accelerations for p in points],
-        any(len(p.effort) for p in points))
+        [p.effort for p in points])

@@ -7,9 +7,8 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
 from hodyn_ros.plans.worker import Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import Robot
 
-MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 MIN_HEADROOM, MAX_HEADROOM = 0.05, 20.0
 TRIES = 4
 
@@ -66,10 +65,8 @@ class Planner:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
         It takes the place of one that is being prepared. The reference's instants are `left_out`
-        ns behind stamps. Raises HodynError when the message is too large or too short.
+        ns behind stamps. Raises HodynError when the message is too short.
         """
-        if len(data) > MAX_MESSAGE_BYTES:
-            raise HodynError(f'{len(data)} bytes; at most {MAX_MESSAGE_BYTES} are read')
         self._tries = 0
         stamp = cdr.stamp(data)
         self._send(

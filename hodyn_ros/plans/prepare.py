@@ -165,7 +165,7 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
-    if request.trajectory.has_effort:
+    if any(len(row) for row in request.trajectory.efforts):
         note = '; '.join(filter(None, (note, EFFORT_UNUSED)))
     factor: float | None = 1.0
     if not limit_report.within_limits:

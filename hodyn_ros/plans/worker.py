@@ -2,28 +2,23 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
-import multiprocessing
+from dataclasses import dataclass
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-import os
 import queue
 import signal
+import subprocess
 import threading
-import time
-import traceback
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
-from hodyn_ros.plans.annotate import PERIOD
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.plans import bound_process
+from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
+from hodyn_ros.robot import Robot
 
-NICENESS = 5
 DIED = 'the process that prepares plans has died'
-# Duration of a trajectory, s: checking it takes time and memory in proportion.
-MAX_DURATION = 3600.0
+MODULE = 'hodyn_ros.plans.planning_process'
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +69,7 @@ class Job:
 
 
 class PlanWorker:
-    """Prepares one plan after the other in a child process, which ends with this one.
+    """Prepares one plan after the other in a child process, which dies with this one.
 
     `submit` and `poll` never wait; of the jobs that have not begun only the newest is kept.
     """
@@ -86,8 +81,9 @@ class PlanWorker:
         self._settled = threading.Event()
         self._is_ready = False
         self._closing = False
-        self._start()
-        # Bytes go both ways in a thread: a pipe blocks while the other end is busy.
+        self._process: subprocess.Popen[bytes] | None = None
+        # Bytes go both ways in a thread: a pipe blocks while the other end is busy. The child
+        # is started there, too, and lives no longer than it.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -115,123 +111,53 @@ class PlanWorker:
         self._jobs.put(None)
         while self._thread.is_alive():
             # Again and again: the thread may be about to start another.
-            self._process.terminate()
+            if (process := self._process) is not None:
+                process.kill()
             self._thread.join(0.1)
-        self._process.terminate()
-        self._process.join()
-        self._connection.close()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context('spawn')
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self._robot), daemon=True)
-        process.start()
-        theirs.close()
-        self._process, self._connection = process, ours
 
     def _run(self) -> None:
         job: Job | None = None
-        while True:
+        while not self._closing:
             was_ready = self._exchange(job)
             # One that cannot even start is tried again when there is something to do.
             job = None if was_ready or self._closing else self._jobs.get()
-            if self._closing:
-                return
-            self._connection.close()
-            # Where no process can be had, the closed connection refuses the job.
-            with contextlib.suppress(OSError):
-                self._start()
 
     def _exchange(self, job: Job | None) -> bool:
-        """Hand jobs, this one first, to the child until it dies; return whether it ever began."""
+        """Hand jobs, this one first, to a child until it dies; return whether it ever began."""
         was_ready = False
         revision: int | None = None
         try:
-            self._connection.recv()
-            was_ready = self._is_ready = True
-            self._settled.set()
-            while (job := job or self._jobs.get()) is not None:
-                # The robot is large and goes once: while it is pickled no cycle can run.
-                model = None if job.revision == revision else (job.robot, job.settings)
-                revision = job.revision
-                self._connection.send((
-                    model, job.data, job.annotate, job.state, job.start + job.left_out,
-                    job.skipped))
-                self._finished.put((job, self._connection.recv()))
-                job = None
-        except (EOFError, OSError):
+            with self._start() as connection:
+                connection.send(self._robot)
+                connection.recv()
+                was_ready = self._is_ready = True
+                self._settled.set()
+                while (job := job or self._jobs.get()) is not None:
+                    # The robot is large and goes once: while it is pickled no cycle can run.
+                    model = None if job.revision == revision else (job.robot, job.settings)
+                    revision = job.revision
+                    connection.send((
+                        model, job.annotate, job.state, job.start + job.left_out, job.skipped))
+                    # Not pickled, which would copy it while no cycle can run.
+                    connection.send_bytes(job.data)
+                    self._finished.put((job, connection.recv()))
+                    job = None
+        except (EOFError, OSError):  # it died, or no process can be had
             self._settled.set()
             if job is not None:
                 self._finished.put((job, PreparedPlan(DIED)))
+        finally:
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
         return was_ready
 
-
-def _serve(connection: Connection, robot: Robot) -> None:
-    # The parent ends this process; a Ctrl-C of the terminal reaches both.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Real-time cycles have priority where both processes share a processor.
-    os.nice(NICENESS)
-    warm_up_planning(robot)
-    connection.send(None)
-    settings = PlanSettings()
-    while True:
-        try:
-            model, *job = connection.recv()
-            if model is not None:
-                robot, settings = model
-            connection.send(_prepare(robot, settings, *job))
-        except (EOFError, OSError):  # the parent is gone
-            return
-
-
-def warm_up_planning(robot: Robot) -> None:
-    """Compile the kernels before the first trajectory comes."""
-    start = np.zeros((5, robot.n))
-    # Spacing so uneven that all interpolations are tried, and so fast that a stretch is needed.
-    trajectory = JointWaypoints(
-        robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
-    prepare_plan(PlanRequest(
-        trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
-
-
-def _prepare(
-    robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
-    state: NDArray[np.float64], start: int, skipped: float,
-) -> PreparedPlan:
-    begin = time.perf_counter()
-    message = b''
-    try:
-        trajectory = _from_now(decode(data), skipped)
-        if trajectory.times and trajectory.times[-1] > MAX_DURATION:
-            raise HodynError(
-                f'it takes {trajectory.times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
-        prepared = prepare_plan(PlanRequest(
-            trajectory, robot, settings, start=state,
-            annotate_period=PERIOD if annotate else None))
-        if prepared.annotated is not None:
-            message = prepared.annotated.message(start)
-    except HodynError as error:
-        prepared = PreparedPlan(str(error))
-    except Exception as error:  # an error of ours: the node logs it, and the process goes on
-        prepared = PreparedPlan(
-            f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
-    # The samples travel as the message, and the node does not read the report.
-    return replace(
-        prepared, annotated=None, limit_report=None, message=message,
-        seconds=time.perf_counter() - begin)
-
-
-def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
-    """Return what is left of a trajectory when it is joined later than its start."""
-    if skipped <= 0.0:
-        return trajectory
-    left = [i for i, time in enumerate(trajectory.times) if time > skipped]
-    if len(trajectory.times) and not left:
-        raise HodynError(
-            f'it ends in the past: its last point was due '
-            f'{skipped - trajectory.times[-1]:.3f} s ago')
-    first = left[0] if left else 0
-    return replace(
-        trajectory, times=[time - skipped for time in trajectory.times[first:]],
-        positions=trajectory.positions[first:], velocities=trajectory.velocities[first:],
-        accelerations=trajectory.accelerations[first:])
+    def _start(self) -> Connection:
+        ours, theirs = Pipe()
+        with theirs:
+            self._process = bound_process.start(
+                MODULE, str(theirs.fileno()), end_signal=signal.SIGKILL,
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                # A Ctrl-C of the terminal is not for it.
+                start_new_session=True)
+        return ours

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from ruckig import (
     ControlInterface,
     InputParameter,
@@ -26,8 +27,6 @@ from hodyn_ros.reference.pieces import Array
 PIECES = 9
 # Ruckig's results keep the limits to its own round-off.
 ROUND_OFF = 1.0 - 1e-9
-# How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
-MAX_TARGET_SPEED = 0.99
 
 
 class JerkLimited:
@@ -39,19 +38,21 @@ class JerkLimited:
     def __init__(self, n: int) -> None:
         self._input = InputParameter(n)
         self._input.synchronization = Synchronization.No
-        self._input.target_acceleration = [0.0] * n
+        self._input.target_velocity = self._input.target_acceleration = [0.0] * n
+        self._zeros = np.zeros(n)
+        self._bounds: tuple[Array, Array] | None = None
         self._ruckig = Ruckig(n)
         self._trajectory = Trajectory(n)
         self._n = n
 
     def to_rest(
-        self, state: Array, limits: MotionLimits, target: Array, stopping: Array,
+        self, state: Array, limits: MotionLimits, target: Array, stopping: NDArray[np.bool_],
     ) -> tuple[Array, Array] | None:
         """Return the way to rest: at `target` (n,), or anywhere for the joints `stopping` (n,)."""
         self._input.per_dof_control_interface = [
             ControlInterface.Velocity if stops else ControlInterface.Position
             for stops in stopping.tolist()]
-        return self._calculate(state, limits, target, np.zeros(self._n))
+        return self._calculate(state, limits, target, self._zeros)
 
     def catching_up(
         self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
@@ -65,30 +66,41 @@ class JerkLimited:
     ) -> tuple[Array, Array] | None:
         given = self._input
         # In axes that move with the target it stands still: only the speed limits change.
-        slowest, fastest = -limits.velocity - velocity, limits.velocity - velocity
-        if (np.abs(velocity) > MAX_TARGET_SPEED * limits.velocity).any():
-            return None
         given.current_position = state[0].tolist()
         given.current_velocity = (state[1] - velocity).tolist()
         given.current_acceleration = state[2].tolist()
         given.target_position = target.tolist()
-        given.target_velocity = [0.0] * self._n
-        given.min_velocity = (ROUND_OFF * slowest).tolist()
-        given.max_velocity = (ROUND_OFF * fastest).tolist()
-        given.max_acceleration = (ROUND_OFF * limits.acceleration).tolist()
-        given.max_jerk = (ROUND_OFF * limits.jerk).tolist()
+        given.min_velocity = (-ROUND_OFF * limits.velocity - velocity).tolist()
+        given.max_velocity = (ROUND_OFF * limits.velocity - velocity).tolist()
+        if self._bounds is None or (
+                self._bounds[0] is not limits.acceleration or self._bounds[1] is not limits.jerk):
+            self._bounds = limits.acceleration, limits.jerk
+            given.max_acceleration = (ROUND_OFF * limits.acceleration).tolist()
+            given.max_jerk = (ROUND_OFF * limits.jerk).tolist()
         try:
             if self._ruckig.calculate(given, self._trajectory) not in (
                     Result.Working, Result.Finished):
                 return None
         except RuckigError:
             return None
-        profiles = self._trajectory.profiles[0]
-        durations = np.array([[*p.brake.t, *p.t] for p in profiles])
-        jerks = np.array([[*p.brake.j, *p.j] for p in profiles])
-        if not (np.isfinite(durations).all() and np.isfinite(jerks).all()):
-            return None
-        return durations, jerks
+        pieces = np.array([
+            (*p.brake.t, *p.t, *p.brake.j, *p.j) for p in self._trajectory.profiles[0]])
+        return pieces[:, :PIECES], pieces[:, PIECES:]
+
+
+@njit()
+def until(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
+    """Return pieces up to a time, s, and one more without jerk that fills what is left of it."""
+    n, pieces = durations.shape
+    cut, same = np.zeros((n, pieces + 1)), np.zeros((n, pieces + 1))
+    for joint in range(n):
+        left = end
+        for i in range(pieces):
+            cut[joint, i] = min(durations[joint, i], left)
+            same[joint, i] = jerks[joint, i]
+            left -= cut[joint, i]
+        cut[joint, pieces] = left
+    return cut, same
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,14 +216,15 @@ def _is_within(
         p, v, a = start[0, joint], start[1, joint], start[2, joint]
         low, high = lower[joint], upper[joint]
         top = velocity[joint]
-        if not low <= p <= high or abs(v) > top or abs(a) > acceleration[joint]:
+        if not (low <= p <= high and abs(v) <= top and abs(a) <= acceleration[joint]):
             return False
         for i in range(durations.shape[1]):
             t = durations[joint, i]
-            if t <= 0.0:
+            if t == 0.0:
                 continue
             j = jerks[joint, i]
-            if abs(j) > jerk[joint]:
+            # So put that what is not a number is not within.
+            if not (0.0 < t < np.inf and abs(j) <= jerk[joint]):
                 return False
             # The velocity has its extremum where the acceleration passes zero.
             if j != 0.0 and 0.0 < -a / j < t and abs(v - a * a / (2.0 * j)) > top:
@@ -231,7 +244,7 @@ def _is_within(
             p += t * (v + t * (a / 2.0 + t * j / 6.0))
             v += t * (a + t * j / 2.0)
             a += t * j
-            if not low <= p <= high or abs(v) > top or abs(a) > acceleration[joint]:
+            if not (low <= p <= high and abs(v) <= top and abs(a) <= acceleration[joint]):
                 return False
     return True
 

@@ -71,6 +71,13 @@ class ReferenceManager:
         self._waiting.append((plan, start))
         self.revision += 1
 
+    def drop_waiting(self) -> bool:
+        """Drop the plans that wait for their start; return whether there were any."""
+        had_any = bool(self._waiting)
+        self._waiting = []
+        self.revision += had_any
+        return had_any
+
     def set_target(
         self, now: int, position: Array, velocity: Array | None, until: int,
         limits: MotionLimits,

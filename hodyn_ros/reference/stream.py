@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference.jerk_limited import MAX_TARGET_SPEED, JerkLimited, JerkLimitedMotion
+from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, until
 from hodyn_ros.reference.limits import MotionLimits, no_effort
 from hodyn_ros.reference.pieces import Array
 
@@ -15,12 +15,15 @@ from hodyn_ros.reference.pieces import Array
 # limits leave no more.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
 # Samples of a motion at which its efforts are judged, the denser the nearer.
-SAMPLES = 64
+SAMPLES = 40
+INSTANTS = np.linspace(0.0, 1.0, SAMPLES + 1) ** 2
 # After so many time constants the filter has come to rest to round-off.
 SETTLED = 30.0
 RETRY = 10_000_000
 # Targets keep off the ends of the range by more than round-off, rad or m.
 MARGIN = 1e-7
+# How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
+MAX_TARGET_SPEED = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +174,17 @@ class Stream:
 
     def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion | None]:
         for fast, hard in FRACTIONS:
-            limits = MotionLimits(
-                self._limits.lower, self._limits.upper, fast * self._limits.velocity,
-                hard * self._limits.acceleration, hard * self._limits.jerk)
+            limits = self._limits
+            if (fast, hard) != FRACTIONS[0]:
+                limits = replace(
+                    limits, velocity=fast * limits.velocity,
+                    acceleration=hard * limits.acceleration, jerk=hard * limits.jerk)
             target = self._target
             if target is None:
                 yield self._to_rest(state, limits, state[0], anywhere=True)
                 continue
-            if now < target.until and target.velocity.any():
+            if now < target.until and target.velocity.any() and (
+                    np.abs(target.velocity) <= MAX_TARGET_SPEED * limits.velocity).all():
                 yield self._catch_up(now, state, limits, target)
             yield self._to_rest(state, limits, target.position_at(now), anywhere=False)
 
@@ -202,21 +208,14 @@ class Stream:
         if pieces is None:
             return None
         left = (target.until - now) * 1e-9
-        durations, jerks = pieces
-        ends = durations.sum(axis=1)
-        begins = np.cumsum(durations, axis=1) - durations
-        # What remains of the pieces when the velocity ends, then a piece of that velocity.
-        cut = np.hstack((
-            np.clip(left - begins, 0.0, durations), np.maximum(left - ends, 0.0)[:, None]))
-        still = np.zeros((state.shape[1], 1))
-        moving = JerkLimitedMotion(state, cut, np.hstack((jerks, still)))
-        at_end = moving.end
+        moving = JerkLimitedMotion(state, *until(left, *pieces))
         rest = self._jerk_limited.to_rest(
-            at_end, limits, self._in_range(target.position_at(target.until) + lead), ends <= left)
+            moving.end, limits, self._in_range(target.position_at(target.until) + lead),
+            moving.durations[:, -1] > 0.0)
         if rest is None:
             return None
         return JerkLimitedMotion(
-            state, np.hstack((cut, rest[0])), np.hstack((moving.jerks, rest[1])))
+            state, np.hstack((moving.durations, rest[0])), np.hstack((moving.jerks, rest[1])))
 
     def _in_range(self, position: Array) -> Array:
         lower, upper = self._limits.lower, self._limits.upper
@@ -227,5 +226,5 @@ class Stream:
         if self._limits.effort_ratio is no_effort:
             return 0.0
         end = motion.duration + 4.0 / self._omega
-        times = end * np.linspace(0.0, 1.0, SAMPLES + 1) ** 2
-        return self._limits.effort_ratio(motion.filtered_samples(self._omega, outputs, times))
+        return self._limits.effort_ratio(
+            motion.filtered_samples(self._omega, outputs, end * INSTANTS))

@@ -96,6 +96,7 @@ class Monitor:
         self.overruns = 0
         self.left_out = 0
         self.clipped = 0
+        self.scaled_wrenches = 0
         self._reported_cycles = 0
         self._reported_at = time.monotonic()
 
@@ -147,6 +148,7 @@ class Monitor:
             'overruns': str(self.overruns),
             'time left out': str(self.left_out),
             'clipped cycles': str(self.clipped),
+            'scaled wrenches': str(self.scaled_wrenches),
         }
         for topic, count in sorted(self.received.items()):
             values[f'received {topic}'] = str(count)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial, wraps
 import sys
 import traceback
@@ -18,6 +18,7 @@ from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -32,18 +33,29 @@ from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.ros import parameters, realtime
+from hodyn_ros.ros import parameter_file, parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.inputs import Inputs
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
-from hodyn_ros.ros.session import WATCH_PERIOD, Session, controller_options
+from hodyn_ros.ros.parameters import DESCRIPTION
+from hodyn_ros.ros.session import (
+    WATCH_PERIOD,
+    Session,
+    controller_options,
+    tracking_tolerance,
+)
 from hodyn_ros.ros.spinning import run
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
-DESCRIPTION = 'robot_description'
+NAME = 'feedforward'
 MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024
+# With more joints a stop takes longer to compute than joint states may be silent; a cycle with
+# as many takes an eighth of a millisecond. Links that are fixed to others cost nothing but time
+# at the start.
+MAX_JOINTS = 64
+MAX_BODIES = 500
 REPORT_PERIOD = 1.0
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -54,10 +66,17 @@ class FeedforwardNode(LifecycleNode):
 
     configure loads the robot and compiles the kernels; activate waits for a joint state and holds
     the position that it has, until a reference comes; deactivate stops and fades out.
+
+    Attributes
+    ----------
+    is_moving : bool
+        Whether it is active, or being deactivated: its end takes a stop and a fade.
+
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__('feedforward', **options)
+        super().__init__(NAME, **options)
+        self.is_moving = False
         self._session: Session | None = None
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
@@ -69,15 +88,15 @@ class FeedforwardNode(LifecycleNode):
         self._listens_for_description = False
         try:
             parameters.declare(self)
-        except HodynError:
+            self._robot_at_start: str = self.get_parameter('robot').value
+            self.add_on_set_parameters_callback(self._on_parameters)
+            if self.get_parameter('robot').value == DESCRIPTION:
+                self._listen_for_description()
+            elif self.get_parameter('auto_activate').value and not self._start_up():
+                raise HodynError('not started: see the error above')
+        except BaseException:
             self.destroy_node()
             raise
-        self.add_on_set_parameters_callback(self._on_parameters)
-        if self.get_parameter('robot').value == DESCRIPTION:
-            self._listen_for_description()
-        elif self.get_parameter('auto_activate').value and not self._start_up():
-            self.destroy_node()
-            raise HodynError('not started: see the error above')
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load and check the robot, compile the kernels, make the topics."""
@@ -92,7 +111,7 @@ class FeedforwardNode(LifecycleNode):
         if result == SUCCESS:
             result = self._guarded('activated', self._activate)
             if result != SUCCESS:
-                self._session = None
+                self._session, self.is_moving = None, False
                 super().on_deactivate(state)
         return result
 
@@ -177,11 +196,16 @@ class FeedforwardNode(LifecycleNode):
             source = self._description
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            unloaded = _with_springs(load_robot(source), settings)
+            unloaded = _with_springs(load_robot(source, max_bodies=MAX_BODIES), settings)
         for warning in caught:
             self.get_logger().warning(str(warning.message))
+        if unloaded.n > MAX_JOINTS:
+            raise HodynError(
+                f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the cycles of '
+                f'the node hold for up to {MAX_JOINTS}: give it a robot with the arm alone')
         feedforward = FeedForward(_with_payload(unloaded, settings))
         robot = feedforward.robot
+        tracking_tolerance(robot, settings)
         if settings.publish_commands:
             JointNames(
                 robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
@@ -195,7 +219,7 @@ class FeedforwardNode(LifecycleNode):
             warm_up(feedforward, controller_options(settings))
             if not worker.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
-        except Exception:
+        except BaseException:
             worker.close()
             raise
         self._planner = Planner(worker, robot, PlanSettings(
@@ -218,6 +242,7 @@ class FeedforwardNode(LifecycleNode):
                 'must not command one arm: end it, or give this one another name')
         self._session = Session(
             self, self._settings, self._feedforward, self._planner, self._outputs)
+        self.is_moving = True
         if self._settings.trigger == 'timer':
             self._timer = self._every(1.0 / self._settings.rate, Session.on_timer)
         realtime.apply(
@@ -226,6 +251,22 @@ class FeedforwardNode(LifecycleNode):
         if self._settings.keep_awake:
             self._let_sleep = realtime.keep_awake(self.get_logger().warning)
         realtime.freeze_gc()
+        self._say_what_is_left_out()
+
+    def _say_what_is_left_out(self) -> None:
+        """Say what the torque contains: a robot that adds it as well gets it twice."""
+        contents, left_out = [], []
+        for term in ('gravity', 'friction'):
+            name = f'{term}_in_output'
+            is_in = getattr(self._settings, name)
+            is_default = is_in and name not in parameters.given(self)
+            contents.append(
+                f'{"with" if is_in else "without"} {term}{" (by default)" if is_default else ""}')
+            if not is_in:
+                left_out.append(term)
+        self.get_logger().info(
+            f'torque for robot {self._settings.robot!r} {", ".join(contents)}: its controller '
+            f'must add {" and ".join(left_out) or "neither"}')
 
     def _end_session(self) -> None:
         if self._timer is not None:
@@ -237,6 +278,7 @@ class FeedforwardNode(LifecycleNode):
                 session.wind_down()
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
+                self.is_moving = False
                 self._let_sleep()
                 realtime.unfreeze_gc()
 
@@ -245,7 +287,7 @@ class FeedforwardNode(LifecycleNode):
         self._release()
 
     def _release(self) -> None:
-        self._session = None
+        self._session, self.is_moving = None, False
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
@@ -294,22 +336,32 @@ class FeedforwardNode(LifecycleNode):
         if self._listens_for_description:
             return
         self._listens_for_description = True
-        self.create_subscription(String, DESCRIPTION, self._on_description, LATCHED_QOS)
+        self.create_subscription(
+            String, DESCRIPTION, self._on_description, LATCHED_QOS, raw=True)
         self.get_logger().info(f'waiting for a robot on {DESCRIPTION}')
 
-    def _on_description(self, message: String) -> None:
-        text = message.data
-        if len(text) > MAX_DESCRIPTION_BYTES or not text.lstrip().startswith('<'):
+    def _on_description(self, message: bytes) -> None:
+        if len(message) > MAX_DESCRIPTION_BYTES:
+            self.get_logger().error(
+                f'{DESCRIPTION} rejected: {len(message)} bytes; at most {MAX_DESCRIPTION_BYTES} '
+                'are read')
+            return
+        try:
+            text: str = deserialize_message(message, String).data
+        except Exception:  # the client library raises bare ones
+            text = ''
+        if not text.lstrip().startswith('<'):
             # Nothing that comes in a message may name a file.
             self.get_logger().error(
-                f'{DESCRIPTION} rejected: {len(text)} characters that are no URDF')
+                f'{DESCRIPTION} rejected: {len(message)} bytes that are no URDF')
             return
         self._description = text
         if self._planner is None and self.get_parameter('auto_activate').value:
             self._start_up()
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:
-        result = parameters.check(changes, active=self._session is not None)
+        result = parameters.check(
+            changes, active=self._session is not None, robot=self._robot_at_start)
         payload = {c.name: c.value for c in changes if c.name.startswith('payload_')}
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
@@ -352,7 +404,14 @@ def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM."""
-    return run(FeedforwardNode, FeedforwardNode.finish, argv)
+    try:
+        parameter_file.check_arguments(
+            sys.argv if argv is None else argv, NAME,
+            [row.name for row in fields(parameters.Parameters)])
+        return run(FeedforwardNode, lambda node: node.is_moving, FeedforwardNode.finish, argv)
+    except HodynError as error:
+        print(f'{NAME}: {error}', file=sys.stderr)
+        return 2
 
 
 if __name__ == '__main__':

@@ -17,11 +17,18 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
-from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
+from hodyn_ros.ros.neighbours import SAY_AGAIN, UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
 
 Array = NDArray[np.float64]
+
+# Bytes of a message: one that is longer is not looked at. A plan of 7 joints with velocities has
+# some 130 a point.
+MAX_PLAN_BYTES = 8 * 1024 * 1024
+MAX_STATE_BYTES = 128 * 1024
+MAX_WRENCH_BYTES = 4096
+CAUTION_TIME = 1.0
 
 
 class Inputs:
@@ -69,8 +76,9 @@ class Inputs:
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
         self._prefix = ''
         self._streamed_at = -np.inf
-        self._is_held = False
+        self._is_held = self._is_streamed = False
         self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
+        self._scaled_at = -CAUTION_TIME
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
         planner.cancel()
@@ -86,6 +94,7 @@ class Inputs:
         """Have a serialized trajectory made a plan."""
         self._monitor.received['joint_trajectory'] += 1
         try:
+            check_size(data, MAX_PLAN_BYTES)
             if self._settings.hold_on_empty_trajectory and is_empty(data):
                 self._hold()
                 return
@@ -102,6 +111,7 @@ class Inputs:
         """Follow a streamed sample, a serialized joint state."""
         self._monitor.received['reference'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             controller, clock = self._ready()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
@@ -124,19 +134,18 @@ class Inputs:
             if not reference.streaming and not reference.is_idle(controller.now):
                 raise HodynError('a plan or a stop is under way; let it end first')
             stamp = cdr.stamp(data)
-            due = self._samples.add(
+            self._samples.add(
                 stamp - clock.left_out if stamp else None, controller.now, position, velocity,
                 is_first=was_silent)
         except HodynError as error:
             self._monitor.reject('reference', error)
             return
-        if due:
-            self.take_samples(controller, controller.now)
 
     def on_wrench(self, data: bytes) -> None:
         """Take an external wrench, a serialized WrenchStamped."""
         self._monitor.received['external_wrench'] += 1
         try:
+            check_size(data, MAX_WRENCH_BYTES)
             controller, _ = self._ready()
             link, wrench = frame_and_wrench(data)
             body, frame = self._robot.frame(self._link(link))
@@ -146,12 +155,33 @@ class Inputs:
             self._monitor.reject('external_wrench', error)
             return
         self._wrench_at[body] = time.monotonic()
-        controller.set_external_wrench(body, lie.adjoint(lie.inverse(frame)).T @ wrench)
+        force, moment = np.linalg.norm(wrench[3:]), np.linalg.norm(wrench[:3])
+        most = self._settings.max_force, self._settings.max_moment
+        share = min([1.0, *(
+            bound / value for value, bound in zip((force, moment), most, strict=True) if value)])
+        given = lie.adjoint(lie.inverse(frame)).T @ (share * wrench)
+        room, joint = controller.set_external_wrench(body, given)
+        if share * room < 1.0:
+            self._scaled_at = self._wrench_at[body]
+            self._monitor.scaled_wrenches += 1
+            why = 'max_force and max_moment leave' if share < room else (
+                f'the effort limits of joint {self._robot.joint_names[joint]!r} leave')
+            self._node.get_logger().warning(
+                f'external_wrench on {link}, {force:.4g} N and {moment:.4g} N m, is scaled down '
+                f'to {share * room:.3g} of it: {why} no room for more',
+                throttle_duration_sec=SAY_AGAIN)
+
+    @property
+    def caution(self) -> str:
+        """What to know of inputs that are taken, of the last second; empty if nothing."""
+        lately = time.monotonic() - self._scaled_at < CAUTION_TIME
+        return 'external_wrench is scaled down: see the log' if lately else ''
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
         self._monitor.received['stiffness'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             controller, _ = self._ready()
             if controller.motors is None or not controller.motors.actuators.variable.any():
                 raise HodynError('no joint of this robot has a variable stiffness')
@@ -172,6 +202,7 @@ class Inputs:
             return
         try:
             controller.stream(now, sample.position, sample.velocity, sample.until)
+            self._is_streamed = True
         except HodynError as error:
             self._samples.clear()
             self._monitor.reject('reference', error)
@@ -205,6 +236,14 @@ class Inputs:
             self._monitor.reject(
                 'joint_trajectory', 'dropped while it was prepared: the node stops')
 
+    def tell_silent_stream(self, controller: FeedforwardController) -> None:
+        """Say, once, that no streamed sample has come for the timeout."""
+        if self._is_streamed and self.stream_is_silent:
+            self._is_streamed = False
+            if controller.reference.streaming:
+                self._node.get_logger().warning(
+                    'the streamed reference fell silent: it goes to the last sample and holds')
+
     def drop_silent_wrenches(self, controller: FeedforwardController) -> None:
         """Let the wrenches fade away that have not been heard of for the timeout."""
         now = time.monotonic()
@@ -235,3 +274,9 @@ class Inputs:
             raise HodynError(
                 f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond '
                 f'{limits.velocity[i]:g}')
+
+
+def check_size(data: bytes, most: int) -> None:
+    """Raise HodynError for a message that has more than so many bytes."""
+    if len(data) > most:
+        raise HodynError(f'{len(data)} bytes; at most {most} are read')

@@ -20,10 +20,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages import cdr
-from hodyn_ros.plans.planner import MAX_MESSAGE_BYTES
 from hodyn_ros.replay.playback import APPROACH, INTERPOLATION, Playback
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
+from hodyn_ros.ros.inputs import MAX_PLAN_BYTES
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
 from hodyn_ros.ros.spinning import make_executor
@@ -63,10 +63,10 @@ def play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Arra
         When the node does not start, ends, or refuses the trajectory.
 
     """
-    if len(playback.trajectory) > MAX_MESSAGE_BYTES:
+    if len(playback.trajectory) > MAX_PLAN_BYTES:
         raise HodynError(
             f'{len(playback.sample)} samples are more than the node takes in one '
-            f'trajectory of {MAX_MESSAGE_BYTES} bytes: play a part of the recording')
+            f'trajectory of {MAX_PLAN_BYTES} bytes: play a part of the recording')
     with local_ros():
         return _play(playback, robot_file, prefix)
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 import math
 from typing import Any
@@ -19,7 +19,10 @@ from rclpy.parameter import Parameter
 
 from hodyn_ros.plans.prepare import StretchMode
 from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.files import robot_names
+from hodyn_ros.ros import parameter_file
 
+DESCRIPTION = 'robot_description'
 NAMES = {str: 'string', bool: 'truth value (true or false)', int: 'whole number', float: 'number'}
 
 
@@ -118,6 +121,12 @@ class Parameters:
     wrench_timeout: float = _row(
         0.1, 'Time without an external wrench after which it fades to zero, s.',
         bounds=(0.001, 60.0))
+    max_force: float = _row(
+        200.0, 'Largest force of ~/external_wrench, N; a wrench beyond is scaled down.',
+        bounds=(0.0, 10000.0))
+    max_moment: float = _row(
+        50.0, 'Largest moment of ~/external_wrench, N m; a wrench beyond is scaled down.',
+        bounds=(0.0, 10000.0))
     spring_stiffness: Sequence[float] = _row(
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
         'actuators of the robot file.')
@@ -145,8 +154,13 @@ class Parameters:
 def declare(node: Node) -> None:
     """Declare the parameters of the table on a node.
 
-    Raises HodynError for a value given at start that is out of range.
+    Raises HodynError for a value given at start that is out of range, and for a parameter given
+    that there is not.
     """
+    known = [row.name for row in fields(Parameters)]
+    for name in given(node):
+        if fault_of_name := parameter_file.unknown(name, known):
+            raise HodynError(fault_of_name)
     for row in fields(Parameters):
         default = list(row.default) if isinstance(row.default, tuple) else row.default
         try:
@@ -155,13 +169,19 @@ def declare(node: Node) -> None:
             raise HodynError(str(error)) from None
 
 
+def given(node: Node) -> Mapping[str, Any]:
+    """Return what a node was given at start, by name: by command line or parameter files."""
+    overrides: Mapping[str, Any] = getattr(node, '_parameter_overrides', {})
+    return overrides
+
+
 def read(node: Node) -> Parameters:
     """Return the values as they are now; raise HodynError for one that cannot be."""
     values: dict[str, Any] = {
         row.name: node.get_parameter(row.name).value for row in fields(Parameters)}
     for row in fields(Parameters):
-        if fault := _fault(row, values[row.name]):
-            raise HodynError(fault)
+        if wrong := fault(row.name, values[row.name]):
+            raise HodynError(wrong)
     for row in fields(Parameters):
         default: Any = row.default
         value = values[row.name]
@@ -171,8 +191,14 @@ def read(node: Node) -> Parameters:
     return Parameters(**values)
 
 
-def check(changes: Sequence[Parameter[Any]], *, active: bool) -> SetParametersResult:
-    """Check a batch of changes: all of it is taken or none."""
+def check(
+    changes: Sequence[Parameter[Any]], *, active: bool, robot: str = '',
+) -> SetParametersResult:
+    """Check a batch of changes: all of it is taken or none.
+
+    `robot` is what the parameter of this name was at start. It alone may be a file: whoever may
+    set parameters could have any file opened otherwise.
+    """
     table = {row.name: row for row in fields(Parameters)}
     for change in changes:
         row = table.get(change.name)
@@ -182,8 +208,13 @@ def check(changes: Sequence[Parameter[Any]], *, active: bool) -> SetParametersRe
             return SetParametersResult(
                 successful=False,
                 reason=f'{change.name}: cannot change while active; deactivate the node first')
-        if fault := _fault(row, change.value):
-            return SetParametersResult(successful=False, reason=fault)
+        if wrong := fault(change.name, change.value):
+            return SetParametersResult(successful=False, reason=wrong)
+        if change.name == 'robot' and change.value not in (robot, DESCRIPTION, *robot_names()):
+            return SetParametersResult(
+                successful=False, reason='robot: a file is read at start only, given by the '
+                f'command line or a parameter file; here it may be {DESCRIPTION} or one of '
+                f'{", ".join(robot_names())}')
     return SetParametersResult(successful=True)
 
 
@@ -202,8 +233,9 @@ def _descriptor(row: Field[Any]) -> ParameterDescriptor:
     return descriptor
 
 
-def _fault(row: Field[Any], value: Any) -> str:
-    """Return what is wrong with a value, beyond its type and range; empty if nothing."""
+def fault(name: str, value: Any) -> str:
+    """Return what is wrong with a value of a parameter of the table; empty if nothing."""
+    row = Parameters.__dataclass_fields__[name]
     default: Any = row.default
     choices, bounds = row.metadata['choices'], row.metadata['bounds']
     kind = type(default)

@@ -4,12 +4,13 @@ from contextlib import contextmanager
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import rclpy
 from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
+
+from hodyn_ros.plans import bound_process
 
 STOP_TIMEOUT = 10.0
 CHECK_PERIOD = 0.1
@@ -32,7 +33,7 @@ def process(
     namespace: str, module: str, *parameters: str, remappings: Sequence[str] = (),
     log_level: str = 'warn',
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module of `hodyn_ros.ros` as a node, until the end of the context.
+    """Run a module of `hodyn_ros.ros` as a node, until the end of the context or of its thread.
 
     Parameters
     ----------
@@ -49,11 +50,9 @@ def process(
     arguments = [
         word for option, values in (('-r', remappings), ('-p', parameters)) for value in values
         for word in (option, value)]
-    running = subprocess.Popen(
-        [sys.executable, '-m', f'hodyn_ros.ros.{module}',
-         '--ros-args', '-r', f'__ns:={namespace}', '--log-level', log_level, *arguments],
-        # -m would look for modules in the current folder first.
-        env={**os.environ, 'PYTHONSAFEPATH': '1'})
+    running = bound_process.start(
+        f'hodyn_ros.ros.{module}', '--ros-args', '-r', f'__ns:={namespace}',
+        '--log-level', log_level, *arguments, end_signal=signal.SIGTERM)
     try:
         yield running
     finally:

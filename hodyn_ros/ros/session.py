@@ -18,7 +18,7 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, NoKnownJointError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor
-from hodyn_ros.ros.inputs import Inputs
+from hodyn_ros.ros.inputs import MAX_STATE_BYTES, Inputs, check_size
 from hodyn_ros.ros.neighbours import SAY_AGAIN, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
@@ -117,6 +117,7 @@ class Session:
         begin = time.monotonic()
         self.monitor.received['joint_states'] += 1
         try:
+            check_size(data, MAX_STATE_BYTES)
             position, velocity = self._reader.state(data)
         except NoKnownJointError as error:
             self.monitor.complaints.add('joint_states', str(error))
@@ -141,7 +142,7 @@ class Session:
                 self.monitor.reject('commands', error)
                 self._why_waiting = str(error)
                 return
-        elif not self._accept_stamp(stamp):
+        elif not self._accept_stamp(self._controller, stamp):
             return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
@@ -154,6 +155,7 @@ class Session:
                 throttle_duration_sec=SAY_AGAIN)
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
+            self._reference_clock.skip_to(stamp)
             self._tracking.compare(position, self._controller.q[0])
             if self._tracking.is_beyond:
                 self._latch(self._controller, self._why_departed('when joint states came back'))
@@ -190,6 +192,7 @@ class Session:
             return
         self._excused = False
         self.inputs.drop_silent_wrenches(controller)
+        self.inputs.tell_silent_stream(controller)
         silence = now - self._arrived_at
         period = self.monitor.period
         if period and silence > WARN_PERIODS * period and not self._late:
@@ -203,6 +206,7 @@ class Session:
         stamp = self._virtual_stamp()
         if not self._lost:
             self._lost = True
+            self._reference_clock.skip_to(stamp)
             controller.stop(controller.now)
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
             self.inputs.drop_plan()
@@ -290,7 +294,7 @@ class Session:
             self._feedforward, position, self._reference_clock.now,
             controller_options(self._settings))
 
-    def _accept_stamp(self, stamp: int) -> bool:
+    def _accept_stamp(self, controller: FeedforwardController, stamp: int) -> bool:
         """Return whether a state is newer than the last, or its clock was set back."""
         clock = self._reference_clock
         back = self._last_stamp - stamp
@@ -299,6 +303,12 @@ class Session:
             return False
         if back > 0 and stamp < clock.stamp:
             self._tell_left_out(clock.move_to(stamp))
+            # Their starts are times of the clock as it was.
+            self.inputs.drop_plan()
+            if controller.reference.drop_waiting():
+                self.monitor.reject(
+                    'joint_trajectory', 'plans that wait for their start are dropped: the clock '
+                    'was set back')
         return True
 
     def _virtual_stamp(self) -> int:
@@ -436,5 +446,5 @@ class Session:
         return self._controller, self._reference_clock
 
     def _report(self, state: str, reason: str = '') -> None:
-        self._outputs.report(
-            self._feedforward.robot.name, state, reason or self._neighbours.fault)
+        reason = reason or self._neighbours.fault or self.inputs.caution
+        self._outputs.report(self._feedforward.robot.name, state, reason)

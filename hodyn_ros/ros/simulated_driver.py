@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 import rclpy
 from rclpy.exceptions import ParameterException
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from hodyn_ros.messages.cdr import nanoseconds
@@ -21,7 +21,7 @@ from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.spinning import StopFlag, make_executor
+from hodyn_ros.ros.spinning import StopFlag, make_executor, until_told
 from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.example_motion import home
 
@@ -114,19 +114,32 @@ class SimulatedDriver(Node):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the driver until SIGINT or SIGTERM; parameter `report` names a file for the figures."""
-    rclpy.init(
-        args=None if argv is None else list(argv),
-        signal_handler_options=SignalHandlerOptions.NO)
-    stop = StopFlag()
     try:
-        node = SimulatedDriver()
+        with until_told(argv) as stop:
+            _run(stop)
     except (HodynError, OSError, ParameterException) as error:
         rclpy.logging.get_logger('hodyn').fatal(str(error))
-        rclpy.try_shutdown()
         return 2
+    return stop.exit_code
+
+
+def _run(stop: StopFlag) -> None:
+    node = SimulatedDriver()
+    stop.is_moving = lambda: True
     report: str = node.declare_parameter('report', '').value
     executor = make_executor()
     executor.add_node(node)
+    try:
+        _drive(node, executor, stop)
+        if report:
+            _write(node, Path(report))
+    finally:
+        stop.begin_end()
+        executor.remove_node(node)
+        node.destroy_node()
+
+
+def _drive(node: SimulatedDriver, executor: Executor, stop: StopFlag) -> None:
     due = time.perf_counter()
     while not stop.is_set:
         node.tick()
@@ -135,15 +148,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         due = node.period + (now if now - due > node.period else due)
         while (left := due - time.perf_counter()) > 0:
             executor.spin_once(timeout_sec=left)
-    if report:
-        try:
-            Path(report).write_text(json.dumps(node.figures()), encoding='utf-8')
-        except (HodynError, OSError) as error:
-            node.get_logger().error(f'no figures: {error}')
-    executor.remove_node(node)
-    node.destroy_node()
-    rclpy.try_shutdown()
-    return 0
+
+
+def _write(node: SimulatedDriver, report: Path) -> None:
+    try:
+        report.write_text(json.dumps(node.figures()), encoding='utf-8')
+    except (HodynError, OSError) as error:
+        node.get_logger().error(f'no figures: {error}')
 
 
 if __name__ == '__main__':

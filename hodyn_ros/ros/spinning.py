@@ -1,7 +1,13 @@
 """Runs a node until a signal, so that it can still publish when the signal comes."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 import gc
+import os
+import select
 import signal
+import threading
+import time
 import traceback
 from types import FrameType
 from typing import TypeVar
@@ -15,18 +21,117 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.diagnostics import printable
 
 SPIN_TIMEOUT = 0.1
+GRACE = 1.0  # s in which the main thread should notice a signal, before the process just ends
+END_TIMEOUT = 4.0  # s more for the end itself, on a busy machine
+PATIENCE = 1.0  # s after which a second signal is meant as one
+POLL = 0.05
+
+
+class Interrupted(BaseException):
+    """Raised in the main thread by a signal that nothing has to be brought to an end for."""
 
 
 class StopFlag:
-    """Set by SIGINT and SIGTERM, so that the loop ends while messages can still be published."""
+    """Set by SIGINT and SIGTERM, so that the loop ends while messages can still be published.
+
+    While nothing moves, a signal raises `Interrupted` in the main thread instead of waiting for
+    what is under way there, a robot that is loaded say; and where the main thread does not listen
+    within `GRACE`, because it compiles, the process ends all the same. While something moves a
+    signal only sets the flag, and a second one, `PATIENCE` later or more, raises `Interrupted`.
+
+    Attributes
+    ----------
+    is_set : bool
+        Whether a signal has come.
+    is_moving : callable
+        Tells whether the process has something to end in order; always so, unless replaced.
+    exit_code : int
+        0, or 128 and the number of the signal that cut an orderly end short.
+
+    """
 
     def __init__(self) -> None:
         self.is_set = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._set)
+        self.is_moving: Callable[[], bool] = lambda: True
+        self.exit_code = 0
+        self._set_at = 0.0
+        self._ends = False
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        # The interpreter writes to it at once, whatever the main thread does.
+        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, daemon=True).start()
+        self._before = {
+            number: signal.signal(number, self._set)
+            for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def begin_end(self) -> None:
+        """Say that the signal was heard: what follows lasts no longer than it must."""
+        self._ends, self.is_moving = True, lambda: False
+
+    def close(self) -> None:
+        """Leave signals to whom they were left before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(-1)
+        os.close(self._writer)
 
     def _set(self, number: int, frame: FrameType | None) -> None:
-        self.is_set = True
+        now = time.monotonic()
+        is_first, self.is_set = not self.is_set, True
+        if is_first:
+            self._set_at = now
+            if not self.is_moving():
+                raise Interrupted
+        elif self.is_moving() and now - self._set_at > PATIENCE:
+            # A terminal and a launcher may both pass one Ctrl-C on: that is one signal.
+            self.exit_code = 128 + number
+            self.begin_end()
+            raise Interrupted
+
+    def _watch(self) -> None:
+        """End the process after a signal that the main thread does not heed in time."""
+        number, deadline = 0, 0.0
+        while True:
+            if select.select([self._reader], [], [], POLL if number else None)[0]:
+                received = os.read(self._reader, 1)
+                if not received:
+                    os.close(self._reader)
+                    return
+                number = number or received[0]
+                deadline = deadline or time.monotonic() + GRACE
+            elif self.is_moving():
+                deadline = time.monotonic() + GRACE
+            elif time.monotonic() > deadline + (END_TIMEOUT if self._ends else 0.0):
+                os._exit(128 + number)
+
+
+@contextmanager
+def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
+    """Set ROS up for this process until the end of the context, or until it is `Interrupted`.
+
+    Raises HodynError for a command line that ROS does not understand.
+    """
+    try:
+        rclpy.init(
+            args=None if argv is None else list(argv),
+            signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        raise HodynError(f'command line: {error}') from None
+    stop = StopFlag()
+    stop.is_moving = lambda: False
+    try:
+        yield stop
+    except Interrupted as interruption:
+        traceback.clear_frames(interruption.__traceback__)
+    finally:
+        stop.begin_end()
+        # Shared memory is given back only when nothing refers to the context any more.
+        gc.collect()
+        context = rclpy.get_default_context()
+        rclpy.try_shutdown()
+        context.destroy()
+        stop.close()
 
 
 def make_executor() -> Executor:
@@ -46,39 +151,35 @@ NodeT = TypeVar('NodeT', bound=Node)
 
 def run(
     make_node: Callable[[], NodeT],
+    is_moving: Callable[[NodeT], bool],
     finish: Callable[[NodeT], None],
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Run a node until SIGINT or SIGTERM, then finish it; return the exit code.
+    """Run a node until SIGINT or SIGTERM; return the exit code.
 
-    A HodynError of the node's construction, wrong parameters say, is logged and gives 2.
+    While it is moving it is finished first. A HodynError of the node's construction, wrong
+    parameters say, is logged and gives 2.
     """
-    rclpy.init(
-        args=None if argv is None else list(argv),
-        signal_handler_options=SignalHandlerOptions.NO)
-    stop = StopFlag()
-    try:
+    with until_told(argv) as stop:
         try:
             node = make_node()
         except HodynError as error:
             rclpy.logging.get_logger('hodyn').fatal(str(error))
             return 2
+        stop.is_moving = partial(is_moving, node)
         executor = make_executor()
         executor.add_node(node)
-        while not stop.is_set:
-            _spin_once(executor, node)
-        finish(node)
-        executor.remove_node(node)
-        executor.shutdown()
-        node.destroy_node()
-        # Shared memory is given back only when nothing refers to the context any more.
-        del node, executor
-        gc.collect()
-    finally:
-        context = rclpy.get_default_context()
-        rclpy.try_shutdown()
-        context.destroy()
-    return 0
+        try:
+            while not stop.is_set:
+                _spin_once(executor, node)
+            finish(node)
+        finally:
+            stop.begin_end()
+            executor.remove_node(node)
+            executor.shutdown()
+            node.destroy_node()
+            del node, executor
+    return stop.exit_code
 
 
 def _spin_once(executor: Executor, node: Node) -> None:

@@ -73,3 +73,11 @@ def test_a_driver_that_becomes_slower_is_followed_in_time():
 def test_the_lookahead_is_ahead_of_the_stamp():
     clock = ReferenceClock(5 * MS, 0.01, 0.003)
     assert clock.now == 8 * MS
+
+
+def test_a_silence_is_skipped_but_for_a_period():
+    clock = running()
+    for stamp in (500 * MS, 480 * MS):  # the clock of this machine may have been ahead of it
+        before = clock.now
+        clock.skip_to(stamp)
+        assert clock.now - before == MS

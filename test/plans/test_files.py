@@ -75,7 +75,7 @@ def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):
     ('p.yaml', 'joint_names: [a]\npoints: [{positions: [0]}]', 'time_from_start is missing'),
     ('p.yaml', 'joint_names: [a]\npoints: []\n---\njoint_names: [b]', 'holds 2 documents'),
     ('p.yaml', 'joint_names: [a]\npoints: []\npoints: []', "key 'points' stands twice"),
-    ('p.yaml', 'joint_names: &n [a]\npoints: *n', 'alias *n is not accepted'),
+    ('p.yaml', 'joint_names: &n [a]\npoints: *n', 'an alias is not accepted'),
     ('p.yaml', 'joint_names: [a]\npoints: [{positions: [true], time_from_start: 0}]',
      'point 0, positions: expected numbers, got [True]'),
     ('p.yaml', 'joint_names: [a]\npoints: [{positions: [0], time_from_start: 2001-13-01}]',

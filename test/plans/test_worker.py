@@ -1,14 +1,17 @@
 """The process that prepares plans: what it makes, and what becomes of it."""
-from multiprocessing import active_children
 import os
+import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
+from processes import children, is_alive
 import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.messages.joint_trajectory import encode
-from hodyn_ros.plans import worker as worker_module
+from hodyn_ros.plans import planning_process
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import DIED, Job, PlanWorker
 
@@ -34,15 +37,18 @@ def job(robot, number, goal=HOME + 0.1):
     return Job(data, robot, PlanSettings(), 0, False, start, 0, 0.0, 0, number)
 
 
+def wait_for(value, timeout=TIMEOUT):
+    """Wait for a true value of a function, and return it."""
+    end = time.monotonic() + timeout
+    while not (found := value()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return found
+
+
 def outcome(worker):
     """Wait for the next outcome."""
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        found = worker.poll()
-        if found is not None:
-            return found
-        time.sleep(0.01)
-    raise AssertionError('no outcome')
+    return wait_for(worker.poll)
 
 
 @pytest.fixture
@@ -65,8 +71,8 @@ def test_it_makes_one_plan_after_the_other(worker):
 
 def test_another_takes_the_place_of_one_that_died(worker):
     robot = hd.load_robot('panda')
-    [first] = active_children()
-    first.kill()
+    [first] = children(os.getpid())
+    os.kill(first, signal.SIGKILL)
     worker.submit(job(robot, 0))
     made, prepared = outcome(worker)
     assert made.number == 0
@@ -75,24 +81,24 @@ def test_another_takes_the_place_of_one_that_died(worker):
     made, prepared = outcome(worker)
     assert made.number == 1
     assert prepared.refusal == ''
-    [second] = active_children()
-    assert second.pid != first.pid
+    [second] = children(os.getpid())
+    assert second != first
     worker.close()
-    assert not active_children()
+    assert not children(os.getpid())
 
 
 def test_an_error_of_the_program_refuses_the_plan_with_its_traceback(monkeypatch):
     def fail(_):
         raise ZeroDivisionError('unforeseen')
 
-    monkeypatch.setattr(worker_module, 'prepare_plan', fail)
+    monkeypatch.setattr(planning_process, 'prepare_plan', fail)
     made = job(hd.load_robot('panda'), 0)
-    prepared = worker_module._prepare(
+    prepared = planning_process.prepare(
         made.robot, made.settings, made.data, made.annotate, made.state, made.start, made.skipped)
     assert prepared.refusal == 'ZeroDivisionError: unforeseen'
     assert prepared.traceback.startswith('Traceback')
     # What the sender can mend has none.
-    prepared = worker_module._prepare(
+    prepared = planning_process.prepare(
         made.robot, made.settings, b'', made.annotate, made.state, made.start, made.skipped)
     assert 'not a message in plain CDR' in prepared.refusal
     assert prepared.traceback == ''
@@ -108,6 +114,43 @@ def test_one_that_cannot_start_is_tried_once_for_each_plan_and_ends_when_asked()
         assert made.number == number
         assert prepared.refusal == DIED
         time.sleep(0.5)
-        assert not active_children()
+        assert not children(os.getpid())
     worker.close()
-    assert not active_children()
+    assert not children(os.getpid())
+
+
+PARENT = """
+import sys
+
+from hodyn_ros.plans.worker import PlanWorker
+from hodyn_ros import load_robot
+
+worker = PlanWorker(load_robot('panda'))
+if 'ready' in sys.argv:
+    assert worker.wait(120.0)
+print('up', flush=True)
+worker.wait(120.0)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize('stage', ['started', 'compiling', 'ready', 'busy'])
+def test_it_dies_with_its_parent_that_is_killed(stage, tmp_path):
+    """Whatever it does then: import, compile, wait, or compute without a look at anything else."""
+    # An empty folder of kernels, so that it has something to compile.
+    kernels = {'NUMBA_CACHE_DIR': str(tmp_path)} if stage == 'compiling' else {}
+    parent = subprocess.Popen(
+        [sys.executable, '-c', PARENT, *(['ready'] if stage in ('ready', 'busy') else [])],
+        env={**os.environ, **kernels}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert parent.stdout.readline() == b'up\n'
+        found = wait_for(lambda: children(parent.pid))
+        if stage == 'compiling':
+            wait_for(lambda: any(tmp_path.iterdir()))
+        if stage == 'busy':
+            # It does not read, and its threads do not run, as in a kernel that takes long.
+            os.kill(found[0], signal.SIGSTOP)
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_for(lambda: not any(map(is_alive, found)), 1.0)

@@ -109,7 +109,6 @@ def test_gravity_and_friction_can_be_left_out(live, home):
      {'names': [*(f'fer_joint{i}' for i in range(1, 8)), 'rail']}, "'rail'"),
     ([(1.0, [0.0] * 6)], {}, 'point 0: 6 positions for 7 joints'),
     ([(1.0, [0.0] * 7)], {'velocities': [0.0] * 3}, 'point 0: 3 velocities'),
-    ([], {}, 'no points'),
     ([(1.0, [0.0] * 6 + [float('nan')])], {}, "'fer_joint7': nan"),
     ([(1.0, [0.0] * 7), (0.5, [0.1] * 7)], {}, 'does not increase'),
     ([(0.0, [1.0] * 7), (1.0, [0.1] * 7)], {}, 'at time 0'),

@@ -180,7 +180,7 @@ def test_nothing_that_can_be_sent_ends_the_node_or_makes_a_torque_that_is_none(l
         assert wrong[topic] > 20
         assert report[f'last rejected {topic}']
     for key in ('state', 'rate (Hz)', 'work p50 (us)', 'work p99 (us)', 'suggested lookahead (s)',
-                'cycles', 'gaps', 'overruns', 'clock jumps', 'clipped cycles'):
+                'cycles', 'gaps', 'overruns', 'time left out', 'clipped cycles'):
         assert key in report
     assert 'Traceback' not in node.log, node.log[node.log.index('Traceback') - 300:][:3000]
     assert len(node.log) < 4_000_000

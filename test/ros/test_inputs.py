@@ -1,12 +1,15 @@
 """What comes in by topics and is not meant for this arm, or not enough, to a live node."""
 import time
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from live_motions import NOW
 import numpy as np
 import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 pytestmark = pytest.mark.live
 
@@ -134,8 +137,16 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     torque = node.other_node()
     torque.create_publisher(JointState, '/feedforward/torque', 1)
     node.drive(20.0, home, until=lambda: '/other all publish /feedforward/torque' in reason(node))
+    states = torque.create_publisher(DiagnosticStatus, '/feedforward/state', QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    assert node.change('deactivate')
+    states.publish(DiagnosticStatus(message='following'))
+    assert not node.change('activate')
+    assert 'another node /feedforward is active (following)' in node.log
     torque.destroy_node()
-    node.drive(20.0, home, until=lambda: not reason(node))
+    assert node.spin_until(lambda: node.node.count_publishers('/feedforward/torque') == 1, 20.0)
+    assert node.change('activate')
+    node.drive(20.0, home, until=lambda: node.states[-1] == 'holding' and not reason(node))
 
 
 def test_computed_torque_without_velocities_is_evaluated_at_the_reference_and_says_so(live, home):
@@ -173,3 +184,45 @@ def test_a_wrong_order_of_command_joints_is_named_as_such(live, home):
     assert not commands
     assert not node.messages['torque']
     assert 'joint_states rejected' not in node.log
+
+
+def test_messages_that_are_too_long_are_not_looked_at(live, home):
+    node = live()
+    sender = Sender(node, home)
+    names = ['x' * 1000] * 200
+    for kind, topic, message in (
+            (JointState, 'reference', JointState(name=names)),
+            (JointState, 'stiffness', JointState(name=names)),
+            (WrenchStamped, 'external_wrench', wrench('x' * 10_000)),
+            (JointTrajectory, 'joint_trajectory', JointTrajectory(joint_names=names * 50))):
+        publisher = node.publisher(kind, f'/feedforward/{topic}')
+        sender.until(f'{topic} rejected: ', publisher, message)
+        line = next(x for x in node.log.splitlines() if f'{topic} rejected: ' in x)
+        assert 'bytes; at most' in line, line
+    node.state_publisher.publish(JointState(name=names))
+    sender.until('joint_states rejected: ', node.state_publisher, JointState(name=names))
+    assert node.log.count('bytes; at most') >= 5
+
+
+def test_a_wrench_of_any_size_keeps_the_torque_within_limits_and_is_said(live, home):
+    node = live('max_force:=2000.0')
+    sender = Sender(node, home)
+    held = sender.state(step=0.4)
+    wrenches = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+    sender.until('max_force and max_moment leave no room', wrenches, wrench('link7', 1e6))
+    largest = 0.0
+    for k in range(100):
+        wrenches.publish(wrench('link7', 1e6 * (-1.0) ** (k // 20)))
+        efforts = sender.state(step=0.01)
+        assert (np.abs(efforts) < [87.0] * 4 + [12.0] * 3).all()
+        largest = max(largest, np.abs(efforts - held).max())
+    assert largest > 1.0
+    assert 'external_wrench is scaled down' in reason(node)
+    assert node.set(max_force=10.0).startswith('max_force: cannot change while active')
+
+
+def test_a_wrench_is_cut_by_what_the_effort_limits_leave(live, home):
+    node = live('max_force:=10000.0', 'max_moment:=10000.0')
+    sender = Sender(node, home)
+    wrenches = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+    sender.until("the effort limits of joint 'joint", wrenches, wrench('link7', 1000.0))

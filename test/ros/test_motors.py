@@ -15,8 +15,7 @@ from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.reference import fit_plan
-from hodyn_ros.reference.stream import StreamFilter
+from hodyn_ros.reference import SmoothingFilter, fit_plan
 
 pytestmark = pytest.mark.live
 
@@ -73,7 +72,7 @@ class Library:
         self._begin = round(begin * 1e9)
         self._feedforward = FeedForward(robot)
         self._motors = self._feedforward.motor_side
-        self._stiffness = StreamFilter(robot.actuators.constant_stiffness()[0], 50.0)
+        self._stiffness = SmoothingFilter(robot.actuators.constant_stiffness()[0], 50.0)
         self._last = 0
 
     def at(self, stamp: int) -> np.ndarray:

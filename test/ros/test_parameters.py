@@ -63,3 +63,19 @@ def test_a_wrong_value_says_what_was_expected(name, value, expected):
 
 def test_a_whole_number_will_do_for_a_number():
     assert parameters.check([Parameter('rate', value=500)], active=False).successful
+
+
+@pytest.mark.parametrize('active', [False, True])
+@pytest.mark.parametrize('value', ['/etc/passwd', 'robot.yaml', '<robot name="x"/>', '', 'Panda'])
+def test_no_file_is_named_by_the_service(active, value):
+    """Whoever may set parameters could have had any file opened."""
+    result = parameters.check(
+        [Parameter('robot', value=value)], active=active, robot='/home/me/arm.yaml')
+    assert not result.successful
+    assert value == '' or value not in result.reason
+
+
+@pytest.mark.parametrize('value', ['panda', 'iiwa14', 'robot_description', '/home/me/arm.yaml'])
+def test_other_robots_and_the_file_of_the_start_are_taken(value):
+    assert parameters.check(
+        [Parameter('robot', value=value)], active=False, robot='/home/me/arm.yaml').successful

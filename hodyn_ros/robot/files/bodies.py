@@ -1,6 +1,7 @@
 """The bodies of a robot file: read and checked, sorted, and merged where they cannot move."""
 from collections.abc import Mapping
 from dataclasses import replace
+import heapq
 from typing import Any, Literal
 import warnings
 
@@ -184,15 +185,19 @@ def sorted_by_parent(
             f'expected a name, an index from 0 to {len(links) - 1}, or -1 for the world')
 
     parents = [parent_of(i) for i in range(len(links))]
+    children: dict[int, list[int]] = {}
+    for i, parent in enumerate(parents):
+        children.setdefault(parent, []).append(i)
     order: list[int] = []
-    placed = {-1}
-    while len(order) < len(links):
-        ready = [i for i in range(len(links)) if i not in placed and parents[i] in placed]
-        if not ready:
-            loop = ', '.join(repr(links[i][0].name) for i in range(len(links)) if i not in placed)
-            section.fail('bodies', f'these hang on each other in a cycle: {loop}')
-        order.append(ready[0])
-        placed.add(ready[0])
+    ready = children.get(-1, [])  # a heap: of those that are ready, the first listed comes first
+    while ready:
+        order.append(heapq.heappop(ready))
+        for child in children.get(order[-1], []):
+            heapq.heappush(ready, child)
+    if len(order) < len(links):
+        placed = set(order)
+        loop = ', '.join(repr(links[i][0].name) for i in range(len(links)) if i not in placed)
+        section.fail('bodies', f'these hang on each other in a cycle: {loop}')
     new_index = {-1: -1, **{old: new for new, old in enumerate(order)}}
     return [(links[i][0], new_index[parents[i]]) for i in order]
 

@@ -2,6 +2,7 @@
 
 A wrong file gets a HodynError that names the robot, the body and the key, and says what is wanted.
 """
+from collections import Counter
 from collections.abc import Mapping, Sequence
 import os
 from pathlib import Path
@@ -40,6 +41,7 @@ def load_robot(
     *,
     inertia_check: InertiaCheck | None = None,
     locked_joints: Mapping[str, float] | None = None,
+    max_bodies: int | None = None,
 ) -> Robot:
     """Return a robot from a built-in name, a path (.yaml, .urdf), URDF text, or a mapping.
 
@@ -57,6 +59,8 @@ def load_robot(
     locked_joints : mapping of str to float, optional
         Positions, rad or m, of joints that are not to move: those of a gripper, whose mass the arm
         carries. They are taken as fixed.
+    max_bodies : int, optional
+        Largest number of bodies, fixed ones included: more are refused before they are looked at.
 
     Raises
     ------
@@ -68,19 +72,22 @@ def load_robot(
     """
     locked = locked_joints or {}
     built_in = isinstance(source, (str, os.PathLike)) and str(source) in robot_names()
-    data, context = read_source(source, locked)
+    data, context = read_source(source, locked, max_bodies)
     if inertia_check is not None:
         data = {**data, 'inertia_check': inertia_check}
-    return _robot(data, context, locked, built_in)
+    return _robot(data, context, locked, built_in, max_bodies)
 
 
 def _robot(
     data: Mapping[str, Any], context: str, locked: Mapping[str, float], built_in: bool,
+    max_bodies: int | None,
 ) -> Robot:
     section = CheckedMapping(data, f'robot {context!r}', _ROBOT_KEYS)
     entries = section.get('bodies')
     if not isinstance(entries, Sequence) or not entries:
         section.fail('bodies', 'expected a list of at least one body')
+    if max_bodies is not None and len(entries) > max_bodies:
+        section.fail('bodies', f'{len(entries)} of them; at most {max_bodies} are taken here')
     check = _inertia_check(section, built_in)
     listed = [
         read_body(entry, f'robot {context!r}, body {_label(entry, i)}')
@@ -91,7 +98,7 @@ def _robot(
     check_merged(bodies, section)
     joints = [body.joint for body in bodies if body.type != 'floating']
     for names, what in ((joints, 'joint'), ([link.name for link, _ in links], 'body')):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             section.fail('bodies', f'two bodies have the {what} name {twice[0]!r}')
     prefixes = section.data.get('joint_prefixes') or []

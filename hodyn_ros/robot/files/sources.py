@@ -41,6 +41,7 @@ def without_limits(source: str | Path) -> dict[str, Any]:
 
 def read_source(
     source: str | Path | Mapping[str, Any], locked: Mapping[str, float],
+    max_bodies: int | None = None,
 ) -> tuple[Mapping[str, Any], str]:
     """Return the keys of a robot and what to call it in messages."""
     if isinstance(source, Mapping):
@@ -49,7 +50,7 @@ def read_source(
         raise HodynError(
             f'expected the name of a robot, a path, URDF text or a mapping, got {source!r}')
     if isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<'):
-        return urdf.robot_mapping(source, 'URDF', locked), 'URDF'
+        return urdf.robot_mapping(source, 'URDF', locked, max_bodies), 'URDF'
     if str(source) in robot_names():
         folder = resources.files('hodyn_ros.robot.builtin')
         text = folder.joinpath(f'{source}.yaml').read_text('utf-8')
@@ -60,7 +61,7 @@ def read_source(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
-        return urdf.robot_mapping(text, str(path), locked), str(path)
+        return urdf.robot_mapping(text, str(path), locked, max_bodies), str(path)
     return _from_yaml(text, str(path)), str(path)
 
 

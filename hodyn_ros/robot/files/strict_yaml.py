@@ -1,5 +1,6 @@
 """YAML as robot and plan files need it: safe, and without what would go unnoticed."""
 from pathlib import Path
+import re
 from typing import Any
 
 import yaml
@@ -30,7 +31,8 @@ def load(text: str, context: str) -> Any:
     Beyond `yaml.safe_load`, a key that stands twice is an error instead of replacing the first,
     and aliases are refused, with which a small file can stand for an endless one.
 
-    Raises HodynError that names the source and, where known, the line.
+    Raises HodynError that names the source and, where known, the line, and quotes nothing of what
+    stands there: it need not be what it was taken for.
     """
     documents = load_all(text, context)
     if len(documents) > 1:
@@ -42,19 +44,35 @@ def load_all(text: str, context: str) -> list[Any]:
     """Return the data of each document of a YAML text, read as by `load`."""
     try:
         return list(yaml.load_all(text, _Loader))
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: wrong dates and integers
-        raise HodynError(f'{context}: not valid YAML: {error}') from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = '' if mark is None else f', line {mark.line + 1}, column {mark.column + 1}'
+        raise HodynError(f'{context}{place}: not valid YAML{_cause(error)}') from None
+    except (yaml.YAMLError, ValueError):  # ValueError: wrong dates and integers
+        raise HodynError(
+            f'{context}: not valid YAML: a character, a date or a number that is none') from None
     except RecursionError:
         raise HodynError(f'{context}: not valid YAML: nested too deeply') from None
+
+
+def _cause(error: yaml.MarkedYAMLError) -> str:
+    """Return the cause without what the text says; the parser's words for its parts may stay."""
+    if isinstance(error, _OwnError):
+        return f': {error.problem}'
+    cause = re.sub(r"'(?!<)[^']*'?", '…', error.problem or '')
+    return f': {cause}' if cause else ''
+
+
+class _OwnError(yaml.MarkedYAMLError):
+    """What is refused here, in words that quote no more than a key."""
 
 
 class _StrictComposer(Composer):
     def compose_node(self: Any, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             alias = self.get_event()
-            raise yaml.composer.ComposerError(
-                None, None, f'alias *{alias.anchor} is not accepted: write it out',
-                alias.start_mark)
+            raise _OwnError(
+                problem='an alias is not accepted: write it out', problem_mark=alias.start_mark)
         return Composer.compose_node(self, parent, index)
 
 
@@ -70,8 +88,12 @@ class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
             if not isinstance(key.value, str):
                 continue
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f'key {key.value!r} stands twice', key.start_mark)
+                raise _OwnError(
+                    problem=f'key {key.value!r} stands twice', problem_mark=key.start_mark)
             seen.add(key.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
+
+
+# A launch file's arrays come to a node as tuples of Python, tagged as such.
+_Loader.add_constructor('tag:yaml.org,2002:python/tuple', _Loader.construct_yaml_seq)

@@ -33,7 +33,9 @@ _NO_LIMIT: tuple[list[float | None], None, None] = ([None, None], None, None)
 _parser_lock = Lock()
 
 
-def robot_mapping(text: str, context: str, locked: Container[str] = ()) -> dict[str, Any]:
+def robot_mapping(
+    text: str, context: str, locked: Container[str] = (), max_bodies: int | None = None,
+) -> dict[str, Any]:
     """Return URDF text as a mapping of the robot format.
 
     Links are listed depth first in the order of the document; the root link is fixed to the world.
@@ -47,6 +49,8 @@ def robot_mapping(text: str, context: str, locked: Container[str] = ()) -> dict[
         Names the source in messages.
     locked : container of str
         Joints that are to be locked afterwards, which may be mimics.
+    max_bodies : int, optional
+        Largest number of links.
 
     Raises
     ------
@@ -58,6 +62,10 @@ def robot_mapping(text: str, context: str, locked: Container[str] = ()) -> dict[
     name = root.get('name')
     if not name:
         raise HodynError(f'{context}: <robot> has no name')
+    # Before they are parsed, which takes a millisecond each.
+    for tag in _KEPT:
+        if max_bodies is not None and (count := len(root.findall(tag))) > max_bodies:
+            raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are taken here')
     links = {link.name: link for link in _parsed(root, 'link', urdf.Link, context)}
     joints = _parsed(root, 'joint', urdf.Joint, context)
     order = _depth_first(links, joints, context)
@@ -104,10 +112,17 @@ def _guarded(text: str, context: str) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(
             text.strip('\ufeff \t\r\n'), ElementTree.XMLParser(target=_ShallowBuilder()))
-    except (ElementTree.ParseError, ValueError) as error:
-        raise HodynError(f'{context}: not valid XML: {error}') from None
+    except ElementTree.ParseError as error:
+        # Without the parser's words: they quote names, and the text need not be what it should.
+        line, column = error.position
+        raise HodynError(
+            f'{context}, line {line}, column {column + 1}: not valid XML') from None
+    except HodynError as error:
+        raise HodynError(f'{context}: {error}') from None
+    except ValueError:
+        raise HodynError(f'{context}: not valid XML') from None
     if root.tag != 'robot':
-        raise HodynError(f'{context}: expected a <robot> element, got <{root.tag}>')
+        raise HodynError(f'{context}: expected a <robot> element')
     if any('xacro' in str(element.tag).lower() for element in root.iter()):
         raise HodynError(
             f'{context}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
@@ -175,14 +190,15 @@ def _depth_first(
         children[joint.parent].append(joint)
     roots = [name for name in links if name not in carried_by]
     if len(roots) != 1:
-        found = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
-        raise HodynError(f'{context}: expected one root link, found {found}')
+        listed = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
+        raise HodynError(f'{context}: expected one root link, found {listed}')
     order, stack = [], [(roots[0], None)]
     while stack:
         link, joint = stack.pop()
         order.append((link, joint))
         stack.extend((child.child, child) for child in reversed(children[link]))
-    missing = [name for name in links if name not in {link for link, _ in order}]
+    found = {link for link, _ in order}
+    missing = [name for name in links if name not in found]
     if missing:
         raise HodynError(f'{context}: link {missing[0]!r} is part of a cycle of joints')
     return order

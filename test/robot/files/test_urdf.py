@@ -234,3 +234,13 @@ def test_inertia_check_can_be_relaxed():
 def test_mistakes_are_named(text, message):
     with pytest.raises(ValueError, match=f'(?s){message}'):
         hd.load_robot(text)
+
+
+def test_more_links_than_asked_for_are_refused_before_they_are_parsed():
+    """The links are not even looked at: these have no names."""
+    text = '<robot name="x">' + '<link/>' * 11 + '</robot>'
+    with pytest.raises(ValueError, match='URDF: 11 links; at most 10 are taken here'):
+        hd.load_robot(text, max_bodies=10)
+    mapping = {'name': 'x', 'bodies': [{}] * 11}
+    with pytest.raises(ValueError, match="'bodies': 11 of them; at most 10 are taken here"):
+        hd.load_robot(mapping, max_bodies=10)

@@ -1,0 +1,96 @@
+"""The process that prepares plans: `PlanWorker` runs it and sends it its robot and its jobs."""
+from dataclasses import replace
+from multiprocessing.connection import Connection
+import os
+import sys
+import time
+import traceback
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
+from hodyn_ros.plans.annotate import PERIOD
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.robot import HodynError, Robot
+
+NICENESS = 5
+# Duration of a trajectory, s: checking it takes time and memory in proportion.
+MAX_DURATION = 3600.0
+
+
+def serve(connection: Connection) -> None:
+    """Prepare plan after plan until the other end is gone."""
+    # Real-time cycles have priority where both processes share a processor.
+    os.nice(NICENESS)
+    settings = PlanSettings()
+    try:
+        robot: Robot = connection.recv()
+        warm_up_planning(robot)
+        connection.send(None)
+        while True:
+            model, *job = connection.recv()
+            if model is not None:
+                robot, settings = model
+            data = connection.recv_bytes()
+            connection.send(prepare(robot, settings, data, *job))
+    except (EOFError, OSError):
+        return
+
+
+def warm_up_planning(robot: Robot) -> None:
+    """Compile the kernels before the first trajectory comes."""
+    start = np.zeros((5, robot.n))
+    # Spacing so uneven that all interpolations are tried, and so fast that a stretch is needed.
+    trajectory = JointWaypoints(
+        robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
+    prepare_plan(PlanRequest(
+        trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
+
+
+def prepare(
+    robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
+    state: NDArray[np.float64], start: int, skipped: float,
+) -> PreparedPlan:
+    """Return the plan of a job, or its refusal."""
+    begin = time.perf_counter()
+    message = b''
+    try:
+        trajectory = _from_now(decode(data), skipped)
+        if trajectory.times and trajectory.times[-1] > MAX_DURATION:
+            raise HodynError(
+                f'it takes {trajectory.times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
+        prepared = prepare_plan(PlanRequest(
+            trajectory, robot, settings, start=state,
+            annotate_period=PERIOD if annotate else None))
+        if prepared.annotated is not None:
+            message = prepared.annotated.message(start)
+    except HodynError as error:
+        prepared = PreparedPlan(str(error))
+    except Exception as error:  # an error of ours: the node logs it, and the process goes on
+        prepared = PreparedPlan(
+            f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
+    # The samples travel as the message, and the node does not read the report.
+    return replace(
+        prepared, annotated=None, limit_report=None, message=message,
+        seconds=time.perf_counter() - begin)
+
+
+def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
+    """Return what is left of a trajectory when it is joined later than its start."""
+    if skipped <= 0.0:
+        return trajectory
+    left = [i for i, time in enumerate(trajectory.times) if time > skipped]
+    if len(trajectory.times) and not left:
+        raise HodynError(
+            f'it ends in the past: its last point was due '
+            f'{skipped - trajectory.times[-1]:.3f} s ago')
+    first = left[0] if left else 0
+    return replace(
+        trajectory, times=[time - skipped for time in trajectory.times[first:]],
+        positions=trajectory.positions[first:], velocities=trajectory.velocities[first:],
+        accelerations=trajectory.accelerations[first:])
+
+
+if __name__ == '__main__':
+    serve(Connection(int(sys.argv[1])))

@@ -1,0 +1,168 @@
+"""The arguments of the launch files, and the node that they ask for.
+
+Of the parameters those on the command line come first, then those of the user's file, then those
+of the package's file for the robot. What is not given overrides nothing.
+"""
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.files import robot_names
+from hodyn_ros.ros import parameter_file
+from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, fault
+
+TRUTH = ('', 'true', 'false')
+DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
+END_TIMEOUT = 5.0  # s for a stop, and for the end of the process
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a launch file; an empty value is one that was not given."""
+
+    name: str
+    description: str
+    default: str = ''
+    choices: tuple[str, ...] | None = None
+
+
+ROBOT = Argument(
+    'robot', 'Built-in robot (panda, fr3, iiwa14, …) or path of a robot file; empty: that of the '
+    'parameter file, or panda')
+FILE = Argument(
+    'params_file', "Parameter file, which wins over the package's file for the robot")
+LOG_LEVEL = Argument(
+    'log_level', 'Lowest severity that is logged; empty: info',
+    choices=('', 'debug', 'info', 'warn', 'error', 'fatal'))
+TOPICS = tuple(
+    Argument(topic, f'Topic of {what}; empty: {default}') for topic, what, default in (
+        ('joint_states', 'the joint states',
+         "the driver's (franka/joint_states for panda and fr3, else joint_states)"),
+        ('robot_description', 'the URDF', 'robot_description'),
+        ('joint_trajectory', 'the trajectories to follow', '~/joint_trajectory'),
+        ('reference', 'the streamed reference', '~/reference'),
+        ('external_wrench', 'the external wrenches', '~/external_wrench'),
+        ('stiffness', 'the stiffness asked for', '~/stiffness'),
+        ('torque', 'the torque', '~/torque'),
+        ('commands', 'the torque alone', '~/commands'),
+        ('motor_commands', 'the motor torque alone', '~/motor_commands')))
+OF_PARAMETERS = (
+    Argument('auto_activate', 'Configure and activate at start', choices=TRUTH),
+    Argument('joint_prefix', "Prefix of the arm's joint names"),
+    Argument(
+        'gravity_in_output', 'Whether the torque contains gravity; empty: as the robot wants it',
+        choices=TRUTH),
+    Argument('use_sim_time', 'Whether the time is that of /clock', choices=TRUTH))
+NODE_ARGUMENTS = (
+    ROBOT, FILE, *OF_PARAMETERS, LOG_LEVEL,
+    Argument('name', 'Name of the node', 'feedforward'),
+    Argument('namespace', 'Namespace of the node'),
+    Argument(
+        'respawn', 'Start the node again when it dies', 'false', choices=('true', 'false')),
+    *TOPICS)
+DEMO_ARGUMENTS = (ROBOT, FILE, LOG_LEVEL)
+ROOTED = ('joint_states', 'robot_description')
+
+
+@dataclass(frozen=True)
+class LaunchedNode:
+    """What launch is told of the node.
+
+    Attributes
+    ----------
+    parameters : dict
+        All that are given, by name.
+    remappings : list of (str, str)
+        Topics.
+    ros_arguments : list of str
+        Further arguments.
+    end_timeout : float
+        How long the node may take to end in order, s.
+
+    """
+
+    parameters: dict[str, Any]
+    remappings: list[tuple[str, str]]
+    ros_arguments: list[str]
+    end_timeout: float
+
+
+def launched_node(
+    given: Mapping[str, str], config: Path | None, *, name: str = '', namespace: str = '',
+) -> LaunchedNode:
+    """Return the node that the arguments ask for.
+
+    Parameters
+    ----------
+    given : mapping of str to str
+        The arguments, empty where none was given.
+    config : Path or None
+        Folder of the package's parameter files; None for the defaults of the node alone.
+    name, namespace : str
+        Of the node, where they are no arguments.
+
+    Raises
+    ------
+    HodynError
+        In one line, naming file and line or the argument.
+
+    """
+    node = parameter_file.full_name(
+        name or given['name'], namespace or given.get('namespace', ''))
+    users = _file(given['params_file'], node) if given['params_file'] else {}
+    asked = {
+        argument.name: value == 'true' if argument.choices == TRUTH else value
+        for argument in (ROBOT, *OF_PARAMETERS) if (value := given.get(argument.name, ''))}
+    robot = str(asked.get('robot') or users.get('robot') or Parameters.robot)
+    _check_robot(robot, given['robot'] or given['params_file'])
+    packages: dict[str, Any] = {}
+    if config is not None:
+        own = config / f'{robot}.yaml'
+        packages = _file(str(own if own.is_file() else config / 'generic.yaml'), node)
+    parameters = {**packages, **users, **asked, 'robot': robot}
+    topics = {topic.name: given.get(topic.name, '') for topic in TOPICS}
+    if config is not None:
+        topics['joint_states'] = topics['joint_states'] or DRIVERS_STATES.get(robot, '')
+    return LaunchedNode(
+        parameters,
+        [(topic if topic in ROOTED else f'~/{topic}', to) for topic, to in topics.items() if to],
+        ['--log-level', given['log_level']] if given['log_level'] else [],
+        float(parameters.get('fade', Parameters.fade)) + END_TIMEOUT)
+
+
+def _file(path: str, node: str) -> dict[str, Any]:
+    """Return what a file gives the node, each value of the kind that its parameter is of."""
+    defaults = {row.name: row.default for row in fields(Parameters)}
+
+    def wrong(name: str, value: Any) -> str:
+        if name not in defaults:
+            return parameter_file.unknown(name, list(defaults))
+        return fault(name, _as_number(value, defaults[name]))
+
+    return {
+        name: _as_number(value, defaults.get(name))
+        for name, value in parameter_file.read(path, node, wrong).items()}
+
+
+def _as_number(value: Any, default: Any) -> Any:
+    """Return numbers as they are meant: ROS reads 1e-3 as one, YAML as text, and 1 as a whole."""
+    if isinstance(value, list) and isinstance(default, tuple):
+        return [_as_number(entry, default[0]) for entry in value]
+    if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _check_robot(robot: str, source: str) -> None:
+    names = robot_names()
+    if robot in names or robot == DESCRIPTION or robot.lstrip().startswith('<') or (
+            Path(robot).is_file()):
+        return
+    raise HodynError(
+        f'{source}: no robot {robot!r}: neither a file nor one of {", ".join(names)}'
+        f'{parameter_file.did_you_mean(robot, names)}')

@@ -1,0 +1,181 @@
+"""Parameter files, checked before a node reads them: it would pass over what it does not know."""
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import difflib
+from pathlib import Path
+import re
+from typing import Any
+
+import yaml
+
+from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.files import strict_yaml
+
+MAX_BYTES = 1024 * 1024
+VALUES = 'ros__parameters'
+# Parameters that the client library gives every node.
+OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
+OF_EVERY_TOPIC = 'qos_overrides.'
+
+
+def read(
+    path: str | Path, node: str, fault: Callable[[str, Any], str],
+) -> dict[str, Any]:
+    """Return the parameters that a file gives a node.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    node : str
+        Name of the node with its namespace, as ``/left/feedforward``.
+    fault : callable
+        Tells what is wrong with a name and its value; empty if nothing is.
+
+    Raises
+    ------
+    HodynError
+        In one line with file and line, when the file cannot be read, has no entry for the node or
+        a parameter with a fault.
+
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise HodynError(f'parameter file {str(path)!r}: there is no such file')
+    try:
+        text = strict_yaml.read_text(file, MAX_BYTES, 'a parameter file')
+    except OSError as error:
+        raise HodynError(f'parameter file {str(path)!r}: {error.strerror}') from None
+    data = strict_yaml.load(text, str(path))
+    if not isinstance(data, Mapping):
+        raise HodynError(f'{path}: no parameter file: it should begin with /**: and {VALUES}:')
+    lines = _lines(text)
+    found: dict[str, Any] = {}
+    entries = list(_entries(data))
+    if not entries:
+        raise HodynError(
+            f'{path}, line {min(lines.values(), default=1)}: no {VALUES} in it; the parameters '
+            f'stand under /**: and {VALUES}:')
+    for names, values in entries:
+        place = (*names, VALUES)
+        if not isinstance(values, Mapping):
+            raise HodynError(
+                f'{path}, line {lines[place]}: {VALUES} is {values!r}; expected a mapping')
+        if not _is_for('/'.join(names), node):
+            continue
+        for keys, value in _flat(values):
+            name = '.'.join(keys)
+            if wrong := fault(name, value):
+                raise HodynError(f'{path}, line {lines[place + keys]}: {wrong}')
+            found[name] = value
+    if not any(_is_for('/'.join(names), node) for names, _ in entries):
+        others = ', '.join(repr('/'.join(names)) for names, _ in entries)
+        raise HodynError(
+            f'{path}, line {lines[entries[0][0]]}: nothing for the node {node!r}, only for '
+            f'{others}; write /** or {node}')
+    return found
+
+
+def check_arguments(argv: Sequence[str], node: str, known: Sequence[str]) -> None:
+    """Check the parameter files that a command line names for a node, and what is no option.
+
+    Raises HodynError as `read` does, and for words that ROS would pass over.
+    """
+    files, remaps, others = _options(argv[1:])
+    if others:
+        raise HodynError(
+            f'argument {others[0]!r} would go unnoticed; parameters are given by '
+            '--ros-args -p NAME:=VALUE, or --params-file FILE')
+    name, namespace = node, ''
+    for rule in remaps:
+        left, _, right = rule.partition(':=')
+        if left.rpartition(':')[2] in ('__node', '__name'):
+            name = right
+        elif left.rpartition(':')[2] == '__ns':
+            namespace = right
+    for file in files:
+        # Of the values the node itself judges, as ROS reads them.
+        read(file, full_name(name, namespace), lambda key, _: unknown(key, known))
+
+
+def full_name(name: str, namespace: str) -> str:
+    """Return the name of a node with its namespace, from the root on."""
+    return '/' + '/'.join([*filter(None, namespace.split('/')), name])
+
+
+def unknown(name: str, known: Sequence[str]) -> str:
+    """Return what is wrong with the name of a parameter; empty if nothing is."""
+    if name in known or name in OF_EVERY_NODE or name.startswith(OF_EVERY_TOPIC):
+        return ''
+    return f'unknown parameter {name!r}{did_you_mean(name, known)}'
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that names the nearest of the known names, if one is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f'; did you mean {near[0]!r}?' if near else ''
+
+
+def _options(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return parameter files and remappings of a command line, and what belongs to no option."""
+    files: list[str] = []
+    remaps: list[str] = []
+    others: list[str] = []
+    is_of_ros, option = False, ''
+    for word in words:
+        if option:
+            {'--params-file': files, '-r': remaps, '--remap': remaps}.get(option, []).append(word)
+            option = ''
+        elif word == '--ros-args':
+            is_of_ros = True
+        elif word == '--':
+            is_of_ros = False
+        elif not is_of_ros:
+            others.append(word)
+        elif word in ('--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e',
+                      '--enclave', '--log-config-file', '--log-file-name'):
+            option = word
+    return files, remaps, others
+
+
+def _entries(
+    data: Mapping[Any, Any], names: tuple[str, ...] = (),
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the names of nodes, by namespaces that may be nested, and their parameters."""
+    for key, value in data.items():
+        if key == VALUES:
+            yield names, value
+        elif isinstance(value, Mapping):
+            yield from _entries(value, (*names, str(key)))
+
+
+def _is_for(entry: str, node: str) -> bool:
+    """Return whether an entry's name, with wildcards for whole parts of it, is a node's."""
+    pattern = ''.join(
+        {'**': '(/[^/]+)*', '*': '/[^/]+'}.get(part, '/' + re.escape(part))
+        for part in entry.split('/') if part)
+    return re.fullmatch(pattern, node) is not None
+
+
+def _flat(
+    values: Mapping[Any, Any], names: tuple[str, ...] = (),
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, (*names, str(key)))
+        else:
+            yield (*names, str(key)), value
+
+
+def _lines(text: str) -> dict[tuple[str, ...], int]:
+    """Return the line of each key, by the keys above it."""
+    found: dict[tuple[str, ...], int] = {}
+
+    def walk(node: Any, above: tuple[str, ...]) -> None:
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                place = (*above, str(key.value))
+                found[place] = key.start_mark.line + 1
+                walk(value, place)
+
+    walk(yaml.compose(text, yaml.SafeLoader), ())
+    return found

@@ -1,0 +1,77 @@
+"""Wrenches of any size, at any rate, and what they may do to the torque of a reference at rest."""
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.wrench_cap import (
+    MAX_RESPONSE,
+    RATE_SHARE,
+    largest_share,
+    wrench_bounds,
+)
+
+ROUND_OFF = 1e-6
+HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
+
+
+def test_the_largest_response_is_that_of_five_equal_lags():
+    found = minimize_scalar(
+        lambda t: -t**4 * math.exp(-t) / math.factorial(4), bounds=(0.0, 20.0), method='bounded')
+    assert pytest.approx(-found.fun, rel=1e-9) == MAX_RESPONSE
+
+
+def test_a_share_of_nothing_is_all_and_what_is_beyond_already_gets_no_worse():
+    limits = hd.load_robot('panda').limits
+    beyond = np.zeros(7)
+    beyond[1] = 100.0
+    lower, upper = wrench_bounds(limits, beyond, 50.0)
+    assert upper[1] == 0.0
+    assert (lower < 0.0).all()
+    assert largest_share(np.zeros(7), lower, upper) == (1.0, -1)
+    outward, inward = np.zeros((2, 7))
+    outward[1], inward[1] = 1.0, -1.0
+    assert largest_share(outward, lower, upper) == (0.0, 1)
+    assert largest_share(inward, lower, upper) == (1.0, -1)
+
+
+@pytest.mark.parametrize(('name', 'bandwidth', 'steps'), [
+    ('panda', 50.0, 1000),
+    *(pytest.param(name, bandwidth, 20_000, marks=pytest.mark.slow)
+      for name in ('panda', 'fr3', 'iiwa14') for bandwidth in (5.0, 50.0, 1000.0))])
+def test_no_sequence_of_wrenches_takes_a_reference_at_rest_beyond_its_limits(
+        name, bandwidth, steps):
+    rng = np.random.default_rng([3, len(name), int(bandwidth)])
+    robot = hd.load_robot(name)
+    limits = robot.limits
+    position = rng.uniform(0.8, 0.9) * limits.position_min + 0.15 * limits.position_max
+    controller = FeedforwardController(
+        FeedForward(robot), position, 0, ControllerSettings(wrench_bandwidth=bandwidth))
+    now, shares = 0, []
+    controller.evaluate(now)
+    for _ in range(steps):
+        for _ in range(rng.integers(3)):
+            body = int(rng.integers(len(robot.bodies)))
+            size = 10.0 ** rng.uniform(-3.0, 6.0) * rng.integers(2)
+            shares.append(controller.set_external_wrench(body, size * rng.normal(size=6))[0])
+        now += round(10.0 ** rng.uniform(3.0, 8.5))
+        controller.evaluate(now)
+        assert (np.abs(controller.torque[0]) <= limits.effort + ROUND_OFF).all()
+        assert (
+            np.abs(controller.torque[1]) <= RATE_SHARE * limits.effort_rate + ROUND_OFF).all()
+    assert min(shares) < 1e-3
+    assert max(shares) == 1.0
+
+
+def test_a_wrench_with_room_is_taken_whole_and_without_limits_any_is():
+    robot = hd.load_robot('panda')
+    free = replace(robot, limits=hd.Limits.none(robot.n))
+    for one, wrench in ((robot, np.full(6, 1.0)), (free, np.full(6, 1e6))):
+        controller = FeedforwardController(
+            FeedForward(one), np.array(HOME), 0, ControllerSettings())
+        assert controller.set_external_wrench(6, wrench) == (1.0, -1)

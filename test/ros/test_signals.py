@@ -1,0 +1,152 @@
+"""Signals at any time: what moves is brought to an end in order, what does not is left at once."""
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from live_motions import NOW, assert_no_step, in_motion
+from processes import children, is_alive, shared_memory, unused
+import pytest
+
+pytestmark = pytest.mark.live
+
+AT_ONCE = 5.0  # s: two, and slack for a busy machine
+PATIENCE = 60.0
+# A configuration that hangs in foreign code, where the interpreter does not see any signal.
+DEAF = """
+import ctypes
+import sys
+
+from hodyn_ros.ros import feedforward_node
+
+
+def hang(*_):
+    print('deaf', flush=True)
+    lock = ctypes.create_string_buffer(64)
+    for _ in range(2):
+        ctypes.CDLL(None).pthread_mutex_lock(lock)  # for ever, the second time
+
+
+feedforward_node.warm_up = hang
+sys.exit(feedforward_node.main(['node', *sys.argv[1:]]))
+"""
+
+
+def wait_until(is_so, process, timeout=PATIENCE):
+    end = time.monotonic() + timeout
+    while not is_so():
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.02)
+
+
+def assert_ends_at_once(process: subprocess.Popen, number: int) -> int:
+    """End a process by a signal; return its code when nothing of it is left."""
+    helpers, files = children(process.pid), shared_memory(process.pid)
+    process.send_signal(number)
+    code = process.wait(AT_ONCE)
+    end = time.monotonic() + AT_ONCE
+    while any(map(is_alive, helpers)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not any(map(is_alive, helpers))
+    if code == 0:
+        assert not {file for file in unused(files) if 'port' not in file}
+    else:
+        for file in unused(files):
+            Path(file).unlink(missing_ok=True)
+    return code
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('start', ['by itself', 'by a service'])
+def test_a_node_that_compiles_ends_at_once(live, tmp_path, monkeypatch, start, number):
+    """It went on for as long as it compiled, 55 s on a busy machine."""
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'kernels'))
+    node = live(f'auto_activate:={"true" if start == "by itself" else "false"}', ready=False)
+    if start == 'by a service':
+        client = node.node.create_client(ChangeState, '/feedforward/change_state')
+        assert node.spin_until(client.service_is_ready, PATIENCE), node.log
+        client.call_async(ChangeState.Request(
+            transition=Transition(id=Transition.TRANSITION_CONFIGURE)))
+    wait_until(lambda: list(tmp_path.glob('kernels/**/*.nbc')), node.process)
+    assert assert_ends_at_once(node.process, number) in (0, 128 + number)
+    assert 'Traceback' not in node.log
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_node_deaf_to_signals_ends_all_the_same(live, number):
+    node = live(ready=False, command=[sys.executable, '-c', DEAF])
+    wait_until(lambda: 'deaf' in node.log, node.process)
+    assert assert_ends_at_once(node.process, number) == 128 + number
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('state', ['unconfigured', 'inactive', 'waiting'])
+def test_a_node_that_does_nothing_ends_at_once(live, state, number):
+    node = live(f'auto_activate:={"true" if state == "waiting" else "false"}', ready=False)
+    if state == 'inactive':
+        assert node.change('configure')
+    node.wait_log('for a joint state' if state == 'waiting' else '', PATIENCE)
+    if state == 'unconfigured':
+        assert node.spin_until(
+            lambda: node.node.count_services('/feedforward/change_state') > 0, PATIENCE)
+    assert assert_ends_at_once(node.process, number) == 0
+    assert 'Traceback' not in node.log
+
+
+def test_one_signal_that_comes_twice_is_one_and_the_motion_ends_in_order(live, home):
+    """A terminal and a launcher may both pass one Ctrl-C on."""
+    node = live('fade:=0.5')
+    in_motion(node, home)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+        node.process.send_signal(number)
+    assert node.spin_until(lambda: node.process.poll() is not None, AT_ONCE)
+    assert node.process.returncode == 0
+    node.settle()
+    assert node.states[-3:] == ['stopping', 'fading', 'inactive']
+    assert_no_step(node)
+
+
+def test_a_second_signal_ends_an_end_that_takes_long(live, home):
+    node = live('fade:=10.0')
+    node.first_answer(NOW, home)
+    node.process.send_signal(signal.SIGINT)
+    assert node.spin_until(lambda: node.states[-1] == 'fading', PATIENCE)
+    node.spin(1.2)
+    assert node.process.poll() is None
+    assert assert_ends_at_once(node.process, signal.SIGTERM) == 128 + signal.SIGTERM
+    assert 'inactive' not in node.states
+    assert 'Traceback' not in node.log
+
+
+def test_a_simulated_driver_that_loads_ends_at_once(ros_environment):
+    driver = subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros.ros.simulated_driver'],
+        env={**os.environ, **ros_environment}, stderr=subprocess.PIPE)
+    wait_until(lambda: shared_memory(driver.pid), driver)
+    assert assert_ends_at_once(driver, signal.SIGINT) == 0
+    assert b'Traceback' not in driver.stderr.read()
+
+
+def test_no_node_of_a_demo_that_is_killed_goes_on(ros_environment, tmp_path):
+    demo = subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros.cli', 'demo', '--output', str(tmp_path / 'out')],
+        cwd=tmp_path, env={**os.environ, **ros_environment}, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(children(demo.pid)) == 2, demo)
+    helpers = children(demo.pid)
+    # As it is in full swing, too: the node has its planner then.
+    wait_until(lambda: all(map(shared_memory, helpers)), demo)
+    helpers += [pid for helper in helpers for pid in children(helper)]
+    files = set().union(*map(shared_memory, [demo.pid, *helpers]))
+    demo.kill()
+    demo.wait()
+    end = time.monotonic() + AT_ONCE
+    while any(map(is_alive, helpers)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not any(map(is_alive, helpers))
+    for file in unused(files):
+        Path(file).unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""What the node says and refuses when it starts and is configured."""
+import pytest
+from std_msgs.msg import String
+
+pytestmark = pytest.mark.live
+
+PATIENCE = 60.0
+
+
+@pytest.mark.parametrize(('parameters', 'line'), [
+    ((), 'with gravity (by default), with friction (by default): its controller must add neither'),
+    (('gravity_in_output:=true', 'friction_in_output:=false'),
+     'with gravity, without friction: its controller must add friction'),
+    (('gravity_in_output:=false', 'friction_in_output:=false'),
+     'without gravity, without friction: its controller must add gravity and friction'),
+])
+def test_what_the_torque_contains_is_said_at_activation(live, parameters, line):
+    """A robot that adds gravity as well has it twice."""
+    node = live('robot:=twolink', *parameters, ready=False)
+    node.wait_log(f"torque for robot 'twolink' {line}", PATIENCE)
+
+
+def test_a_robot_file_is_named_at_start_only_and_never_quoted(live, tmp_path):
+    """Any file that the node may read could be named by whoever may set parameters."""
+    secret = tmp_path / 'secret.yaml'
+    secret.write_text('root:hunter2:19000\n')
+    node = live(f'robot:={secret}', 'auto_activate:=false', ready=False)
+    other = tmp_path / 'other.yaml'
+    other.write_text('password: hunter2\n')
+    for path in (str(other), '/etc/passwd', 'other.yaml'):
+        assert 'a file is read at start only' in node.set(robot=path)
+    assert not node.change('configure')
+    assert node.set(robot='twolink') == ''
+    assert node.change('configure')
+    assert 'a file is read at start only' in node.set(robot=str(other))
+    assert node.change('cleanup')
+    # That of the start may be taken again.
+    assert node.set(robot=str(secret)) == ''
+    assert not node.change('configure')
+    assert node.log.count(str(secret)) == 2
+    assert 'hunter2' not in node.log
+    assert 'Traceback' not in node.log
+
+
+def chain(joints, fixed=0):
+    """Return the URDF of a chain of joints that move, and of links fixed to its end."""
+    links = ['<robot name="chain"><link name="link0"/>']
+    for i in range(1, joints + fixed + 1):
+        kind = 'revolute' if i <= joints else 'fixed'
+        links.append(
+            f'<link name="link{i}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" '
+            'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="joint{i}" type="{kind}"><parent link="link{i - 1}"/>'
+            f'<child link="link{i}"/><origin xyz="0.1 0 0"/><axis xyz="0 {i % 2} {1 - i % 2}"/>'
+            '<limit lower="-3" upper="3" effort="80" velocity="2"/></joint>')
+    return ''.join(links) + '</robot>'
+
+
+def test_a_robot_with_too_many_joints_is_refused_before_anything_is_compiled(
+        live, tmp_path, monkeypatch):
+    """One of 3000 joints held everything for minutes."""
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'kernels'))
+    node = live('robot:=robot_description', ready=False)
+    node.wait_log('waiting for a robot', PATIENCE)
+    publisher = node.publisher(String, '/robot_description', latched=True)
+    for text, reason in (
+            (chain(3000), 'not configured: URDF: 3001 links; at most 500 are taken here'),
+            (chain(3, 600), 'not configured: URDF: 604 links; at most 500'),
+            (chain(65), "not configured: robot 'chain' has 65 joints that move, and the cycles")):
+        publisher.publish(String(data=text))
+        node.wait_log(reason, 20.0)
+    assert not list(tmp_path.glob('kernels/**/*.nbc'))
+    assert 'Traceback' not in node.log
+    # It still listens.
+    assert node.set(fade=0.3) == ''
+
+
+def test_a_robot_with_as_many_joints_as_are_taken_is_held(live):
+    node = live('robot:=robot_description', 'fade:=0.2', ready=False)
+    node.wait_log('waiting for a robot', PATIENCE)
+    publisher = node.publisher(String, '/robot_description', latched=True)
+    publisher.publish(String(data=chain(64, 30)))
+    node.joints = [f'joint{i}' for i in range(1, 65)]
+    node.wait_log('waiting: for a joint state', PATIENCE)
+    node.wait_ready()
+    assert len(node.first_answer(1000.0, [0.1] * 64)[0].effort) == 64
