@@ -14,6 +14,10 @@ ROUNDING = 1e-5
 SAID_WITHIN = 0.4
 # Two received messages so far apart may have had others between them that were lost, s.
 LOST_WITHIN = 2.0
+# Findings of one kind so close are one, s.
+ONE_EPISODE = 2.0
+# How late a message may come, s.
+DELIVERED_WITHIN = 0.15
 NANOSECOND = 1e-9
 QUANTITIES = ('q', 'q̇', 'Q', 'Q̇')
 UNITS = ('rad', 'rad/s', 'N m', 'N m/s')
@@ -67,6 +71,8 @@ class Finding:
     time: float
     what: str
     explanation: str = ''
+    near: list[Cycle] = field(default_factory=list)
+    times: int = 1
 
 
 @dataclass
@@ -94,7 +100,6 @@ class Watch:
     departures: list[Finding] = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
     said: deque = field(default_factory=lambda: deque(maxlen=5000))
-    cycles: deque = field(default_factory=lambda: deque(maxlen=20000))
 
     def __post_init__(self) -> None:
         self.use = np.zeros((6, len(self.names)))
@@ -105,10 +110,7 @@ class Watch:
         self._by_stamp: dict[int, Cycle] = {}
         self._pending: deque[Cycle] = deque()
         self._judged: list[Cycle] = []
-
-    @property
-    def last(self) -> Cycle | None:
-        return self.cycles[-1] if self.cycles else None
+        self._row: list[Cycle] = []
 
     # What comes in.
 
@@ -134,7 +136,6 @@ class Watch:
             self._violate(time, f'~/torque is not finite: {rows[:3].tolist()}')
             return
         cycle = Cycle(time, stamp, self.run, rows)
-        self.cycles.append(cycle)
         self._pending.append(cycle)
         self._by_stamp[stamp] = cycle
         while len(self._by_stamp) > 2000:
@@ -161,7 +162,7 @@ class Watch:
         if not fresh:
             return
         known = self._judged
-        row = known + fresh
+        self._row = row = known + fresh
         self._judged = row[-3:]
         self._judge_limits(fresh)
         if len(row) > 1:
@@ -255,12 +256,16 @@ class Watch:
         misfit = found[found.max(axis=(1, 2)).argmin()]
         if misfit.max() <= 1.0:
             return
-        # The node's own idea of the period, of which it is three, may be greater.
-        whole = 0.0 < h < 2.0 * longest or (longest < h < LOST_WITHIN and not any(
-            begin < b.time and end > b.time - h - SAID_WITHIN for begin, end in self.held_up))
-        if whole and self._misfit(a.rows, b.rows, np.full((1, 1, 1), h)).max() <= 1.0:
-            self.counts['neighbours with lost ones between'] += 1
-            return
+        # The node's own idea of the period, of which it is three, may be greater; and messages
+        # between may have been lost, unless nothing can have been published.
+        reach = 2.0 * longest if any(
+            begin < b.time and end > b.time - h - DELIVERED_WITHIN
+            for begin, end in self.held_up) else LOST_WITHIN
+        if 0.0 < h < reach:
+            times = np.linspace(0.0, h, 1001)[:, None, None]
+            if self._misfit(a.rows, b.rows, times, h / 1000).max(axis=(1, 2)).min() <= 1.0:
+                self.counts['neighbours with lost ones between'] += 1
+                return
         self._find_step(a, b, h, misfit)
 
     def _misfit(
@@ -340,10 +345,21 @@ class Watch:
                      if 'held where it is' in one.reason), '')
 
     def _find(self, time: float, what: str, explanation: str) -> None:
-        if explanation:
-            self.departures.append(Finding(time, what, explanation))
-        else:
-            self._violate(time, what)
+        found = self.departures if explanation else self.violations
+        self._add(found, Finding(time, what, explanation))
 
     def _violate(self, time: float, what: str) -> None:
-        self.violations.append(Finding(time, what))
+        self._add(self.violations, Finding(time, what))
+
+    def _add(self, found: list[Finding], new: Finding) -> None:
+        """Add a finding, or count it as part of one that is going on."""
+        kind = new.what.split(' is ')[0].split(' over ')[0]
+        for one in reversed(found):
+            if new.time - one.time > ONE_EPISODE:
+                break
+            if one.what.startswith(kind) and one.explanation == new.explanation:
+                one.times += 1
+                return
+        index = next((k for k, c in enumerate(self._row) if c.time >= new.time), len(self._row))
+        new.near = self._row[max(index - 4, 0):index + 3]
+        found.append(new)

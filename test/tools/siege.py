@@ -21,7 +21,7 @@ import time
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
-from cycle_watch import Limits, Watch
+from cycle_watch import Finding, Limits, Watch
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from lifecycle_msgs.msg import Transition
@@ -91,6 +91,7 @@ class Siege:
         self._order = itertools.count()
         self._busy = 0
         self._heard = 0
+        self._judge_at = 0.0
         # The driver's world.
         self._arm = HOME.copy()
         self._target = HOME.copy()
@@ -179,7 +180,6 @@ class Siege:
     def _spin(self, until: float) -> None:
         """Be a driver, and do what is due, until a time."""
         due = time.monotonic()
-        judge = due + 1.0
         while (now := time.monotonic()) < until:
             self.largest_delay = max(self.largest_delay, now - due)
             self._tick()
@@ -189,9 +189,9 @@ class Siege:
                     self._schedule(now + next(steps), event, steps)
                 except StopIteration:
                     self._busy -= 1
-            if now > judge:
+            if now > self._judge_at:
                 self.watch.judge(now - 1.0)
-                judge = now + 1.0
+                self._judge_at = now + 1.0
             # Late ticks are left out, as a driver does that runs on the clock.
             due = max(due + self.period, time.monotonic())
             while (left := due - time.monotonic()) > 0.0:
@@ -254,8 +254,6 @@ class Siege:
         if self.process.poll() is not None:
             self.failures.append(
                 f'the node has died, code {self.process.returncode}:\n{self.log[-3000:]}')
-        elif 'Traceback' in self.log:
-            self.failures.append(f'a traceback in the log:\n{self.log[-3000:]}')
 
     def _make_peace(self) -> None:
         """End all attacks; the node must come to rest, and follow a plain plan."""
@@ -628,25 +626,24 @@ class Siege:
         ]
         lines += [f'  {n} × {why}' for why, n in Counter(
             one.explanation for one in watch.departures).most_common(20)]
-        for one in watch.departures[:most]:
-            lines.append(f'  e.g. {one.what}')
+        lines += [f'  e.g. {one.what}, {one.times} ×' for one in watch.departures[:most]]
         lines.append(f'{len(watch.violations) + len(self.failures)} violations')
         lines += self.failures[:most]
         for one in watch.violations[:most]:
-            lines += [f'VIOLATION at {one.time:.3f}: {one.what}', *self._around(one.time)]
+            lines += [
+                f'VIOLATION at {one.time:.3f}: {one.what}, {one.times} ×', *self._around(one)]
         return '\n'.join(lines)
 
-    def _around(self, moment: float) -> list[str]:
-        """Return what happened around a moment, in order."""
+    def _around(self, finding: Finding) -> list[str]:
+        """Return what happened around a finding, in order."""
+        moment = finding.time
         found = [
             (event.time, f'event {event.number} {event.kind}: {event.detail}')
             for event in self.events if -3 * WINDOW < event.time - moment < 0.5]
         found += [
             (one.time, f'state {one.word}: {one.reason}') for one in self.watch.said
             if abs(one.time - moment) < WINDOW]
-        near = [c for c in self.watch.cycles if abs(c.time - moment) < 0.1]
-        index = next((k for k, c in enumerate(near) if c.time >= moment), len(near))
-        for cycle in near[max(index - 4, 0):index + 3]:
+        for cycle in finding.near:
             rows = np.array2string(cycle.rows, precision=5, max_line_width=200)
             found.append((
                 cycle.time, f'stamp {cycle.stamp * 1e-9:.6f} q, q̇, Q, Q̇, Q̈:\n{rows}'))
