@@ -91,6 +91,7 @@ class Siege:
         self._order = itertools.count()
         self._busy = 0
         self._heard = 0
+        self._restarting = False
         self._judge_at = 0.0
         # The driver's world.
         self._arm = HOME.copy()
@@ -204,7 +205,7 @@ class Siege:
     def _spin_while(self, condition: Callable[[], bool], timeout: float) -> bool:
         end = time.monotonic() + timeout
         while condition():
-            if time.monotonic() > end or self.process.poll() is not None:
+            if time.monotonic() > end or self._has_died():
                 return not condition()
             self._spin(time.monotonic() + 0.05)
         return True
@@ -250,8 +251,11 @@ class Siege:
                 lambda: self.watch.counts['torque'] < known + 20, START_TIMEOUT):
             self.failures.append(f'the node did not come up:\n{self.log[-3000:]}')
 
+    def _has_died(self) -> bool:
+        return not self._restarting and self.process.poll() is not None
+
     def _check_process(self) -> None:
-        if self.process.poll() is not None:
+        if self._has_died():
             self.failures.append(
                 f'the node has died, code {self.process.returncode}:\n{self.log[-3000:]}')
 
@@ -542,6 +546,9 @@ class Siege:
 
     def _restart(self, rng: np.random.Generator, event: Event) -> Steps:
         """End the node, by a crash or in order, and start another."""
+        if self._restarting:
+            return
+        self._restarting = True
         process, crash = self.process, bool(rng.random() < 0.5)
         event.detail = 'kill -9' if crash else 'SIGINT'
         if crash:
@@ -560,6 +567,7 @@ class Siege:
         yield 0.1  # what it still said arrives
         self.watch.run += 1
         self.process = self._start_node()
+        self._restarting = False
         known, end = self.watch.counts['torque'], time.monotonic() + START_TIMEOUT
         while self.watch.counts['torque'] < known + 20 and time.monotonic() < end:
             yield 0.05
