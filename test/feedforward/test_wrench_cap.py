@@ -9,11 +9,8 @@ from scipy.optimize import minimize_scalar
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
-from hodyn_ros.feedforward.wrench_cap import (
-    RATE_SHARE,
-    largest_share,
-    wrench_bounds,
-)
+from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, largest_share, wrench_bounds
+from hodyn_ros.reference.smoothing import MAX_SLOPE
 
 ROUND_OFF = 1e-6
 HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
