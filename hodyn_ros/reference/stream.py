@@ -49,8 +49,9 @@ class Stream:
     At any time there is one jerk-limited motion that leads to rest within the range and is within
     all limits, efforts too. A target is followed by taking another such motion, from the present
     state, only if it is within the limits as a whole; else the present one goes on, and the target
-    is tried again for a while. So nothing that is asked for, at any time, can lead beyond the limits. The
-    filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its input.
+    is tried again for a while. So nothing that is asked for, at any time, can lead beyond the
+    limits. The filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its
+    input.
 
     A target with a velocity is led by the filter's lag, and so followed without any.
 
