@@ -444,7 +444,7 @@ def test_a_streamed_target_that_takes_too_much_torque_is_not_gone_to_and_said(li
     """A stretched arm that carries much: nothing that is streamed may take more than there is."""
     node = live('fade:=0.3', 'stream_timeout:=0.5')
     arm = Stepper(node, home)
-    assert node.set(payload_link='link7', payload_mass=12.0) == ''
+    assert node.set(payload_link='link7', payload_mass=8.0) == ''
     arm.step(150)
     stretched = [0.0, 1.5, 0.0, -0.2, 0.0, 1.7, 0.785]
     for _ in range(100):
