@@ -5,17 +5,14 @@ The wrench is smoothed by 1/(s/ω + 1)⁵, whose impulse response h is nowhere n
 between two bounds, those of what comes out do. Their rate is at most the distance of these bounds
 times max h, since ∫ḣ = 0 and ∫|ḣ| = 2 max h.
 """
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.reference.smoothing import MAX_SLOPE
 from hodyn_ros.robot import Limits
 
 Array = NDArray[np.float64]
 
-MAX_RESPONSE = 4.0**4 * math.exp(-4.0) / math.factorial(4)
-"""Largest value of h, 1/s, of the filter with ω = 1 rad/s."""
 RATE_SHARE = 0.5
 """Of the effort-rate limits, how much wrenches may take; the rest is the motion's."""
 
@@ -35,7 +32,7 @@ def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Arra
         ω of the filter, rad/s.
 
     """
-    most = RATE_SHARE * limits.effort_rate / (2.0 * MAX_RESPONSE * bandwidth)
+    most = RATE_SHARE * limits.effort_rate / (2.0 * MAX_SLOPE * bandwidth)
     lower = np.maximum(-limits.effort - torque, -most)
     upper = np.minimum(limits.effort - torque, most)
     return np.minimum(lower, 0.0), np.maximum(upper, 0.0)

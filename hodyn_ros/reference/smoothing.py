@@ -20,7 +20,7 @@ PASCAL: Array = np.array(
     ]
 )
 # Greatest slope of the filter's response to a unit step, in units of ω: 4⁴ e⁻⁴/4!.
-MAX_SLOPE = 0.1953668148
+MAX_SLOPE = 4.0**4 * np.exp(-4.0) / 24.0
 
 
 class SmoothingFilter:

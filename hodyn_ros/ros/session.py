@@ -206,6 +206,7 @@ class Session:
         stamp = self._virtual_stamp()
         if not self._lost:
             self._lost = True
+            self._why = 'joint states were lost'
             self._reference_clock.skip_to(stamp)
             controller.stop(controller.now)
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
