@@ -19,6 +19,7 @@ def watched(spoil=lambda cycles, stamps: None, reason: str = '') -> Watch:
     spoil(cycles, stamps)
     if reason:
         watch.hear_state(100 * H, 'holding', reason)
+    watch.sent.extend(stamps.tolist())
     for k, (stamp, rows) in enumerate(zip(stamps, cycles, strict=True)):
         watch.hear_torque(k * H, int(stamp), JOINTS, *rows[:3])
         watch.hear_derivative('torque_rate', k * H, int(stamp), rows[3])

@@ -108,8 +108,9 @@ class Watch:
         self.use = np.zeros((6, len(self.names)))
         self.residual = np.zeros(4)
         self.run = 0
-        # When the node, its driver or their clock was held up, (begin, end) in s.
+        # When the node was held up, (begin, end) in s, and the stamps of the states sent to it.
         self.held_up: deque[tuple[float, float]] = deque(maxlen=100)
+        self.sent: deque[int] = deque(maxlen=3000)
         self._by_stamp: dict[int, Cycle] = {}
         self._pending: deque[Cycle] = deque()
         self._judged: list[Cycle] = []
@@ -244,34 +245,36 @@ class Watch:
                 self._explained(row[k], row[k + 2]))
 
     def _judge_gap(self, a: Cycle, b: Cycle, h: float) -> None:
-        """Judge neighbours between which the reference did not move on by all of their distance.
+        """Judge neighbours between which the reference may have moved on by less than their time.
 
-        What is missing beyond the greatest step is left out, so it has moved on by less; or by
-        all of it, when messages between them were lost.
+        What is missing beyond the greatest step is left out; and messages between them may have
+        been lost on their way.
         """
-        step = 2.5e-5
-        longest = max(self.max_time_step, 3.0 * self.period)
-        times = np.arange(0.0, longest + step, step)[:, None, None]
+        # The node's own idea of the period, of which it is three, may be greater.
+        longest = 2.0 * max(self.max_time_step, 3.0 * self.period)
+        reach = max(self._moved_on(a, b, longest), longest)
+        times = np.linspace(0.0, reach, 2001)[:, None, None]
         # Less is known across a gap: while torques change fast, they may swing within it.
         swing = np.zeros((4, len(self.names)))
         rate = np.nan_to_num(np.abs(a.rows[3]) + np.abs(b.rows[3]))
-        swing[2] = np.minimum(rate / 100.0, 1.0) * self.limits.effort_rate * longest
         swing[3] = np.minimum(rate / 100.0, 1.0) * self.limits.effort_rate
-        found = self._misfit(a.rows, b.rows, times, step, swing)
-        misfit = found[found.max(axis=(1, 2)).argmin()]
-        if misfit.max() <= 1.0:
-            return
-        # The node's own idea of the period, of which it is three, may be greater; and messages
-        # between may have been lost, unless nothing can have been published.
-        reach = 2.0 * longest if any(
-            begin < b.time and end > b.time - h - DELIVERED_WITHIN
-            for begin, end in self.held_up) else LOST_WITHIN
-        if 0.0 < h < reach:
-            times = np.linspace(0.0, h, 1001)[:, None, None]
-            if self._misfit(a.rows, b.rows, times, h / 1000).max(axis=(1, 2)).min() <= 1.0:
-                self.counts['neighbours with lost ones between'] += 1
-                return
-        self._find_step(a, b, h, misfit)
+        swing[2] = swing[3] * longest / 2.0
+        misfit = self._misfit(a.rows, b.rows, times, reach / 2000, swing)
+        best = misfit.max(axis=(1, 2)).argmin()
+        if misfit[best].max() > 1.0:
+            self._find_step(a, b, h, misfit[best])
+        elif times[best, 0, 0] > longest:
+            self.counts['neighbours with lost ones between'] += 1
+
+    def _moved_on(self, a: Cycle, b: Cycle, longest: float) -> float:
+        """Return by how much the reference may have moved on, given the states that were sent."""
+        if not 0 < b.stamp - a.stamp < LOST_WITHIN / NANOSECOND or any(
+                begin < b.time and end > a.time - DELIVERED_WITHIN
+                for begin, end in self.held_up):
+            return longest
+        between = sorted(one for one in self.sent if a.stamp < one < b.stamp)
+        gaps = np.diff([a.stamp, *between, b.stamp]) * NANOSECOND
+        return float(np.where(gaps <= longest, gaps, longest / 2.0).sum())
 
     def _misfit(
         self, a: np.ndarray, b: np.ndarray, h: np.ndarray, slack: float = 0.0,
@@ -314,7 +317,8 @@ class Watch:
             1e-9 + slack * limits.velocity + 1.01 * np.minimum(
                 limits.jerk * reach**3 / 12, limits.acceleration * reach**2 / 4),
             1e-9 + (1.0 + ROUNDING) * limits.acceleration * reach,
-            np.minimum(0.01 + 30.0 * h + 0.1 * reach**2 * spread, 0.45)
+            np.minimum(
+                0.01 + 30.0 * h + 0.1 * reach**2 * spread, np.maximum(0.45, 50.0 * h))
             + slack * limits.effort_rate,
             1.0 + 0.5 * reach * spread + slack * spread + 500.0 * h), axis=-2)
         return np.nan_to_num(np.abs(residuals)) / (allowed + swing)

@@ -175,7 +175,8 @@ class Siege:
         if now < self._silent_until:
             return
         message = JointState(name=NAMES, position=self._arm.tolist())
-        message.header.stamp = self._now()
+        message.header.stamp = stamp = self._now()
+        self.watch.sent.append(stamp.sec * 10**9 + stamp.nanosec)
         self._states.publish(message)
 
     def _spin(self, until: float) -> None:
@@ -448,15 +449,10 @@ class Siege:
         elsewhere = bool(rng.random() < 0.3)
         event.detail = f'{length:.3f} s' + (', back elsewhere' if elsewhere else '')
         self._silent_until = time.monotonic() + length
-        self._hold_up(length)
         if elsewhere:
             self._pushed_until = self._silent_until + 0.05
             self._displace(rng, 0.7)
         yield length + 0.1
-
-    def _hold_up(self, length: float) -> None:
-        now = time.monotonic()
-        self.watch.held_up.append((now, now + length))
 
     def _displace(self, rng: np.random.Generator, way: float) -> None:
         joint = int(rng.integers(7))
@@ -478,7 +474,6 @@ class Siege:
         jump = float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-2.0, 6.0))
         event.detail = f'by {jump:.3f} s'
         self._clock_offset += round(jump * 1e9)
-        self._hold_up(0.0)
         if abs(self._clock_offset) > 10**15:  # it must stay positive
             self._clock_offset = 0
         yield 0.1
@@ -488,7 +483,8 @@ class Siege:
         length = float(np.exp(rng.uniform(np.log(0.01), np.log(2.0))))
         event.detail = f'{length:.3f} s'
         process = self.process
-        self._hold_up(length)
+        now = time.monotonic()
+        self.watch.held_up.append((now, now + length))
         process.send_signal(signal.SIGSTOP)
         yield length
         process.send_signal(signal.SIGCONT)
