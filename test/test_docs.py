@@ -38,7 +38,7 @@ def rows_of_faults() -> list[list[str]]:
     return [[cell.strip() for cell in line.strip('|').split(' | ')] for line in table[2:]]
 
 
-def tests_of(file: str) -> set[str]:
+def find_tests(file: str) -> set[str]:
     """Return the names of the tests in files of a name."""
     return {
         node.name for path in (ROOT / 'test').rglob(file)
@@ -52,4 +52,4 @@ def test_each_fault_names_the_tests_that_prove_it():
     for fault, *_, tests in rows:
         assert re.fullmatch(r'`test_\w+\.py::test_\w+`(, `test_\w+\.py::test_\w+`)*', tests), fault
         for file, test in re.findall(r'`(\w+\.py)::(\w+)`', tests):
-            assert test in tests_of(file), f'{fault}: there is no {file}::{test}'
+            assert test in find_tests(file), f'{fault}: there is no {file}::{test}'
