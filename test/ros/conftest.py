@@ -261,9 +261,9 @@ class Live:
         assert self.spin_until(lambda: made.get_subscription_count() > 0, MATCH_TIMEOUT)
         return made
 
-    def other_node(self) -> Node:
+    def other_node(self, name: str = 'other') -> Node:
         """Return another node beside the driver's."""
-        return Node('other', context=self._context)
+        return Node(name, context=self._context)
 
     def subscribe(self, kind: Any, topic: str, depth: int = 100) -> list[Any]:
         """Return a list to which messages are added as they come."""

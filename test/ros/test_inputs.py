@@ -80,6 +80,10 @@ def test_plans_streams_and_wrenches_of_another_arm_are_refused_and_this_arms_are
     sender.until('streaming', stream, JointState(name=LEFT, position=home))
     node.spin(0.2)
     sender.until('fell silent: it goes to the last sample')
+    end = time.monotonic() + 20.0
+    while node.states[-1] != 'holding':
+        assert time.monotonic() < end, node.log
+        sender.state(step=0.01)
     for k, names in enumerate((BARE, LEFT)):
         sender.state(step=0.4)
         node.send_trajectory((0.01, home), names=names, effort=[1.0] * 7)
@@ -91,6 +95,10 @@ def test_waiting_says_why_and_a_gripper_alone_is_named(live):
     node = live()
     node.node.destroy_publisher(node.state_publisher)
     node.wait_log('waiting: for a joint state on /joint_states: nobody publishes it', 20.0)
+    stranger = node.node.create_publisher(DiagnosticStatus, '/joint_states', 1)
+    node.wait_log(
+        '/driver (diagnostic_msgs/msg/DiagnosticStatus) publishes another type there', 20.0)
+    node.node.destroy_publisher(stranger)
     node.state_publisher = node.publisher(JointState, '/joint_states')
     node.wait_log('waiting: for a joint state on /joint_states: /driver has sent none yet', 20.0)
     node.send_state(NOW, [0.0, 0.0], name=['finger_1', 'finger_2'])
@@ -147,6 +155,9 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     assert node.spin_until(lambda: node.node.count_publishers('/feedforward/torque') == 1, 20.0)
     assert node.change('activate')
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding' and not reason(node))
+    namesake = node.other_node('feedforward')
+    node.drive(20.0, home, until=lambda: '2 nodes have the name /feedforward' in node.log)
+    namesake.destroy_node()
 
 
 def test_computed_torque_without_velocities_is_evaluated_at_the_reference_and_says_so(live, home):

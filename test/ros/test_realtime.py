@@ -58,6 +58,7 @@ def test_who_may_not_is_told_what_to_do():
     lines = ask('nobody')['lines']
     assert [line.split(':')[0] for line in lines] == [
         'realtime_priority 20', 'lock_memory', 'cpu_affinity [4096]', 'keep_awake']
+    assert all('not permitted' in lines[k] for k in (0, 1, 3))
     assert 'rtprio limit' in lines[0]
     assert 'memlock' in lines[1]
     assert 'this machine has processors' in lines[2]

@@ -392,6 +392,8 @@ def test_what_follows_the_cycles_says_where_reference_and_arm_are_and_how_far_th
     node.drive(30.0, away, until=lambda: node.states[-1] == 'following')
     node.drive(30.0, away, until=lambda: node.states[-1] == 'holding')
     node.drive(10.0, away, until=lambda: progress[-1].data == 1.0)
+    node.drive(0.3, away)
+    node.spin(0.3)
     done = [message.data for message in progress]
     assert len(done) > 20
     assert done[0] < 0.1
@@ -411,12 +413,14 @@ def test_what_follows_the_cycles_says_where_reference_and_arm_are_and_how_far_th
         assert output.effort == torques[stamp].effort
         np.testing.assert_allclose(
             error.position, np.subtract(reference.position, feedback.position), atol=1e-12)
-    assert rows['feedback'][whole[-1]].position[0] == away[0]
-    assert rows['error'][whole[-1]].position[0] == pytest.approx(0.2, abs=1e-9)
+    # At rest, at the end of the plan.
+    end = [stamp for stamp in whole if not any(rows['reference'][stamp].velocity)][-1]
+    assert rows['feedback'][end].position[0] == away[0]
+    assert rows['error'][end].position[0] == pytest.approx(0.2, abs=1e-9)
     # The reference tells the torque that it takes, with gravity; the output leaves that out.
-    last = rows['reference'][whole[-1]]
-    np.testing.assert_allclose(last.effort, weight(last.position), atol=1e-6)
-    np.testing.assert_allclose(rows['output'][whole[-1]].effort, 0.0, atol=1e-6)
+    reference = rows['reference'][end]
+    np.testing.assert_allclose(reference.effort, weight(reference.position), atol=1e-6)
+    np.testing.assert_allclose(rows['output'][end].effort, 0.0, atol=1e-6)
 
 
 def test_a_motion_that_passes_a_torque_limit_is_stopped_and_says_by_what(live, home):
