@@ -29,6 +29,8 @@ MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_WRENCH_BYTES = 4096
 CAUTION_TIME = 1.0
+# How long a stream must pause when it was stopped: so many of its intervals, at most so long, s.
+PAUSE_INTERVALS, MAX_PAUSE = 3.0, 2.0
 
 
 class Inputs:
@@ -76,6 +78,7 @@ class Inputs:
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
         self._prefix = ''
         self._streamed_at = -np.inf
+        self._stream_interval = 0.0
         self._is_held = self._is_streamed = False
         self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._scaled_at = -CAUTION_TIME
@@ -124,11 +127,15 @@ class Inputs:
                 raise HodynError(f'{sent} joints for a robot with {len(position)}')
             self._check_range(position, velocity)
             was_silent = self.stream_is_silent
-            self._streamed_at = time.monotonic()
-            if not was_silent and self._is_held:
+            pause = max(
+                self._settings.stream_timeout,
+                min(PAUSE_INTERVALS * self._stream_interval, MAX_PAUSE))
+            now = time.monotonic()
+            self._stream_interval, self._streamed_at = now - self._streamed_at, now
+            if self._is_held and self._stream_interval <= pause:
                 raise HodynError(
-                    'the reference was stopped; let the stream fall silent for stream_timeout '
-                    f'({self._settings.stream_timeout:g} s), then stream again')
+                    'the reference was stopped; let the stream fall silent for '
+                    f'{pause:.1f} s, then stream again')
             self._is_held = False
             reference = controller.reference
             if not reference.streaming and not reference.is_idle(controller.now):
@@ -242,7 +249,8 @@ class Inputs:
             self._is_streamed = False
             if controller.reference.streaming:
                 self._node.get_logger().warning(
-                    'the streamed reference fell silent: it goes to the last sample and holds')
+                    'the streamed reference fell silent: it goes to the last sample and holds',
+                    throttle_duration_sec=SAY_AGAIN)
 
     def drop_silent_wrenches(self, controller: FeedforwardController) -> None:
         """Let the wrenches fade away that have not been heard of for the timeout."""

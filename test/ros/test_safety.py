@@ -374,6 +374,38 @@ def test_hold_on_request_from_any_state(live, home, gentle_panda):
     assert_no_step(node)
 
 
+def test_a_slow_slider_that_goes_on_after_a_hold_is_refused_until_it_pauses(live, home):
+    """At 5 Hz each sample came after a silence: the first after the stop moved the arm on."""
+    node = live()
+    node.drive(20.0, home, until=lambda: 'holding' in node.states)
+    stream = node.publisher(JointState, '/feedforward/reference')
+    client = node.node.create_client(Trigger, '/feedforward/hold')
+    assert node.spin_until(client.service_is_ready, 20.0), node.log
+    goal = beside(home, 2.0)
+
+    def slide(samples: int) -> float:
+        for _ in range(samples):
+            stream.publish(JointState(name=node.joints, position=goal))
+            node.drive(0.2, home)
+        return node.messages['torque'][-1].position[0]
+
+    slide(3)
+    assert node.states[-1] == 'streaming'
+    asked = client.call_async(Trigger.Request())
+    node.drive(10.0, home, until=lambda: asked.done() and node.states[-1] == 'stopping')
+    slide(8)
+    assert node.states[-1] == 'holding'
+    assert reason(node) == 'held on request'
+    held = slide(3)
+    assert held == slide(3)
+    assert held < 1.9
+    node.drive(2.1, home)
+    slide(6)
+    node.drive(10.0, home, until=lambda: node.states[-1] == 'holding')
+    np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-6)
+    assert_no_step(node)
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is not None, reason='the parts are one message')
 def test_what_follows_the_cycles_says_where_reference_and_arm_are_and_how_far_the_plan_is(
