@@ -194,15 +194,14 @@ class FeedforwardController:
         """Follow a streamed sample from an instant (ns) on, see `ReferenceManager.set_target`."""
         now = max(now, self.now)
         if self._stream_limits is None or now - self._stream_limits[0] > LIMITS_AGE:
-            limits = motion_limits(self._feedforward, self._wrenches)
+            limits = self._motion_limits()
             jerk = np.minimum(limits.jerk, effort_jerk(self._feedforward, self.q[0]))
             self._stream_limits = now, replace(limits, jerk=jerk)
         self.reference.set_target(now, position, velocity, until, self._stream_limits[1])
 
     def stop(self, now: int) -> None:
         """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
-        self.reference.stop(
-            max(now, self.now), motion_limits(self._feedforward, self._wrenches))
+        self.reference.stop(max(now, self.now), self._motion_limits())
 
     def latch(self, position: Array, now: int) -> None:
         """Hold a position, (n,), from an instant (ns) on; the output fades from what it was."""
@@ -224,6 +223,7 @@ class FeedforwardController:
         # The motors are the same: `motors` keeps its state.
         self._changes.append((Ramp(max(now, self.now), self._options.fade), self._feedforward))
         self._feedforward = feedforward
+        self._stream_limits = None
 
     def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int]:
         """Take the wrench of the environment, (6,), on a body, in its axes about its origin.
@@ -265,6 +265,11 @@ class FeedforwardController:
     def has_faded_out(self, now: int) -> bool:
         """Return whether the output has faded out."""
         return self._fading_out and self._fade is not None and self._fade.done(now)
+
+    def _motion_limits(self) -> MotionLimits:
+        # While one model fades into the next the torque is between those of both.
+        return motion_limits(
+            *(model for _, model in self._changes), self._feedforward, wrenches=self._wrenches)
 
     def _evaluate(self, now: int, q: Array, out: Array, terms: Terms) -> None:
         while self._changes and self._changes[0][0].done(now):

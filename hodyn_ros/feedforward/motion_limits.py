@@ -13,15 +13,15 @@ Array = NDArray[np.float64]
 STOP_TIME, JERK_TIME = 0.25, 0.05
 
 
-def motion_limits(feedforward: FeedForward, wrenches: Array | None = None) -> MotionLimits:
-    """Return the limits of a robot's motions.
+def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> MotionLimits:
+    """Return the limits of a robot's motions; efforts are those of the worst of its models.
 
     Where the robot file has no acceleration limit, it is that which stops the joint from its
     velocity limit (or 1 rad/s) in STOP_TIME; where it has no jerk limit, that which reaches the
     acceleration limit in JERK_TIME. Efforts are those with gravity, friction and the external
     wrenches as they are, (ORDER + 1, n_bodies, 6).
     """
-    limits = feedforward.robot.limits
+    limits = models[-1].robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
     acceleration = np.where(
         np.isfinite(limits.acceleration), limits.acceleration, speed / STOP_TIME)
@@ -35,8 +35,9 @@ def motion_limits(feedforward: FeedForward, wrenches: Array | None = None) -> Mo
         if wrenches is not None:
             along = np.zeros((len(motion), *wrenches.shape))
             along[:, 0] = wrenches[0]
-        torque = feedforward.torque(motion, wrenches=along)
-        return float((np.abs(torque[:, :2]) / bounds).max())
+        return max(
+            float((np.abs(model.torque(motion, wrenches=along)[:, :2]) / bounds).max())
+            for model in models)
 
     return MotionLimits(
         limits.position_min, limits.position_max, limits.velocity, acceleration, jerk,

@@ -118,7 +118,9 @@ class Stream:
         fastest = MAX_TARGET_SPEED * self._limits.velocity
         self._target = Target(position, np.clip(moves, -fastest, fastest), now, until)
         self._stops = False
-        self._try(now)
+        # What has just been refused takes time to refuse: it is tried again by `evaluate`.
+        if not (self._pending and now - self._tried < RETRY):
+            self._try(now)
 
     def stop(self, now: int, limits: MotionLimits) -> None:
         """Come to rest as fast as the limits allow, from an instant (ns) on."""

@@ -79,7 +79,7 @@ class Monitor:
     age : Durations
         Age of joint states on arrival, by their stamps, s.
     left_out : int
-        How often time was missing between two cycles, or the clock was set.
+        How often time was missing between cycles, or the clock was set.
 
     """
 

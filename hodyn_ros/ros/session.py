@@ -102,7 +102,7 @@ class Session:
         # Why the reference stopped or was led elsewhere, until it is asked for something again.
         self._why = ''
         self._is_departing = False
-        self._hold_up, self._told_until = '', 0.0
+        self._hold_up, self._missing, self._told_until = '', 0.0, 0.0
         self._followed_up_at = 0.0
         self._arrived_at = self._watched_at = 0.0
         self.inputs = Inputs(
@@ -363,11 +363,14 @@ class Session:
         if not seconds:
             return
         self.monitor.left_out += 1
+        now = time.monotonic()
+        # States that waited while the process was held up come one by one.
+        self._missing = seconds + (self._missing if now < self._told_until else 0.0)
         self._hold_up = (
-            f'{seconds:.3f} s are missing between two cycles' if seconds > 0.0
-            else f'the clock of the joint states was set back by {-seconds:.3f} s')
+            f'{self._missing:.3f} s are missing between cycles' if self._missing > 0.0
+            else f'the clock of the joint states was set back by {-self._missing:.3f} s')
         self._hold_up += ': the reference goes on from where it was'
-        self._told_until = time.monotonic() + TELL
+        self._told_until = now + TELL
         self._node.get_logger().warning(self._hold_up, throttle_duration_sec=WARN_INTERVAL)
 
     def _track(self, controller: FeedforwardController) -> None:

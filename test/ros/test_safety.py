@@ -271,7 +271,7 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
         # States that waited meanwhile may be read one by one.
         node.drive(5.0, home, until=lambda n=length, least=0.8 * pause: sum(
             float(seconds) for seconds in re.findall(
-                r'following: ([\d.]+) s are missing between two cycles: the reference goes on '
+                r'following: ([\d.]+) s are missing between cycles: the reference goes on '
                 'from where it was', node.log[n:])) > least)
     assert 'stopping' not in node.states
     stamps, values = table(node, 'torque')
@@ -287,7 +287,7 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
     for k in range(120):
         t += 0.09 if k % 30 == 29 else 0.002
         assert node.answer(t, home) is not None
-    assert '0.088 s are missing between two cycles' in told(node)
+    assert '0.088 s are missing between cycles' in told(node)
     values = table(node, 'torque')[1][len(stamps):]
     assert np.abs(values[-1, 1]).max() > 0.05, 'it does not move any more'
     assert np.abs(np.diff(values[:, 0], axis=0)).max() <= 0.01 * fastest
