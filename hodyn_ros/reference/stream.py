@@ -19,7 +19,9 @@ SAMPLES = 40
 INSTANTS = np.linspace(0.0, 1.0, SAMPLES + 1) ** 2
 # After so many time constants the filter has come to rest to round-off.
 SETTLED = 30.0
+# What cannot be followed is tried again so much later, and no more so long after its end, ns.
 RETRY = 10_000_000
+GIVE_UP = 1_000_000_000
 # Targets keep off the ends of the range by more than round-off, rad or m.
 MARGIN = 1e-7
 # How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
@@ -47,8 +49,9 @@ class Stream:
     At any time there is one jerk-limited motion that leads to rest within the range and is within
     all limits, efforts too. A target is followed by taking another such motion, from the present
     state, only if it is within the limits as a whole; else the present one goes on, and the target
-    is tried again. So nothing that is asked for, at any time, can lead beyond the limits. The
-    filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its input.
+    is tried again for a while. So nothing that is asked for, at any time, can lead beyond the
+    limits. The filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its
+    input.
 
     A target with a velocity is led by the filter's lag, and so followed without any.
 
@@ -126,7 +129,10 @@ class Stream:
     def evaluate(self, now: int, out: Array) -> None:
         """Write q … q⁗ at an instant (ns), not before the last, to out, (5, n)."""
         if self._pending and now - self._tried >= RETRY:
-            self._try(now)
+            if self._target is not None and now > self._target.until + GIVE_UP:
+                self._pending = False
+            else:
+                self._try(now)
         last, self._last = self._last, max(now, self._last)
         self._motion.filtered(
             self._omega, self._filter, (last - self._begin) * 1e-9,

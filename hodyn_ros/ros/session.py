@@ -390,8 +390,9 @@ class Session:
         elif watch.is_notable:
             self._node.get_logger().warning(
                 self._why_departed(''), throttle_duration_sec=WARN_INTERVAL)
-        if controller.reference.is_idle(controller.now):
+        if self._is_departing and controller.reference.is_idle(controller.now):
             self._is_departing = False
+            self._why = self._why.removesuffix(': stopping')
 
     def _latch(self, controller: FeedforwardController, why: str) -> None:
         self.inputs.drop_plan()

@@ -9,12 +9,8 @@ from scipy.optimize import minimize_scalar
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
-from hodyn_ros.feedforward.wrench_cap import (
-    MAX_RESPONSE,
-    RATE_SHARE,
-    largest_share,
-    wrench_bounds,
-)
+from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, largest_share, wrench_bounds
+from hodyn_ros.reference.smoothing import MAX_SLOPE
 
 ROUND_OFF = 1e-6
 HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
@@ -23,7 +19,7 @@ HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
 def test_the_largest_response_is_that_of_five_equal_lags():
     found = minimize_scalar(
         lambda t: -t**4 * math.exp(-t) / math.factorial(4), bounds=(0.0, 20.0), method='bounded')
-    assert pytest.approx(-found.fun, rel=1e-9) == MAX_RESPONSE
+    assert pytest.approx(-found.fun, rel=1e-9) == MAX_SLOPE
 
 
 def test_a_share_of_nothing_is_all_and_what_is_beyond_already_gets_no_worse():

@@ -10,7 +10,7 @@ from serialized import CLASSES, header
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter, array_template
 from hodyn_ros.messages.joint_states import Layout
-from hodyn_ros.messages.joint_trajectory import decode
+from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 
@@ -50,6 +50,20 @@ def test_bytes_that_are_no_message_are_a_value_error_and_nothing_else(data):
         for start in (b'', b'\x00\x01\x00\x00', b'\x00\x00\x00\x00'):
             with contextlib.suppress(ValueError):
                 read(start + data)
+
+
+JUNK = b'\x00\x01\x00\x00' + b'\xff' * 40
+CUT = encode(('a',), np.ones(1), np.zeros((1, 5, 1)), np.zeros((1, 1)))[:-9]
+
+
+@pytest.mark.parametrize(('read', 'data', 'reason'), [
+    (Layout.of, JUNK, 'bytes that are no joint state'),
+    (decode, JUNK, 'bytes that are no trajectory'),
+    (decode, CUT, 'not a serialized trajectory_msgs/msg/JointTrajectory'),
+    (lambda data: cdr.frame_and_numbers(data, 6), JUNK, 'bytes that are no header and 6 numbers')])
+def test_bytes_that_are_no_message_say_so(read, data, reason):
+    with pytest.raises(ValueError, match=reason):
+        read(data)
 
 
 def test_a_command_has_its_values_in_the_controllers_order():

@@ -136,3 +136,17 @@ def test_a_state_that_cannot_be_used_says_why(fields, reason):
 def test_large_numbers_that_are_possible_are_read():
     reader = JointStateReader(JointNames(load_robot('panda')))
     np.testing.assert_array_equal(reader.state(state_of_panda(position=[9e5] * 7))[0], 9e5)
+
+
+def test_the_first_arm_on_a_topic_is_the_only_one():
+    reader = JointStateReader(JointNames(load_robot('panda')), one_sender=True)
+
+    def state(prefix, position):
+        return joint_state((0, 0), '', [prefix + name for name in PANDA], [position] * 7, [], [])
+
+    np.testing.assert_array_equal(reader.state(state('left_', 0.1))[0], 0.1)
+    with pytest.raises(
+            ValueError, match="'right_fer_joint1' and the others are of another arm than "
+            "'left_fer_joint1'; choose one by joint_prefix"):
+        reader.state(state('right_', 0.2))
+    np.testing.assert_array_equal(reader.state(state('left_', 0.3))[0], 0.3)

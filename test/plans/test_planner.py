@@ -1,5 +1,6 @@
 """When a finished plan is handed over, and when it is made again or refused."""
 from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans.planner import Planner
+from hodyn_ros.plans.planning_process import prepare
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 
@@ -112,3 +114,14 @@ def test_so_many_plans_may_wait(planner):
     found = polled(planner, reference, 0)
     assert 'wait for their start' in found.refusal
     assert reference.revision == before
+
+
+@pytest.mark.parametrize(('seconds', 'skipped', 'reason'), [
+    (2.0, 2.5, r'it ends in the past: its last point was due 0\.500 s ago'),
+    (4000.0, 0.0, 'it takes 4000 s; the longest is 3600 s')])
+def test_a_plan_in_the_past_or_of_more_than_an_hour_is_refused(robot, seconds, skipped, reason):
+    start = np.zeros((5, 7))
+    start[0] = HOME
+    data = trajectory(robot, HOME + 0.1, seconds)
+    refusal = prepare(robot, PlanSettings(), data, False, start, 0, skipped).refusal
+    assert re.search(reason, refusal), refusal

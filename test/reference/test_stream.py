@@ -125,6 +125,10 @@ def test_what_takes_too_much_effort_is_slower_and_what_no_slowness_mends_waits()
     assert stream.is_held_back
     _, q = run(stream, 3000 * MS, 3500 * MS)
     np.testing.assert_allclose(q[:, 0], 1.0, atol=1e-6)
+    assert stream.is_held_back
+    run(stream, 3500 * MS, 4500 * MS)
+    assert not stream.is_held_back
+    assert stream.is_at_rest(4500 * MS)
 
 
 def test_a_state_to_come_is_what_is_then_reached():

@@ -22,6 +22,16 @@ def test_gaps_are_counted_and_hardly_move_the_period():
     assert monitor.period == pytest.approx(1e-3, rel=0.05)
 
 
+def test_cycles_longer_than_the_period_are_counted():
+    monitor = Monitor()
+    for work in (0.2e-3, 0.4e-3, 3e-3):
+        monitor.cycle(work, 1e-3)
+    monitor.cycle(3e-3, 0.0)  # the period is not known yet
+    values = {value.key: value.value for value in monitor.status('', '', '', '').values}
+    assert values['overruns'] == '1'
+    assert values['work p99 (us)'] == '3000'
+
+
 @pytest.mark.parametrize('count', [0, 1, 2, 100, 5000])
 def test_percentiles_are_those_of_the_latest(count):
     durations = Durations()

@@ -1,8 +1,11 @@
 """Faults, injected into a live node from another process."""
 import os
+import re
 import signal
+import sys
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from live_motions import NOW, assert_no_step, in_motion, move, table, weight
 import numpy as np
@@ -16,6 +19,30 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 
 pytestmark = pytest.mark.live
+
+# The measured position of joint 7 tells what a cycle comes to.
+FAILING = """
+import sys
+
+import numpy as np
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.ros.feedforward_node import main
+
+evaluate = FeedforwardController.evaluate
+
+
+def evaluate_or_fail(self, now, measured=None):
+    evaluate(self, now, measured)
+    if measured is not None and measured[0, 6] == 1.0:
+        self.output[0, 3] = np.nan
+    if measured is not None and measured[0, 6] == 2.0:
+        raise RuntimeError('in evaluate')
+
+
+FeedforwardController.evaluate = evaluate_or_fail
+sys.exit(main(['node', *sys.argv[1:]]))
+"""
 
 
 def reasons(node) -> list[str]:
@@ -417,3 +444,42 @@ def test_a_node_killed_in_a_motion_falls_silent_and_another_starts_where_the_arm
     node.close()
     # What the killed one left is not the other's.
     assert not {file for file in unused(files) if 'port' not in file}
+
+
+def test_states_that_come_late_are_told(live, home):
+    node = live()
+    reports = node.subscribe(DiagnosticArray, '/diagnostics')
+    node.drive(20.0, home, until=lambda: 'holding' in node.states)
+    node.drive(0.5, home)
+    node.spin(0.3)
+    node.drive(5.0, home, until=lambda: any(
+        value.key == 'gaps' and int(value.value) for report in reports
+        for value in report.status[0].values))
+    assert re.search(r'WARN.*: no joint state for 0\.\d{3} s, \d+ periods', node.log), node.log
+    assert 'stopping' not in node.states
+
+
+def test_a_torque_that_is_not_finite_is_kept_back_and_an_unforeseen_error_ends_nothing(
+        live, home):
+    node = live(command=[
+        sys.executable, '-c', FAILING, '--ros-args', '-p', 'state_timeout:=60.0', '-p',
+        'max_time_step:=0.5', '-p', 'tracking_tolerance:=[-1.0]'])
+    reports = node.subscribe(DiagnosticArray, '/diagnostics')
+    node.first_answer(NOW, home)
+    t = NOW
+    for seventh, why in ((1.0, 'the torque is not finite'), (2.0, 'a cycle failed: see the log')):
+        count = node.settle()
+        node.send_state(t + 0.1, [*home[:6], seventh])
+        assert node.spin_until(lambda: node.states[-1] == 'fault', 10.0), node.log
+        assert why in reasons(node)[-1]
+        assert node.settle() == count
+        t += 0.2
+        assert node.answer(t, home) is not None
+        assert node.spin_until(lambda: node.states[-1] == 'holding', 10.0), node.log
+    assert 'RuntimeError: in evaluate' in node.log
+    assert node.log.count('Traceback') == 1
+    assert node.spin_until(lambda: any(
+        (value.key, value.value) == ('rejected on_state', '1') for report in reports
+        for value in report.status[0].values), 10.0)
+    values = np.array([message.effort for message in node.messages['torque']])
+    assert np.isfinite(values).all()
