@@ -320,7 +320,7 @@ class Watch:
                 limits.jerk * reach**3 / 12, limits.acceleration * reach**2 / 4),
             1e-9 + (1.0 + ROUNDING) * limits.acceleration * reach,
             np.minimum(
-                0.01 + 30.0 * h + 0.1 * reach**2 * spread, np.maximum(0.45, 50.0 * h))
+                0.01 + 30.0 * h + 0.15 * reach**2 * spread, np.maximum(0.45, 50.0 * h))
             + slack * limits.effort_rate,
             1.0 + 0.8 * reach * spread + slack * spread + 500.0 * h), axis=-2)
         return np.nan_to_num(np.abs(residuals)) / (allowed + swing)
