@@ -14,6 +14,8 @@ ROUNDING = 1e-5
 SAID_WITHIN = 0.4
 # Two received messages so far apart may have had others between them that were lost, s.
 LOST_WITHIN = 2.0
+# Where states come in fits and starts, the node's own idea of the period is greater, s.
+TAKEN_WHOLE = 0.05
 # Findings of one kind so close are one, s.
 ONE_EPISODE = 2.0
 # So the node says that time was left out, and where the reference was latched.
@@ -252,7 +254,7 @@ class Watch:
         """
         # The node's own idea of the period, of which it is three, may be greater.
         longest = 2.0 * max(self.max_time_step, 3.0 * self.period)
-        reach = max(self._moved_on(a, b, longest), longest)
+        reach = max(self._moved_on(a, b, longest), longest, h if h < TAKEN_WHOLE else 0.0)
         times = np.linspace(0.0, reach, 2001)[:, None, None]
         # Less is known across a gap: while torques change fast, they may swing within it.
         swing = np.zeros((4, len(self.names)))
@@ -264,7 +266,7 @@ class Watch:
         if misfit[best].max() > 1.0:
             self._find_step(a, b, h, misfit[best])
         elif times[best, 0, 0] > longest:
-            self.counts['neighbours with lost ones between'] += 1
+            self.counts['neighbours far apart that fit as a whole'] += 1
 
     def _moved_on(self, a: Cycle, b: Cycle, longest: float) -> float:
         """Return by how much the reference may have moved on, given the states that were sent."""
@@ -318,9 +320,9 @@ class Watch:
                 limits.jerk * reach**3 / 12, limits.acceleration * reach**2 / 4),
             1e-9 + (1.0 + ROUNDING) * limits.acceleration * reach,
             np.minimum(
-                0.01 + 30.0 * h + 0.1 * reach**2 * spread, np.maximum(0.45, 50.0 * h))
+                0.01 + 30.0 * h + 0.15 * reach**2 * spread, np.maximum(0.45, 50.0 * h))
             + slack * limits.effort_rate,
-            1.0 + 0.5 * reach * spread + slack * spread + 500.0 * h), axis=-2)
+            1.0 + 0.8 * reach * spread + slack * spread + 500.0 * h), axis=-2)
         return np.nan_to_num(np.abs(residuals)) / (allowed + swing)
 
     def _find_step(self, a: Cycle, b: Cycle, h: float, misfit: np.ndarray) -> None:
