@@ -85,5 +85,13 @@ class ReferenceClock:
 
     def skip_to(self, stamp: int) -> None:
         """Go on to a stamp, ns, with all left out but a period: nothing was followed meanwhile."""
-        self.left_out += stamp - self.stamp - round(self._period.value)
+        step = stamp - self.stamp
+        self.left_out += step - min(max(step, 0), round(self._period.value))
         self.stamp = stamp
+
+    def resume_at(self, stamp: int) -> None:
+        """Go on to a stamp, ns, of another clock: with all left out if it is not soon after."""
+        if 0 <= stamp - self.stamp <= self.max_step:
+            self.stamp = stamp
+        else:
+            self.skip_to(stamp)

@@ -54,6 +54,10 @@ def controller_options(settings: Parameters) -> ControllerSettings:
         fade=settings.fade)
 
 
+def _joined(*reasons: str) -> str:
+    return '; '.join(filter(None, reasons))
+
+
 def tracking_tolerance(robot: Robot, settings: Parameters) -> Array:
     """Return how far each joint may be away from the reference, (n,), rad or m."""
     given = np.array(settings.tracking_tolerance)
@@ -155,7 +159,7 @@ class Session:
                 throttle_duration_sec=SAY_AGAIN)
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
-            self._reference_clock.skip_to(stamp)
+            self._reference_clock.resume_at(stamp)
             self._tracking.compare(position, self._controller.q[0])
             if self._tracking.is_beyond:
                 self._latch(self._controller, self._why_departed('when joint states came back'))
@@ -338,22 +342,23 @@ class Session:
                 self._node.get_logger().error(self._why)
                 self.inputs.let_stream_end()
                 controller.stop(now)
+        excess = '' if controller.excess is None else self._why_excess(controller.excess)
         if self._lost:
             over = mode == 'holding' and not controller.is_fading
-            self._report('fault' if over else mode, 'joint states are lost')
+            self._report(
+                'fault' if over else mode, _joined('joint states are lost', excess))
         else:
-            self._report(mode, self._reason(controller))
+            self._report(mode, self._reason(controller, excess))
 
-    def _reason(self, controller: FeedforwardController) -> str:
+    def _reason(self, controller: FeedforwardController, excess: str) -> str:
         """Return what there is to say about what the node does."""
         if self._hold_up and time.monotonic() > self._told_until:
             self._hold_up = ''
-        if self._hold_up or self._why:
-            return '; '.join(filter(None, (self._why, self._hold_up)))
+        if self._hold_up or self._why or excess:
+            return _joined(
+                self._why, self._hold_up, '' if self._why.startswith(excess) else excess)
         if controller.motors is not None and controller.motors.any_held:
             return self._why_held(controller.motors)
-        if controller.excess is not None:
-            return self._why_excess(controller.excess)
         if controller.reference.is_held_back:
             return 'the streamed target is not followed: its way would pass the limits'
         return NO_VELOCITY if self._without_velocity else ''
