@@ -126,7 +126,7 @@ class ReferenceManager:
             if self._stream.is_at_rest(now):
                 self._plan, self._start = hold_plan(out[0]), 0
                 self._stream = None
-        else:
+        if self._stream is None:
             self._plan.evaluate((now - self._start) * 1e-9, out)
 
     def state_at(self, instant: int) -> Array:

@@ -74,8 +74,8 @@ def moved_by(node, home) -> float:
     return float(np.abs(np.subtract(node.messages['torque'][-1].position, home)).max())
 
 
-def assert_goes_on_through_silence(node, home, goal, seconds: float, silence: float) -> None:
-    """After a silence the reference is as far on its plan as time has gone on."""
+def assert_stands_still_through_silence(node, home, goal, seconds: float, silence: float) -> None:
+    """After a silence the reference goes on from where it was on its plan."""
     start = np.zeros((5, 7))
     start[0] = home
     plan = fit_plan([seconds], [goal], start=start)
@@ -85,7 +85,7 @@ def assert_goes_on_through_silence(node, home, goal, seconds: float, silence: fl
     before, after = (
         brentq(lambda t, k=k: plan.evaluate(t)[0, 0] - values[k, 0, 0], 0.0, seconds, xtol=1e-12)
         for k in (gap, gap + 1))
-    assert after - before == pytest.approx(stamps[gap + 1] - stamps[gap], abs=1e-4)
+    assert 0.0 < after - before < 0.05
     np.testing.assert_allclose(values[gap + 1, 1], plan.evaluate(after)[1], rtol=1e-2)
 
 
@@ -107,7 +107,7 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
     assert (held[0] < np.array(goal) - 0.05).all()
     assert not held[1].any()
     np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)
-    assert_goes_on_through_silence(node, home, goal, 6.0, 1.0)
+    assert_stands_still_through_silence(node, home, goal, 6.0, 1.0)
     count = len(node.messages['torque'])
     talker('/joint_states', node.joints, home)
     # Nothing of the old plan is resumed; the arm is held where it was stopped.
