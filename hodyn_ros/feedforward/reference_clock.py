@@ -1,11 +1,17 @@
 """The time on which a reference runs: that of the joint states' stamps, without what they skip."""
 from collections import deque
+import math
 import statistics
 
 WINDOW = 9
-# So many intervals are seen before their median counts.
+# So many intervals are seen before they count, and none is longer, s.
 MIN_INTERVALS = 5
+MAX_INTERVAL = 1.0
 MAX_PERIODS = 3.0
+# How much faster than this machine's a simulated clock may go.
+MAX_SPEED = 20.0
+# Below this, times of arrival say nothing, s.
+ARRIVAL = 1e-3
 
 
 class MedianInterval:
@@ -21,6 +27,25 @@ class MedianInterval:
         self._latest.append(interval)
         if len(self._latest) >= MIN_INTERVALS:
             self.value = statistics.median(self._latest)
+
+
+class Period:
+    """The period of stamps: the third shortest of the latest nine intervals.
+
+    States that are lost, and hold-ups, make intervals longer, many of them at times, but none
+    shorter than the period.
+    """
+
+    def __init__(self) -> None:
+        self._latest: deque[int] = deque(maxlen=WINDOW)
+        self.value = 0
+        """ns; 0 while there are fewer than five intervals."""
+
+    def add(self, interval: int) -> None:
+        """Take an interval, ns."""
+        self._latest.append(interval)
+        if len(self._latest) >= MIN_INTERVALS:
+            self.value = sorted(self._latest)[len(self._latest) // 3 - 1]
 
 
 class ReferenceClock:
@@ -54,7 +79,8 @@ class ReferenceClock:
         self.left_out = 0
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
-        self._period = MedianInterval()
+        self._period = Period()
+        self._moved_at = -math.inf
 
     @property
     def max_step(self) -> int:
@@ -66,16 +92,19 @@ class ReferenceClock:
         """The instant of the last stamp, ns."""
         return self.stamp + self._lookahead - self.left_out
 
-    def move_to(self, stamp: int) -> float:
+    def move_to(self, stamp: int, at: float) -> float:
         """Go on to a stamp, ns; return how many seconds were left out, negative when set back.
 
-        While the period of the stamps is not known yet, what they skip is left out without a word.
+        `at` is when, s, on a clock that nobody sets: steps that are far from the time that has
+        passed are not the stamps' period. While that is not known yet, what the stamps skip is
+        left out without a word.
         """
         step = stamp - self.stamp
         self.stamp = stamp
         known = self._period.value
         longest = self.max_step
-        if step > 0:
+        passed, self._moved_at = at - self._moved_at, at
+        if 0 < step <= 1e9 * min(MAX_INTERVAL, MAX_SPEED * passed + ARRIVAL):
             self._period.add(step)
         if 0 <= step <= longest:
             return 0.0

@@ -1,5 +1,5 @@
 """Streamed samples in the order of their stamps, each until it is due."""
-from collections import deque
+import bisect
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ class StreamSchedule:
     def __init__(self, delay: float, timeout: float) -> None:
         self._delay = round(delay * 1e9)
         self._timeout = round(timeout * 1e9)
-        self._waiting: deque[Sample] = deque()
+        self._waiting: list[Sample] = []
         self._last_stamp: int | None = None
 
     def add(
@@ -75,30 +75,37 @@ class StreamSchedule:
                 raise HodynError(
                     f'a sample came {(now - stamp) * 1e-9:.3f} s after its stamp; stream_delay is '
                     f'{self._delay * 1e-9:g} s')
+            if due > now + self._delay + self._timeout:
+                raise HodynError(
+                    f'the stamp of a sample is {(stamp - now) * 1e-9:.3f} s ahead of the joint '
+                    "states' clock")
         if stamp is not None:
             if self._last_stamp is not None and stamp <= self._last_stamp:
                 raise HodynError('a stamp is not newer than the last')
             self._last_stamp = stamp
         if len(self._waiting) >= MAX_WAITING:
             raise HodynError(f'{MAX_WAITING} samples wait already: their stamps are ahead of time')
-        self._waiting.append(Sample(due, position, velocity, due + self._timeout))
+        bisect.insort(
+            self._waiting, Sample(due, position, velocity, due + self._timeout),
+            key=lambda sample: sample.due)
 
     def take(self, now: int) -> Sample | None:
         """Return the last sample that is due at an instant (ns), as it is then, or None."""
         sample = None
         while self._waiting and self._waiting[0].due <= now:
-            sample = self._waiting.popleft()
+            sample = self._waiting.pop(0)
         if sample is None:
             return None
-        velocity = sample.velocity
+        velocity, until = sample.velocity, sample.until
         if velocity is None and self._waiting:
             following = self._waiting[0]
+            until = max(until, following.due)
             velocity = (following.position - sample.position) / (
                 (following.due - sample.due) * 1e-9)
         if velocity is None:
             return sample
         position = sample.position + (now - sample.due) * 1e-9 * velocity
-        return Sample(now, position, velocity, sample.until)
+        return Sample(now, position, velocity, until)
 
     def clear(self) -> None:
         """Drop what waits."""

@@ -89,7 +89,7 @@ class JerkLimited:
 
 
 @njit()
-def until(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
+def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
     """Return pieces up to a time, s, and one more without jerk that fills what is left of it."""
     n, pieces = durations.shape
     cut, same = np.zeros((n, pieces + 1)), np.zeros((n, pieces + 1))

@@ -150,10 +150,11 @@ class ReferenceManager:
         return 'stopping' if is_stopping else 'following'
 
     def progress(self, now: int) -> tuple[float, float] | None:
-        """Return how long the plan that is followed has run, and takes, s; None without one."""
-        if self._stream is not None or self.mode(now) != 'following':
+        """Return how long the plan has run, and takes, s; None unless it goes to its end."""
+        if self._stream is not None or self._plan.interpolation in ('hold', 'stop') or (
+                self._stop_limits is not None):
             return None
-        return (now - self._start) * 1e-9, self._plan.duration
+        return min((now - self._start) * 1e-9, self._plan.duration), self._plan.duration
 
     def is_idle(self, now: int) -> bool:
         """Return whether it holds and nothing waits: then a plan may start at any time."""
@@ -162,7 +163,7 @@ class ReferenceManager:
     def _take_over(self, now: int) -> None:
         while self._waiting and now >= self._waiting[0][1]:
             self._plan, self._start = self._waiting.pop(0)
-            self._stream = None
+            self._stream = self._stop_limits = None
 
     def _try_to_stop(self, now: int) -> None:
         """Let the plan stop; where no stop is within the limits it goes on for a while."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, until
+from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut_at
 from hodyn_ros.reference.limits import MotionLimits, no_effort
 from hodyn_ros.reference.pieces import Array
 
@@ -80,13 +80,13 @@ class Stream:
         self._filter = start[:2].copy()
         self._target: Target | None = None
         self._stops = False
-        self._pending = False
+        self._pending = self._is_refused = False
         self._tried = now
 
     @property
     def is_held_back(self) -> bool:
-        """Whether what was asked for last would lead beyond the limits and waits."""
-        return self._pending
+        """Whether what was asked for last is not followed: it would lead beyond the limits."""
+        return self._is_refused
 
     @property
     def is_stopping(self) -> bool:
@@ -175,6 +175,7 @@ class Stream:
                 break
         # A stop that takes too much effort is better than to go on.
         self._pending = best is None or (best[0] > 1.0 and not self._stops)
+        self._is_refused = self._pending and not self._stops
         if best is not None and not self._pending:
             self._motion, self._begin, self._last = best[1], now, now
             self._filter = outputs
@@ -216,7 +217,7 @@ class Stream:
         if pieces is None:
             return None
         left = (target.until - now) * 1e-9
-        moving = JerkLimitedMotion(state, *until(left, *pieces))
+        moving = JerkLimitedMotion(state, *cut_at(left, *pieces))
         rest = self._jerk_limited.to_rest(
             moving.end, limits, self._in_range(target.position_at(target.until) + lead),
             moving.durations[:, -1] > 0.0)

@@ -8,6 +8,8 @@ import numpy as np
 
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, MedianInterval
 
+# A driver is no slower, s: what is longer is a silence.
+MAX_PERIOD = 0.2
 WINDOW = 4096
 
 
@@ -113,7 +115,7 @@ class Monitor:
         if interval <= 0.0:
             return
         self.gaps += 0.0 < MAX_PERIODS * self.period < interval
-        self._intervals.add(interval)
+        self._intervals.add(min(interval, MAX_PERIOD))
 
     @property
     def period(self) -> float:

@@ -327,8 +327,14 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         refusal = 'the node is not active'
-        if self._session is not None:
-            refusal = self._session.hold('held on request')
+        session = self._session
+        if session is not None:
+            try:
+                refusal = session.hold('held on request')
+            except Exception as error:  # whoever asked must have an answer
+                refusal = f'{type(error).__name__}: {error}'
+                if session.failed('hold', error):
+                    self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
         response.success, response.message = not refusal, refusal or 'stops and holds'
         return response
 

@@ -29,8 +29,8 @@ MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_WRENCH_BYTES = 4096
 CAUTION_TIME = 1.0
-# How long a stream must pause when it was stopped: so many of its intervals, at most so long, s.
-PAUSE_INTERVALS, MAX_PAUSE = 3.0, 2.0
+# How long a stream must pause when it was stopped, s: more than a slow slider does.
+PAUSE = 2.0
 
 
 class Inputs:
@@ -78,7 +78,7 @@ class Inputs:
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
         self._prefix = ''
         self._streamed_at = -np.inf
-        self._stream_interval = 0.0
+        self._sample_came_at = -np.inf
         self._is_held = self._is_streamed = False
         self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._scaled_at = -CAUTION_TIME
@@ -113,6 +113,9 @@ class Inputs:
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample, a serialized joint state."""
         self._monitor.received['reference'] += 1
+        # Also one that is refused is no pause.
+        begin = time.monotonic()
+        pause, self._sample_came_at = begin - self._sample_came_at, begin
         try:
             check_size(data, MAX_STATE_BYTES)
             controller, clock = self._ready()
@@ -126,17 +129,13 @@ class Inputs:
             if (sent := self._reference_reader.sent_joints) > len(position):
                 raise HodynError(f'{sent} joints for a robot with {len(position)}')
             self._check_range(position, velocity)
-            was_silent = self.stream_is_silent
-            pause = max(
-                self._settings.stream_timeout,
-                min(PAUSE_INTERVALS * self._stream_interval, MAX_PAUSE))
-            now = time.monotonic()
-            self._stream_interval, self._streamed_at = now - self._streamed_at, now
-            if self._is_held and self._stream_interval <= pause:
+            if self._is_held and pause <= PAUSE:
                 raise HodynError(
-                    'the reference was stopped; let the stream fall silent for '
-                    f'{pause:.1f} s, then stream again')
+                    f'the reference was stopped; let the stream fall silent for {PAUSE:g} s, then '
+                    'stream again')
             self._is_held = False
+            was_silent = self.stream_is_silent
+            self._streamed_at = begin
             reference = controller.reference
             if not reference.streaming and not reference.is_idle(controller.now):
                 raise HodynError('a plan or a stop is under way; let it end first')
@@ -215,7 +214,7 @@ class Inputs:
             self._monitor.reject('reference', error)
 
     def let_stream_end(self) -> None:
-        """Follow no streamed sample until the stream was silent for its timeout."""
+        """Follow no streamed sample until the stream has paused."""
         self._is_held = True
         self._samples.clear()
 

@@ -15,7 +15,7 @@ from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, fault
 
 TRUTH = ('', 'true', 'false')
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
-END_TIMEOUT = 5.0  # s for a stop, and for the end of the process
+END_TIMEOUT = 25.0  # s for a stop, of 20 s at most, and for the end of the process
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Outputs:
                 ('progress', Float64, OUTPUT_QOS),
             )}
         self._controller_state = ControllerStatePublisher(node)
-        self._progress = 1.0
+        self._progress = np.nan
         self._torques: list[JointStateWriter] = []
         self._motors = JointStateWriter([])
         self._commands: CommandWriter | None = None
@@ -56,6 +56,7 @@ class Outputs:
         self._motors = JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
         self._controller_state.begin(names)
+        self._progress = np.nan
 
     def publish(self, controller: FeedforwardController, stamp: int) -> bool:
         """Publish the result of a cycle with one stamp (ns); return whether it was finite.
@@ -93,8 +94,8 @@ class Outputs:
         than the cycle runs.
         """
         progress = controller.reference.progress(controller.now)
-        done = 1.0 if progress is None else progress[0] / progress[1]
-        if progress is not None or self._progress < 1.0:
+        done = np.nan if progress is None else progress[0] / progress[1]
+        if done != self._progress and not (np.isnan(done) and np.isnan(self._progress)):
             self._publishers['progress'].publish(Float64(data=done))
         self._progress = done
         self._controller_state.publish(controller, measured, stamp)

@@ -35,6 +35,8 @@ TRACKING_ERROR = 0.2
 # How long a hold-up is told, s.
 TELL = 1.0
 FOLLOW_UP_PERIOD = 0.02
+# So slow a reference may be led to where the arm is, rad/s or m/s.
+AT_REST = 1e-3
 WATCH_PERIOD = 0.005
 LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
@@ -97,7 +99,9 @@ class Session:
         self._measured = np.zeros((2, feedforward.robot.n))
         self._without_velocity = False
         self._why_waiting = ''
-        self._lost = False
+        self._lost = self._is_over = False
+        self._excess: EffortExcess | None = None
+        self._excess_at = 0.0
         self._late = False
         self._excused = False
         self._last_stamp = 0
@@ -209,13 +213,14 @@ class Session:
             return
         stamp = self._virtual_stamp()
         if not self._lost:
-            self._lost = True
-            self._why = 'joint states were lost'
             self._reference_clock.skip_to(stamp)
             controller.stop(controller.now)
+            self._lost, self._is_over = True, False
+            self._why = 'joint states were lost'
+            self.inputs.let_stream_end()
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
             self.inputs.drop_plan()
-        elif self._outputs.state == 'fault':
+        elif self._is_over:
             return
         self._step(controller, stamp)
 
@@ -230,7 +235,7 @@ class Session:
         state = 'stopping'
         while True:
             stamp = self._virtual_stamp()
-            self._reference_clock.move_to(stamp)
+            self._reference_clock.move_to(stamp, time.monotonic())
             now = max(self._reference_clock.now, controller.now)
             if state == 'stopping' and controller.reference.mode(now) == 'holding':
                 state = 'fading'
@@ -307,7 +312,7 @@ class Session:
             self.monitor.reject('joint_states', 'a stamp is not newer than the last')
             return False
         if back > 0 and stamp < clock.stamp:
-            self._tell_left_out(clock.move_to(stamp))
+            self._tell_left_out(clock.move_to(stamp, time.monotonic()))
             # Their starts are times of the clock as it was.
             self.inputs.drop_plan()
             if controller.reference.drop_waiting():
@@ -325,7 +330,7 @@ class Session:
         """Evaluate and publish one cycle; a plan that is ready is taken first."""
         clock = self._reference_clock
         if stamp != clock.stamp:
-            self._tell_left_out(clock.move_to(stamp))
+            self._tell_left_out(clock.move_to(stamp, time.monotonic()))
         now = max(clock.now, controller.now)
         if not self._lost:
             self.inputs.take_plan(controller, now)
@@ -338,15 +343,16 @@ class Session:
         if mode in ('following', 'streaming'):
             self._why = ''
             if controller.excess is not None:
-                self._why = self._why_excess(controller.excess) + ': stopping'
+                self._why = self._excess_text(controller.excess) + ': stopping'
                 self._node.get_logger().error(self._why)
+                self.inputs.drop_plan()
                 self.inputs.let_stream_end()
                 controller.stop(now)
-        excess = '' if controller.excess is None else self._why_excess(controller.excess)
+        excess = self._excess_text(controller.excess)
         if self._lost:
-            over = mode == 'holding' and not controller.is_fading
+            self._is_over = mode == 'holding' and not controller.is_fading
             self._report(
-                'fault' if over else mode, _joined('joint states are lost', excess))
+                'fault' if self._is_over else mode, _joined('joint states are lost', excess))
         else:
             self._report(mode, self._reason(controller, excess))
 
@@ -360,7 +366,8 @@ class Session:
         if controller.motors is not None and controller.motors.any_held:
             return self._why_held(controller.motors)
         if controller.reference.is_held_back:
-            return 'the streamed target is not followed: its way would pass the limits'
+            self._why = 'the streamed target is not followed: its way would pass the limits'
+            return self._why
         return NO_VELOCITY if self._without_velocity else ''
 
     def _tell_left_out(self, seconds: float) -> None:
@@ -370,7 +377,8 @@ class Session:
         self.monitor.left_out += 1
         now = time.monotonic()
         # States that waited while the process was held up come one by one.
-        self._missing = seconds + (self._missing if now < self._told_until else 0.0)
+        is_more = now < self._told_until and self._missing * seconds > 0.0
+        self._missing = seconds + (self._missing if is_more else 0.0)
         self._hold_up = (
             f'{self._missing:.3f} s are missing between cycles' if self._missing > 0.0
             else f'the clock of the joint states was set back by {-self._missing:.3f} s')
@@ -386,7 +394,7 @@ class Session:
             self._measured[0], controller.q[0] - self._settings.lookahead * controller.q[1])
         if watch.has_departed:
             why = self._why_departed('')
-            if controller.reference.is_idle(controller.now):
+            if np.abs(controller.q[1]).max() < AT_REST:
                 self._latch(controller, why)
             elif not self._is_departing:
                 self._is_departing = True
@@ -417,6 +425,14 @@ class Session:
         return ' '.join(filter(None, (
             f'{joint} is {watch.error:+.3g} away from the reference', when,
             f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')))
+
+    def _excess_text(self, excess: EffortExcess | None) -> str:
+        """Return what is beyond its limit, in the same words for a while: values change."""
+        now, told = time.monotonic(), self._excess
+        if now - self._excess_at > TELL or (excess is not None and (
+                told is None or (told.place, told.quantity) != (excess.place, excess.quantity))):
+            self._excess, self._excess_at = excess, now
+        return '' if self._excess is None else self._why_excess(self._excess)
 
     def _why_excess(self, excess: EffortExcess) -> str:
         robot = self._feedforward.robot
@@ -456,5 +472,5 @@ class Session:
         return self._controller, self._reference_clock
 
     def _report(self, state: str, reason: str = '') -> None:
-        reason = reason or self._neighbours.fault or self.inputs.caution
+        reason = _joined(reason, self._neighbours.fault) or self.inputs.caution
         self._outputs.report(self._feedforward.robot.name, state, reason)

@@ -11,7 +11,7 @@ MS = 1_000_000
 def running(period=MS, max_step=0.01):
     clock = ReferenceClock(0, max_step, 0.0)
     for k in range(1, 21):
-        assert clock.move_to(k * period) == 0.0
+        assert clock.move_to(k * period, 1e-9 * k * period) == 0.0
     return clock
 
 
@@ -19,34 +19,35 @@ def running(period=MS, max_step=0.01):
 @given(st.lists(st.integers(-10**12, 10**12), min_size=1, max_size=60))
 def test_it_never_goes_back_and_never_further_than_it_may(steps):
     clock = ReferenceClock(10**15, 0.01, 0.002)
-    stamp, before = clock.stamp, clock.now
+    stamp, before, time = clock.stamp, clock.now, 0.0
     for step in steps:
         stamp += step
         allowed = clock.max_step
-        clock.move_to(stamp)
+        clock.move_to(stamp, time)
+        time += 1e-3 * (step % 997)
         assert 0 <= clock.now - before <= max(allowed, clock.max_step)
         before = clock.now
 
 
 def test_a_few_periods_are_taken_as_they_are():
     clock = running()
-    assert clock.move_to(30 * MS) == 0.0
+    assert clock.move_to(30 * MS, 0.03) == 0.0
     assert clock.now == 30 * MS
 
 
 @pytest.mark.parametrize('gap', [11 * MS, 300 * MS, 2000 * MS, 3600_000 * MS])
 def test_what_is_missing_is_left_out_but_for_a_period(gap):
     clock = running()
-    assert clock.move_to(20 * MS + gap) == pytest.approx((gap - MS) * 1e-9)
+    assert clock.move_to(20 * MS + gap, 0.02 + 1e-9 * gap) == pytest.approx((gap - MS) * 1e-9)
     assert clock.now == 21 * MS
-    assert clock.move_to(21 * MS + gap) == 0.0
+    assert clock.move_to(21 * MS + gap, 0.021 + 1e-9 * gap) == 0.0
     assert clock.now == 22 * MS
 
 
 @pytest.mark.parametrize('back', [MS, 90 * MS, 10**15])
 def test_a_clock_that_is_set_back_takes_nothing_back(back):
     clock = running()
-    assert clock.move_to(20 * MS - back) == pytest.approx(-(back + MS) * 1e-9)
+    assert clock.move_to(20 * MS - back, 0.021) == pytest.approx(-(back + MS) * 1e-9)
     assert clock.now == 21 * MS
 
 
@@ -54,19 +55,19 @@ def test_slow_drivers_are_not_late():
     """Drivers at 10 to 30 Hz began with a fault in each of their first intervals."""
     for period in (33 * MS, 100 * MS):
         clock = ReferenceClock(0, 0.01, 0.0)
-        told = [clock.move_to(stamp) for stamp in range(0, 40 * period, period)]
+        told = [clock.move_to(stamp, 1e-9 * stamp) for stamp in range(0, 40 * period, period)]
         assert not any(told)
         before = clock.now
-        clock.move_to(clock.stamp + period)
+        clock.move_to(clock.stamp + period, 1e-9 * (clock.stamp + period))
         assert clock.now - before == period
 
 
 def test_a_driver_that_becomes_slower_is_followed_in_time():
     clock = running()
     for k in range(1, 10):
-        clock.move_to(20 * MS + 100 * MS * k)
+        clock.move_to(20 * MS + 100 * MS * k, 0.02 + 0.1 * k)
     before = clock.now
-    assert clock.move_to(1020 * MS) == 0.0
+    assert clock.move_to(1020 * MS, 1.02) == 0.0
     assert clock.now - before == 100 * MS
 
 
@@ -85,3 +86,22 @@ def test_a_silence_is_skipped_but_for_a_period():
         before = clock.now
         clock.resume_at(stamp)
         assert clock.now - before == step
+
+
+def test_two_drivers_whose_clocks_differ_do_not_move_it_on_by_their_difference():
+    clock = running()
+    for k in range(1, 200):
+        for offset in (5000 * MS, 0):
+            before = clock.now
+            clock.move_to((20 + k) * MS + offset, 0.02 + 1e-3 * k)
+            assert 0 <= clock.now - before <= 10 * MS
+
+
+def test_hold_ups_however_frequent_are_left_out():
+    clock = running()
+    stamp = 20 * MS
+    for k in range(60):
+        stamp += 300 * MS if k % 9 < 5 else MS
+        before = clock.now
+        clock.move_to(stamp, 1e-9 * stamp)
+        assert clock.now - before <= 10 * MS

@@ -52,7 +52,18 @@ def test_what_comes_much_too_late_and_what_is_ahead_of_time_is_refused():
     schedule = StreamSchedule(0.05, 0.1)
     with pytest.raises(HodynError, match=r'0\.200 s after its stamp; stream_delay is 0\.05 s'):
         schedule.add(0, 200 * MS, at(0), None, is_first=True)
+    with pytest.raises(HodynError, match=r'0\.300 s ahead'):
+        schedule.add(300 * MS, 0, at(0), None, is_first=True)
     for k in range(MAX_WAITING):
-        schedule.add((k + 1000) * MS, 0, at(0), None, is_first=False)
+        schedule.add(k + 1, 0, at(0), None, is_first=False)
     with pytest.raises(HodynError, match='ahead of time'):
-        schedule.add((MAX_WAITING + 1000) * MS, 0, at(0), None, is_first=False)
+        schedule.add(MAX_WAITING + 1, 0, at(0), None, is_first=False)
+
+
+def test_between_samples_far_apart_the_reference_is_on_its_way_all_the_time():
+    schedule = StreamSchedule(0.3, 0.1)
+    for stamp in (0, 200):
+        schedule.add(stamp * MS, (stamp + 20) * MS, at(stamp), None, is_first=True)
+    sample = schedule.take(301 * MS)
+    assert sample.velocity == pytest.approx(at(1000.0))
+    assert sample.until == 500 * MS
