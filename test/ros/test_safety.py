@@ -289,7 +289,7 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
         assert node.answer(t, home) is not None
     # What is missing within a second is added up.
     missing = [float(x) for x in re.findall(r'([\d.]+) s are missing between', str(told(node)))]
-    assert any(abs(b - a - 0.088) < 2e-3 for a, b in pairwise(missing)), missing
+    assert any(0.08 < b - a < 0.12 for a, b in pairwise(missing)), missing
     values = table(node, 'torque')[1][len(stamps):]
     assert np.abs(values[-1, 1]).max() > 0.05, 'it does not move any more'
     assert np.abs(np.diff(values[:, 0], axis=0)).max() <= 0.01 * fastest
@@ -364,7 +364,7 @@ def test_hold_on_request_from_any_state(live, home, gentle_panda):
     assert node.states[-1] == 'holding'
     assert reason(node) == 'held on request'
     assert abs(arm.q[0] - goal[0]) > 0.1, node.log
-    node.spin(0.6)
+    node.spin(2.2)
     for _ in range(500):
         stream_on()
     assert node.states[-1] == 'streaming'
@@ -387,7 +387,10 @@ def test_a_slow_slider_that_goes_on_after_a_hold_is_refused_until_it_pauses(live
 
     def slide(samples: int) -> float:
         for _ in range(samples):
-            stream.publish(JointState(name=node.joints, position=goal))
+            # Sliders send in bursts.
+            for _ in range(2):
+                stream.publish(JointState(name=node.joints, position=goal))
+                node.spin(0.001)
             node.drive(0.2, home)
         return node.messages['torque'][-1].position[0]
 
@@ -406,6 +409,35 @@ def test_a_slow_slider_that_goes_on_after_a_hold_is_refused_until_it_pauses(live
     node.drive(10.0, home, until=lambda: node.states[-1] == 'holding')
     np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-6)
     assert_no_step(node)
+
+
+def test_a_stream_that_goes_on_does_not_move_an_arm_that_departed_or_was_lost(live, home):
+    """The arm is blocked, then its driver silent; the streamer knows nothing of either."""
+    node = live('tracking_tolerance:=[0.0]', 'state_timeout:=0.2')
+    node.drive(20.0, home, until=lambda: 'holding' in node.states)
+    stream = node.publisher(JointState, '/feedforward/reference')
+
+    def streamed(seconds: float, by: float) -> np.ndarray:
+        """Stream at 100 Hz, the arm where it was; return the reference in the end."""
+        for _ in range(round(100 * seconds)):
+            stream.publish(JointState(name=node.joints, position=beside(home, by)))
+            node.drive(0.01, home)
+        return np.array(node.messages['torque'][-1].position)
+
+    streamed(4.0, 1.0)
+    assert 'the arm is held where it is' in told(node)
+    np.testing.assert_array_equal(streamed(0.5, 1.0), home)
+    assert 'let the stream fall silent for 2 s' in node.log
+    node.drive(2.2, home)
+    streamed(0.2, 0.1)
+    assert node.states[-1] == 'streaming'
+    # The last sample comes when no state does any more, and nobody streams when they are back.
+    stream.publish(JointState(name=node.joints, position=beside(home, 0.15)))
+    assert node.spin_until(lambda: node.states[-1] == 'fault', 10.0), node.log
+    count = len(node.messages['torque'])
+    node.drive(20.0, home, until=lambda: len(node.messages['torque']) > count + 100)
+    after = np.array([message.position for message in node.messages['torque'][count:]])
+    assert (after == after[-1]).all()
 
 
 @pytest.mark.skipif(
