@@ -111,6 +111,9 @@ def _names(observer: Node, method: str, node: str) -> list[str]:
     except rclpy.node.NodeNameNonExistentError:
         return []
     names = [name for name, _ in found]
+    if (node, method) == ('feedforward', 'get_subscriber_names_and_types_by_node'):
+        # What another node of its name does, where there seems to be one.
+        names.append(f'{NAMESPACE}/{node}/state')
     # Either topic of the controller's state, as control_msgs is installed or not.
     state = f'{NAMESPACE}/{node}/controller_state'
     if any(name.startswith(state) for name in names):
