@@ -272,6 +272,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             for i, role in enumerate(roles):
                 arguments = [
                     '--ros-args', '-r', f'__ns:=/node{i}',
+                    # Its arm stays where it is, whatever the plans say.
+                    '-p', 'tracking_tolerance:=[-1.0]',
                     '-p', f'spring_stiffness:={STIFFNESS}', '-p', f'motor_inertia:={INERTIA}',
                     '-p', f'realtime_priority:={options.priority}',
                     '-p', f'keep_awake:={str(not options.let_sleep).lower()}',
