@@ -1,7 +1,6 @@
 """The time on which a reference runs: that of the joint states' stamps, without what they skip."""
 from collections import deque
 import math
-import statistics
 
 WINDOW = 9
 # So many intervals are seen before they count, and none is longer, s.
@@ -14,38 +13,31 @@ MAX_SPEED = 20.0
 ARRIVAL = 1e-3
 
 
-class MedianInterval:
-    """The median of the latest intervals: one gap, or two messages at once, do not move it."""
+class TypicalInterval:
+    """The interval of a given rank among the latest nine: one gap, or two at once, do not move it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    rank : float
+        From 0, the shortest, to 1: 0.5 is the median.
+
+    Attributes
+    ----------
+    value : float
+        The interval, in the unit in which they are given; 0 while there are fewer than five.
+
+    """
+
+    def __init__(self, rank: float) -> None:
+        self._rank = rank
         self._latest: deque[float] = deque(maxlen=WINDOW)
         self.value = 0.0
-        """The median, in the unit of the intervals; 0 while there are fewer than five."""
 
     def add(self, interval: float) -> None:
         """Take an interval."""
         self._latest.append(interval)
         if len(self._latest) >= MIN_INTERVALS:
-            self.value = statistics.median(self._latest)
-
-
-class Period:
-    """The period of stamps: the third shortest of the latest nine intervals.
-
-    States that are lost, and hold-ups, make intervals longer, many of them at times, but none
-    shorter than the period.
-    """
-
-    def __init__(self) -> None:
-        self._latest: deque[int] = deque(maxlen=WINDOW)
-        self.value = 0
-        """ns; 0 while there are fewer than five intervals."""
-
-    def add(self, interval: int) -> None:
-        """Take an interval, ns."""
-        self._latest.append(interval)
-        if len(self._latest) >= MIN_INTERVALS:
-            self.value = sorted(self._latest)[len(self._latest) // 3 - 1]
+            self.value = sorted(self._latest)[int(self._rank * len(self._latest))]
 
 
 class ReferenceClock:
@@ -79,7 +71,8 @@ class ReferenceClock:
         self.left_out = 0
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
-        self._period = Period()
+        # Lost states and hold-ups make intervals longer, many of them at times, none shorter.
+        self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
 
     @property

@@ -6,7 +6,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 
-from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, MedianInterval
+from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
 # A driver is no slower, s: what is longer is a silence.
 MAX_PERIOD = 0.2
@@ -92,7 +92,7 @@ class Monitor:
         self.complaints = Complaints()
         self.work = Durations()
         self.age = Durations()
-        self._intervals = MedianInterval()
+        self._intervals = TypicalInterval(0.5)
         self.cycles = 0
         self.gaps = 0
         self.overruns = 0
