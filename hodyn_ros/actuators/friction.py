@@ -4,6 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import check_array, check_motion, numbers
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
@@ -25,11 +27,24 @@ class SigmoidFriction:
     velocity_offset : (n,) array
         s, rad/s.
 
+    Raises
+    ------
+    HodynError
+        When these are no numbers, or not as many of each.
+
     """
 
     amplitude: Array
     slope: Array
     velocity_offset: Array
+
+    def __post_init__(self) -> None:
+        names = ('amplitude', 'slope', 'velocity_offset')
+        for name in names:
+            object.__setattr__(self, name, numbers(getattr(self, name), name))
+        shapes = [getattr(self, name).shape for name in names]
+        if shapes != 3 * [(self.amplitude.size,)]:
+            raise HodynError(f'{", ".join(names)} have shapes {shapes}; expected (n,) for each')
 
     def add_to(self, q: Array, torque: Array) -> None:
         """Add τ_f, τ̇_f, τ̈_f to torques in place, without allocating.
@@ -41,7 +56,14 @@ class SigmoidFriction:
         torque : (3, n) or (T, 3, n) array
             N m, N m/s, N m/s².
 
+        Raises
+        ------
+        HodynError, TypeError
+            For wrong shapes, and for anything but C-contiguous float64 arrays.
+
         """
+        check_motion(q, 'q', 4, self.amplitude.size)
+        check_array(torque, 'torque', (*q.shape[:-2], 3, self.amplitude.size))
         if q.ndim == 2:
             _add(self.amplitude, self.slope, self.velocity_offset, q, torque)
         else:
@@ -49,7 +71,8 @@ class SigmoidFriction:
 
     def torque(self, q: Array) -> Array:
         """Return τ_f, τ̇_f, τ̈_f, (3, n) or (T, 3, n), along the motion q as `add_to` takes it."""
-        out = np.zeros((*q.shape[:-2], 3, q.shape[-1]))
+        q = numbers(q, 'q')
+        out = np.zeros((*q.shape[:-2], 3, self.amplitude.size))
         self.add_to(q, out)
         return out
 

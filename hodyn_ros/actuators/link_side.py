@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, VISCOUS, Actuators
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.actuators.springs import forces
+from hodyn_ros.common.arrays import check_array
 from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
@@ -62,11 +63,22 @@ class LinkSide:
         stiffness : (n,) array, optional
             K of the joints with prescribed stiffness, N m/rad; others are not read.
 
+        Raises
+        ------
+        HodynError, TypeError
+            For wrong shapes, and for anything but C-contiguous float64 arrays.
+
         """
+        stiffness = self._prescribed if stiffness is None else stiffness
+        joints, motors = (self.actuators.n,), (self.actuators.n_motors,)
+        check_array(q, 'q', joints)
+        check_array(qd, 'qd', joints)
+        check_array(theta, 'theta', motors)
+        check_array(theta_rate, 'theta_rate', motors)
+        check_array(stiffness, 'stiffness', joints)
         _evaluate(
-            *self._laws, q, qd, theta, theta_rate,
-            self._prescribed if stiffness is None else stiffness,
-            self.torque, self.load, self.stiffness)
+            *self._laws, q, qd, theta, theta_rate, stiffness, self.torque, self.load,
+            self.stiffness)
         return self.torque
 
 

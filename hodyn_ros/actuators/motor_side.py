@@ -11,6 +11,7 @@ from hodyn_ros.actuators.joint_actuators import (
 )
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
+from hodyn_ros.common.arrays import check_array, check_motion, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
@@ -76,11 +77,20 @@ class MotorSide:
         dt : float
             Time since the last call, s; only dampers need it.
 
+        Raises
+        ------
+        HodynError, TypeError
+            For wrong shapes, and for anything but C-contiguous float64 arrays.
+
         """
+        n = self.actuators.n
+        stiffness = self._stiffness if stiffness is None else stiffness
+        check_motion(q, 'q', 3, n)
+        check_array(torque, 'torque', (3, n))
+        check_array(stiffness, 'stiffness', (3, n))
         _evaluate(
-            *self._laws, q, torque, self._stiffness if stiffness is None else stiffness,
-            dt, self._started, self._memory, self.reference, self.elongation, self.margin,
-            self.feasible)
+            *self._laws, q, torque, stiffness, float(dt), self._started, self._memory,
+            self.reference, self.elongation, self.margin, self.feasible)
         self._started = True
         return self.reference
 
@@ -102,7 +112,9 @@ class MotorSide:
             A joint cannot do it: names the joint, the time and what is missing.
 
         """
-        instants = np.ascontiguousarray(times, dtype=float)
+        instants = numbers(times, 'times')
+        if instants.shape != (len(q),):
+            raise HodynError(f'times has shape {instants.shape}; expected {(len(q),)}')
         out, _, margin = self._many(instants, q, torque, stiffness)
         if not np.all(margin >= 0.0):
             # A margin that is not a number is as bad as a negative one.
@@ -126,15 +138,22 @@ class MotorSide:
     def _many(
         self, times: Array, q: Array, torque: Array, stiffness: Array | None,
     ) -> tuple[Array, Array, Array]:
-        samples, m = len(q), self.actuators.n_motors
+        samples, n, m = len(q), self.actuators.n, self.actuators.n_motors
         if stiffness is None:
-            stiffness = np.broadcast_to(self._stiffness, (samples, *self._stiffness.shape))
+            stiffness = np.broadcast_to(self._stiffness, (samples, 3, n))
+        q, torque, stiffness = (
+            numbers(values, name) for values, name in (
+                (q, 'q'), (torque, 'torque'), (stiffness, 'stiffness')))
+        if q.ndim != 3:
+            raise HodynError(f'q has shape {q.shape}; expected (T, 3 or more, {n})')
+        check_motion(q, 'q', 3, n)
+        check_array(torque, 'torque', (samples, 3, n))
+        check_array(stiffness, 'stiffness', (samples, 3, n))
         out, elongation = np.empty((samples, 4, m)), np.empty((samples, m))
         margin = np.empty((samples, self.actuators.n))
         _evaluate_many(
-            *self._laws, times, np.ascontiguousarray(q), np.ascontiguousarray(torque),
-            np.ascontiguousarray(stiffness), np.zeros_like(self._memory), out, elongation, margin,
-            np.empty(self.actuators.n, dtype=np.bool_))
+            *self._laws, times, q, torque, stiffness, np.zeros_like(self._memory), out, elongation,
+            margin, np.empty(n, dtype=np.bool_))
         return out, elongation, margin
 
     def _why_not(

@@ -1,24 +1,11 @@
 """Checks of the arguments that the public functions share."""
 import math
-import reprlib
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.robot import HodynError, Robot, lie
-
-Array = NDArray[np.float64]
-
-
-def numbers(values: ArrayLike, name: str) -> Array:
-    """Return C-contiguous float64, or say that these are no real numbers."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind in 'fiub':
-            return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise HodynError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
 
 
 def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:

@@ -8,9 +8,11 @@ from numba.core import config
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.dynamics import closed_form
-from hodyn_ros.dynamics.argument_checks import base_state, numbers
+from hodyn_ros.dynamics.argument_checks import base_state
 from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
+from hodyn_ros.dynamics.kernels.decorators import prepare
 from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.robot import HodynError, Robot
@@ -19,20 +21,26 @@ Array = NDArray[np.float64]
 Formulation = Literal['spatial', 'body_fixed', 'closed_form']
 _FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 
-_NO_WRENCH, _NO_WRENCHES = np.zeros((0, 0, 0)), np.zeros((1, 0, 0, 0))
+_NO_WRENCHES = np.zeros((1, 0, 0, 0))
 
 
 class RecursiveKernels(Protocol):
     """The module of a formulation's recursion for any order."""
 
     def workspace(self, n_bodies: int, order: int) -> Array:
-        """Return the scratch memory of `inverse_dynamics`."""
+        """Return the scratch memory of both kernels."""
+
+    def single(
+        self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+        memory: Array, q: Array, torque: Array,
+    ) -> None:
+        """Write Q and its derivatives for one motion on a fixed base."""
 
     def inverse_dynamics(
         self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
         memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
     ) -> None:
-        """Write Q and its derivatives for T motions, or for one without the first axis."""
+        """Write Q and its derivatives for T motions."""
 
 
 class UnrolledKernels(Protocol):
@@ -49,17 +57,17 @@ class UnrolledKernels(Protocol):
 
 
 class InverseDynamics(functools.partial[None]):
-    """Inverse dynamics prepared for one robot, order and formulation: no checks, no allocation.
+    """Inverse dynamics prepared for one robot, order and formulation: nothing is allocated.
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes Q and its derivatives (N m, N m/s, …) to
-    out, (order + 1, n); both C-contiguous float64. Not for use by two threads at once: the handle
-    owns its scratch memory.
+    out, (order + 1, n); both C-contiguous, aligned, writeable float64. Values that are not finite
+    are not looked for. Not for use by two threads at once: the handle owns its scratch memory.
 
     On a floating base only `floating_batch` serves; the others raise HodynError. The 'closed_form'
     allocates its matrices and is slow.
 
     The handle is a partial application of the kernel to the constants of the robot: a method
-    that called the kernel would cost another 5 % of a call.
+    that called the kernel would cost another 5 % of a call. The kernel itself compares the shapes.
 
     Attributes
     ----------
@@ -73,7 +81,9 @@ class InverseDynamics(functools.partial[None]):
     Raises
     ------
     HodynError
-        If order is negative or formulation is unknown.
+        If order is negative or formulation is unknown; from a call, for wrong shapes.
+    TypeError
+        From a call, for anything but such arrays.
 
     """
 
@@ -96,16 +106,18 @@ class InverseDynamics(functools.partial[None]):
                 raise HodynError(
                     "formulation 'closed_form' is for a fixed base; equations_of_motion gives the "
                     f'matrices of {robot.name!r}')
-            handle = super().__new__(cls, _closed_form, robot)
+            handle = super().__new__(cls, _closed_form, robot, order)
         elif robot.floating:
             handle = super().__new__(cls, _refuse_without_base, robot)
         elif unrolled is None:
             kernels = recursion(formulation)
             handle = super().__new__(
-                cls, kernels.inverse_dynamics, *_model(robot), kernels.workspace(robot.n, order),
-                (), _NO_WRENCH)
+                cls, kernels.single, *_model(robot), kernels.workspace(robot.n, order))
         else:
             handle = super().__new__(cls, unrolled.single, unrolled.workspace(robot, 1))
+        prepare(
+            handle.func, *handle.args, np.empty((order + 3, robot.n)),
+            np.empty((order + 1, robot.n)))
         handle.robot, handle.order, handle.formulation = robot, order, formulation
         return handle
 
@@ -113,12 +125,16 @@ class InverseDynamics(functools.partial[None]):
         return InverseDynamics, (self.robot, self.order, self.formulation)
 
     def batch(self, q: Array, out: Array, wrenches: Array = _NO_WRENCHES) -> None:
-        """The same for q (T, order + 3, n), out (T, order + 1, n), wrenches (T, …)."""
+        """The same for q (T, order + 3, n), out (T, order + 1, n).
+
+        The wrenches are (T, order + 1, n_bodies, 6) as for `inverse_dynamics`.
+        """
         if self.robot.floating:
             _refuse_without_base(self.robot)
+        self._check_batch(q, out, wrenches)
         if self.formulation == 'closed_form':
             closed_form.inverse_dynamics_batch(self.robot, q, wrenches, out)
-        elif wrenches.shape[1] == 0 and self._unrolled is not None:
+        elif wrenches is _NO_WRENCHES and self._unrolled is not None:
             self._unrolled.batch(self._unrolled_workspace, q, out)
         else:
             recursion(self.formulation).inverse_dynamics(
@@ -128,10 +144,17 @@ class InverseDynamics(functools.partial[None]):
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
         wrenches: Array = _NO_WRENCHES,
     ) -> None:
-        """The same on a floating base: base_pose (T, 4, 4), base_twist (T, order + 2, 6)."""
+        """The same on a floating base, as for `inverse_dynamics`; base_wrench is written.
+
+        base_pose (T, 4, 4), base_twist (T, order + 2, 6), base_wrench (T, order + 1, 6).
+        """
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
-        if wrenches.shape[1] == 0 and self._unrolled is not None:
+        self._check_batch(q, out, wrenches)
+        check_array(base_pose, 'base_pose', (len(q), 4, 4))
+        check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
+        check_array(base_wrench, 'base_wrench', (len(q), self.order + 1, 6))
+        if wrenches is _NO_WRENCHES and self._unrolled is not None:
             second_order_spatial.batch_floating(
                 self._unrolled_workspace, self.robot.gravity, base_pose, base_twist, q, out,
                 base_wrench)
@@ -139,6 +162,14 @@ class InverseDynamics(functools.partial[None]):
             recursion(self.formulation).inverse_dynamics(
                 *_model(self.robot), self._workspace, (base_pose, base_twist, base_wrench),
                 wrenches, q, out)
+
+    def _check_batch(self, q: Array, out: Array, wrenches: Array) -> None:
+        n, motions = self.robot.n, len(q)
+        check_array(q, 'q', (motions, self.order + 3, n))
+        check_array(out, 'out', (motions, self.order + 1, n))
+        if wrenches is not _NO_WRENCHES:
+            check_array(
+                wrenches, 'wrenches', (motions, self.order + 1, len(self.robot.bodies), 6))
 
     @functools.cached_property
     def _unrolled(self) -> UnrolledKernels | None:
@@ -172,7 +203,9 @@ def _model(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
 
-def _closed_form(robot: Robot, q: Array, out: Array) -> None:
+def _closed_form(robot: Robot, order: int, q: Array, out: Array) -> None:
+    check_array(q, 'q', (order + 3, robot.n))
+    check_array(out, 'out', (order + 1, robot.n))
     closed_form.inverse_dynamics_batch(robot, q[np.newaxis], _NO_WRENCHES, out[np.newaxis])
 
 
@@ -267,8 +300,9 @@ def inverse_dynamics(
     if out is None:
         out = np.empty(shape)
     elif not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype == np.float64
-              and out.flags.c_contiguous and out.flags.writeable):
-        raise HodynError(f'out must be a writeable C-contiguous float64 array of shape {shape}')
+              and out.flags.carray):
+        raise HodynError(
+            f'out must be a writeable, aligned, C-contiguous float64 array of shape {shape}')
     base = base_state(robot, base_pose, base_twist, motion.shape[:-2], order + 2)
     if motion.ndim == 2 and external_wrenches is None and base is None:
         _prepared(robot, order, formulation, threading.get_ident())(motion, out)

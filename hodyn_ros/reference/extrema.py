@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, FACTORIALS, Array
 from hodyn_ros.reference.plan import Plan
@@ -25,6 +26,8 @@ DEPTH = 48
 
 def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
     """Return minima and maxima of the order-th derivative, (2, n), and their times, (2, n)."""
+    if order not in range(DEGREE + 1):
+        raise HodynError(f'order {order!r}: expected an integer from 0 to {DEGREE}')
     if plan.times.size == 1:
         values = plan.ends.copy() if order == 0 else np.zeros((2, plan.n))
         return values, np.full((2, plan.n), plan.times[0])

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.pieces import Array
 
 
@@ -28,6 +30,11 @@ class MotionLimits:
         Takes a motion, (T, 5, n) samples of q … q⁗, and returns the greatest ratio of an effort
         or effort rate that it takes to its limit.
 
+    Raises
+    ------
+    HodynError
+        When these are no numbers, or not as many of each.
+
     """
 
     lower: Array
@@ -36,6 +43,13 @@ class MotionLimits:
     acceleration: Array
     jerk: Array
     effort_ratio: Callable[[Array], float] = no_effort
+
+    def __post_init__(self) -> None:
+        for name in ('lower', 'upper', 'velocity', 'acceleration', 'jerk'):
+            values = numbers(getattr(self, name), name)
+            object.__setattr__(self, name, values)
+            if values.shape != (self.lower.size,):
+                raise HodynError(f'{name} has shape {values.shape}; expected (n,), as lower has')
 
     def widened_to(self, position: Array) -> MotionLimits:
         """Return these limits with a range that holds a position, (n,), where an arm is."""

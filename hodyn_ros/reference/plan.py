@@ -8,6 +8,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, Array
@@ -64,18 +65,18 @@ class Plan:
         """Return q … q⁗ at t: (5, n) for one instant, (T, 5, n) for an array of instants.
 
         Outside the knots the plan holds: its end position, derivatives zero. With `out` (of that
-        shape, C-contiguous) nothing is allocated.
+        shape, C-contiguous float64) nothing is allocated.
         """
         if isinstance(t, (float, int)):
             if t != t:
                 raise HodynError('plan evaluated at a time that is not a number')
             if out is None:
                 out = np.empty((5, self.n))
-            elif out.shape != (5, self.n):
-                raise HodynError(f'out has shape {out.shape}, must have {(5, self.n)}')
+            else:
+                check_array(out, 'out', (5, self.n))
             _evaluate(self.times, self.coefficients, self.ends, float(t), out)
             return out
-        instants = np.ascontiguousarray(t, dtype=np.float64)
+        instants = numbers(t, 't')
         if instants.ndim == 0:
             return self.evaluate(float(instants), out)
         if np.isnan(instants).any():
@@ -83,8 +84,8 @@ class Plan:
         shape = (*instants.shape, 5, self.n)
         if out is None:
             out = np.empty(shape)
-        elif out.shape != shape:
-            raise HodynError(f'out has shape {out.shape}, must have {shape}')
+        else:
+            check_array(out, 'out', shape)
         _evaluate_many(
             self.times, self.coefficients, self.ends, instants.ravel(),
             out.reshape(-1, 5, self.n),

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import check_array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.argument_checks import numbers
@@ -65,7 +66,8 @@ class SmoothingFilter:
         """Move on by `interval` seconds; return the state, (5, n), a copy or in `out`."""
         if not 0.0 <= interval < np.inf:
             raise HodynError(f'interval {interval} s: must not be negative')
-        _advance(self.state, self._target, self.omega, interval)
+        check_array(self.state, 'state', (5, self._target.size))
+        _advance(self.state, self._target, self.omega, float(interval))
         if out is None:
             out = np.empty_like(self.state)
         out[:] = self.state

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut_at
 from hodyn_ros.reference.limits import MotionLimits, no_effort
@@ -69,6 +70,11 @@ class Stream:
     """
 
     def __init__(self, position: Array, now: int, omega: float, limits: MotionLimits) -> None:
+        position = numbers(position, 'position')
+        if not (position.shape == limits.lower.shape and np.isfinite(position).all()):
+            raise HodynError(f'position must be finite, of shape {limits.lower.shape}')
+        if not 0.0 < omega < np.inf:
+            raise HodynError(f'omega {omega}: must be positive and finite, in rad/s')
         n = position.size
         self._limits = limits.widened_to(position)
         self._omega = omega
@@ -111,9 +117,12 @@ class Stream:
             The limits from now on: their range does not count.
 
         """
-        moves = np.zeros_like(position) if velocity is None else velocity
-        if not (np.isfinite(position).all() and np.isfinite(moves).all()):
-            raise HodynError('sample: must be finite')
+        position = numbers(position, 'sample')
+        moves = np.zeros_like(position) if velocity is None else numbers(velocity, 'velocity')
+        shape = self._filter.shape[1:]
+        if not (position.shape == shape == moves.shape and np.isfinite(position).all()
+                and np.isfinite(moves).all()):
+            raise HodynError(f'sample: must be finite, of shape {shape}')
         self._take(limits)
         fastest = MAX_TARGET_SPEED * self._limits.velocity
         self._target = Target(position, np.clip(moves, -fastest, fastest), now, until)
@@ -130,6 +139,7 @@ class Stream:
 
     def evaluate(self, now: int, out: Array) -> None:
         """Write q … q⁗ at an instant (ns), not before the last, to out, (5, n)."""
+        check_array(out, 'out', (5, self._filter.shape[1]))
         if self._pending and now - self._tried >= RETRY:
             if self._target is not None and now > self._target.until + GIVE_UP:
                 self._pending = False
@@ -153,6 +163,8 @@ class Stream:
         return not self._pending and now >= self._rest_at
 
     def _take(self, limits: MotionLimits) -> None:
+        if limits.lower.shape != self._limits.lower.shape:
+            raise HodynError(f'limits of {limits.lower.size} joints, not {self._limits.lower.size}')
         self._limits = MotionLimits(
             self._limits.lower, self._limits.upper, limits.velocity, limits.acceleration,
             limits.jerk, limits.effort_ratio)

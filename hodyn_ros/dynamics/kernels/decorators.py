@@ -1,4 +1,9 @@
 """How the kernels are compiled: all may contract a + b × c to one fused multiply-add."""
+import threading
+from typing import Any
+
+import numba
+
 from hodyn_ros.common.jit import njit
 
 kernel = njit(fastmath={'contract'})
@@ -7,3 +12,20 @@ step = njit(fastmath={'contract'}, forceinline=True)
 """Part of a kernel: the compiler copies it into its caller, so it costs no call."""
 inlined = njit(fastmath={'contract'}, inline='always')
 """The same before types are inferred, so views of arrays that are passed cost nothing either."""
+
+_preparing = threading.Lock()
+
+
+def prepare(compiled: Any, *arguments: Any) -> None:
+    """Compile a kernel for arguments like these; from then on others are a TypeError.
+
+    Numba would compile anew for a list or a strided view, for seconds, in the midst of a loop.
+    """
+    if not hasattr(compiled, 'overloads'):  # numba is switched off
+        return
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    with _preparing:
+        if signature not in compiled.overloads:
+            compiled.disable_compile(False)
+            compiled.compile(signature)
+        compiled.disable_compile()

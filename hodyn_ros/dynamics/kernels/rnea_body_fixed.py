@@ -7,6 +7,8 @@ Kernel frames stand in for body frames: each joint turns about and moves along t
 Gravity enters as an acceleration −g of the world, which starts from rest; poses and rotations are
 not affected.
 """
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,7 @@ from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
 from hodyn_ros.dynamics.kernels.newton_euler import cross_add, row6
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.body_table import (
     COM,
     HOME_POSITION,
@@ -27,10 +30,17 @@ from hodyn_ros.robot.body_table import (
 Array = NDArray[np.float64]
 
 
-def workspace(n_bodies: int, order: int) -> Array:
-    """Return the scratch memory that `inverse_dynamics` needs."""
+@step
+def workspace_size(n_bodies: int, order: int) -> int:
+    """Return how many doubles of scratch memory the kernels need."""
     per_body, scratch = (3 + 6) * (order + 2) + 6 * (order + 1), (6 + 6 + 12) * (order + 2)
-    return np.empty(n_bodies * per_body + scratch)
+    return n_bodies * per_body + scratch
+
+
+def workspace(n_bodies: int, order: int) -> Array:
+    """Return the scratch memory of the kernels."""
+    size: Any = workspace_size
+    return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
 
 
 @kernel
@@ -40,11 +50,6 @@ def inverse_dynamics(
 ) -> None:
     """Write Q and its derivatives for T motions; arguments as for that of `rnea_spatial`."""
     none = block(memory, 0, (0, 0))
-    if q.ndim == 2:
-        _inverse_dynamics(
-            parent, body_table, body_in_kernel, gravity, q, none, none, wrenches, torque, none,
-            memory)
-        return
     for t in range(q.shape[0]):
         w = wrenches[t if wrenches.shape[1] > 0 else 0]
         if len(base) == 0:
@@ -55,6 +60,32 @@ def inverse_dynamics(
             _inverse_dynamics(
                 parent, body_table, body_in_kernel, gravity, q[t], base[0][t], base[1][t], w,
                 torque[t], base[2][t], memory)
+
+
+@kernel
+def single(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+    memory: Array, q: Array, torque: Array,
+) -> None:
+    """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
+
+    Parameters
+    ----------
+    parent, body_table, body_in_kernel, gravity, memory
+        As for `inverse_dynamics`.
+    q, torque : (r + 3, n) and (r + 1, n) arrays
+        With the order r of the workspace.
+
+    """
+    order, n = torque.shape[0] - 1, len(parent)
+    if (q.shape[0] != order + 3 or q.shape[1] != n or torque.shape[1] != n
+            or memory.shape[0] != workspace_size(n, order)):
+        raise HodynError(
+            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+    none = block(memory, 0, (0, 0))
+    _inverse_dynamics(
+        parent, body_table, body_in_kernel, gravity, q, none, none, block(memory, 0, (0, 0, 0)),
+        torque, none, memory)
 
 
 @kernel

@@ -3,22 +3,32 @@
 Algorithms 1 and 3 of M21, for trees and a floating base Algorithms 1 and 2 (H-GRNE) of AGF26,
 in Taylor coefficients, so that one loop serves every order.
 """
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import newton_euler
-from hodyn_ros.dynamics.kernels.decorators import kernel
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
 
 
-def workspace(n_bodies: int, order: int) -> Array:
-    """Return the scratch memory that `inverse_dynamics` needs."""
+@step
+def workspace_size(n_bodies: int, order: int) -> int:
+    """Return how many doubles of scratch memory the kernels need."""
     per_body = 12 + (6 + 6) * (order + 2) + 6 * (order + 1)
     scratch = (1 + 3 + 6 + 3 + 3) * (order + 3) + (12 + 6 + 6) * (order + 1)
-    return np.empty(n_bodies * per_body + scratch)
+    return n_bodies * per_body + scratch
+
+
+def workspace(n_bodies: int, order: int) -> Array:
+    """Return the scratch memory of the kernels."""
+    size: Any = workspace_size
+    return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
 
 
 @kernel
@@ -27,9 +37,6 @@ def inverse_dynamics(
     memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
 ) -> None:
     """Write Q and its derivatives for T motions; nothing is allocated or checked.
-
-    Numba settles at compile time which of the calls below applies: a motion without the first
-    axis spares the Python code around it two views, a tenth of a call's time.
 
     Parameters
     ----------
@@ -46,18 +53,12 @@ def inverse_dynamics(
         External wrenches on the bodies, in body axes about the body origins; (1, 0, 0, 0) for
         none.
     q : (T, r + 3, n) array
-        Joint positions and derivatives; (r + 3, n) for one motion on a fixed base, then wrenches
-        and torque are without T as well.
+        Joint positions and derivatives.
     torque : (T, r + 1, n) array
         Written.
 
     """
     none = block(memory, 0, (0, 0))
-    if q.ndim == 2:
-        _inverse_dynamics(
-            parent, body_table, body_in_kernel, gravity, q, none, none, wrenches, torque, none,
-            memory)
-        return
     for t in range(q.shape[0]):
         w = wrenches[t if wrenches.shape[1] > 0 else 0]
         if len(base) == 0:
@@ -68,6 +69,32 @@ def inverse_dynamics(
             _inverse_dynamics(
                 parent, body_table, body_in_kernel, gravity, q[t], base[0][t], base[1][t], w,
                 torque[t], base[2][t], memory)
+
+
+@kernel
+def single(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+    memory: Array, q: Array, torque: Array,
+) -> None:
+    """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
+
+    Parameters
+    ----------
+    parent, body_table, body_in_kernel, gravity, memory
+        As for `inverse_dynamics`.
+    q, torque : (r + 3, n) and (r + 1, n) arrays
+        With the order r of the workspace.
+
+    """
+    order, n = torque.shape[0] - 1, len(parent)
+    if (q.shape[0] != order + 3 or q.shape[1] != n or torque.shape[1] != n
+            or memory.shape[0] != workspace_size(n, order)):
+        raise HodynError(
+            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+    none = block(memory, 0, (0, 0))
+    _inverse_dynamics(
+        parent, body_table, body_in_kernel, gravity, q, none, none, block(memory, 0, (0, 0, 0)),
+        torque, none, memory)
 
 
 @kernel

@@ -17,6 +17,7 @@ from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     write,
 )
 from hodyn_ros.dynamics.kernels.unrolled.vectors import Number
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -44,15 +45,25 @@ def packed_workspace(rotation: Array, table: Array, frames: Array) -> Array:
     table_at, joints_at, frames_at = offsets.py_func(
         len(table), table.shape[1], frames.shape[-1])
     # Aligned to the register size, for speed.
-    room = np.zeros(frames_at + frames.size + LANES)
+    size = frames_at + frames.size + 1
+    room = np.zeros(size + LANES)
     start = -room.ctypes.data // 8 % LANES
-    array = room[start:start + frames_at + frames.size]
+    array = room[start:start + size]
     array[:len(rotation)] = rotation
     array[table_at:table_at + table.size] = table.ravel()
     rest = array[joints_at:frames_at - 2 * LANES].reshape(len(rotation), 4, *frames.shape[-2:])
     rest[:, 0, 0] = 1.0  # cos 0, for a floating base, which is no joint
-    array[frames_at:] = frames.ravel()
+    array[frames_at:-1] = frames.ravel()
+    array[-1] = len(rotation)  # for `check_shapes`
     return array
+
+
+@step
+def check_shapes(memory: Array, q: Array, out: Array) -> None:
+    """Raise HodynError unless q is (5, n) and out (3, n), n the joints of the workspace."""
+    n = memory[memory.shape[0] - 1]
+    if q.shape[0] != 5 or q.shape[1] != n or out.shape[0] != 3 or out.shape[1] != n:
+        raise HodynError('q must be (5, n) and out (3, n), with n the number of joints')
 
 
 @step

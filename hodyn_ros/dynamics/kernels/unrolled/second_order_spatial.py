@@ -176,7 +176,8 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
 
 @kernel
 def single(memory: Array, q: Array, out: Array) -> None:
-    """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); nothing is checked or allocated."""
+    """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); other shapes raise HodynError."""
+    joint_polynomials.check_shapes(memory, q, out)
     n = q.shape[1]
     _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
     joint_polynomials.single(memory, 0, first, q)
@@ -186,7 +187,7 @@ def single(memory: Array, q: Array, out: Array) -> None:
 
 @kernel
 def batch(memory: Array, q: Array, out: Array) -> None:
-    """The same for q (T, 5, n) and out (T, 3, n)."""
+    """The same for q (T, 5, n) and out (T, 3, n), which are not checked."""
     n = q.shape[2]
     _, first, _ = joint_polynomials.offsets(n, COLUMNS, LANES)
     for t in range(0, q.shape[0], LANES):

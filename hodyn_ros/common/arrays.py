@@ -1,0 +1,42 @@
+"""Arrays as kernels take them: float64, C-contiguous, aligned, writeable, of a known shape.
+
+For any other type numba compiles a kernel anew, for seconds, and no shape is compared: entries
+beyond the end would be read and written.
+"""
+import reprlib
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.common.errors import HodynError
+
+Array = NDArray[np.float64]
+
+
+def numbers(values: ArrayLike, name: str) -> Array:
+    """Return what kernels take, a copy only where needed, or say that these are no numbers."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in 'fiub':
+            return np.require(array, np.float64, 'CAW')
+    except (TypeError, ValueError):
+        pass
+    raise HodynError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
+
+
+def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:
+    """Raise TypeError for what kernels do not take, and HodynError unless of this shape."""
+    if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and array.flags.carray):
+        raise TypeError(
+            f'{name} must be a C-contiguous, aligned, writeable float64 array, '
+            f'got {reprlib.repr(array)}')
+    if array.shape != shape:
+        raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
+
+
+def check_motion(q: Array, name: str, least: int, n: int) -> None:
+    """The same for a motion, (least or more, n), or a batch of them with one axis before."""
+    dimensions = np.ndim(q)
+    given = q.shape if isinstance(q, np.ndarray) else ()
+    rows = max(least, given[-2]) if dimensions > 1 else least
+    check_array(q, name, (*given[:-2], rows, n) if dimensions == 3 else (rows, n))
