@@ -10,7 +10,8 @@ from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 
-MIN_DURATION, MAX_DURATION = 0.02, 20.0
+# A shorter one would swing the torque rate from end to end of its limits between a few cycles.
+MIN_DURATION, MAX_DURATION = 0.05, 20.0
 RATIO = 1.25
 SAMPLES = 256
 EFFORT_SAMPLES = 48

@@ -533,16 +533,21 @@ class Siege:
 
     def _deactivation(self, rng: np.random.Generator, event: Event) -> Steps:
         """Deactivate and activate."""
-        process, end = self.process, time.monotonic() + 20.0
-        future = self._ask('deactivate')
-        while not future.done() and time.monotonic() < end and self.process is process:
-            yield 0.02
-        yield float(rng.uniform(0.0, 1.0))
-        future = self._ask('activate')
-        while not future.done() and time.monotonic() < end and self.process is process:
-            yield 0.02
-        if not future.done() and self.process is process:
-            self.failures.append('the node does not change its state')
+        process = self.process
+        for name in ('deactivate', 'activate'):
+            end = time.monotonic() + 20.0
+            # What is asked of a node that has just been started may be lost.
+            while not self._change.service_is_ready() and self.process is process:
+                yield 0.02
+            future = self._ask(name)
+            while not future.done() and self.process is process:
+                if time.monotonic() > end:
+                    self.failures.append(
+                        f'{name}: no answer within 20 s; it says {self.watch.said[-1]}; its log '
+                        f'ends\n{self.log[-3000:]}')
+                    return
+                yield 0.02
+            yield float(rng.uniform(0.0, 1.0))
 
     def _restart(self, rng: np.random.Generator, event: Event) -> Steps:
         """End the node, by a crash or in order, and start another."""
