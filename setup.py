@@ -44,7 +44,10 @@ ROS = [
     'ros-rosgraph-msgs',
 ]
 SIMULATION = ['mujoco>=3.2']
-TEST = ['pytest>=8', 'pytest-timeout', 'pytest-xdist', 'hypothesis', 'mpmath', 'pin']
+TEST = [
+    'pytest>=8', 'pytest-timeout', 'pytest-xdist', 'pytest-rerunfailures', 'hypothesis', 'mpmath',
+    'pin',
+]
 # Pinned: a new release finds new faults, which is no fault of the change at hand.
 LINT = [
     'ruff==0.17.6',

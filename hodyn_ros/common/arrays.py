@@ -36,7 +36,6 @@ def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:
 
 def check_motion(q: Array, name: str, least: int, n: int) -> None:
     """The same for a motion, (least or more, n), or a batch of them with one axis before."""
-    dimensions = np.ndim(q)
     given = q.shape if isinstance(q, np.ndarray) else ()
-    rows = max(least, given[-2]) if dimensions > 1 else least
-    check_array(q, name, (*given[:-2], rows, n) if dimensions == 3 else (rows, n))
+    rows = max(least, given[-2]) if len(given) > 1 else least
+    check_array(q, name, (*given[:-2], rows, n) if len(given) == 3 else (rows, n))

@@ -69,6 +69,11 @@ def forward_dynamics(
         For wrong shapes, values that are not finite, and a mass matrix that is not positive
         definite, naming the joint.
 
+    Warns
+    -----
+    UserWarning
+        As for `hybrid_dynamics`: when rounding costs a joint's acceleration its digits.
+
     """
     none_prescribed = np.zeros(robot.n, dtype=np.bool_)
     return solve(

@@ -1,6 +1,7 @@
 """Hybrid dynamics of any order: at each joint and at the base, motion or effort is given."""
 from collections.abc import Collection
 from typing import overload
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,9 @@ from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
+
+MAX_ROUND_OFF = 1e-6
+"""Error of an acceleration, of itself or in rad/s² or m/s², from which on a warning tells it."""
 
 
 @overload
@@ -75,6 +79,12 @@ def hybrid_dynamics(
         For wrong shapes, values that are not finite, unknown joint names, and a joint with zero
         articulated inertia.
 
+    Warns
+    -----
+    UserWarning
+        When a joint moves so little inertia that rounding may change its acceleration by more than
+        `MAX_ROUND_OFF`.
+
     """
     unknown = [name for name in moved_joints if name not in robot.joint_names]
     if unknown:
@@ -122,15 +132,33 @@ def solve(
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
     model = robot.kernel_model
+    round_off = np.empty((2, len(robot.bodies)))
     singular = articulated_body.hybrid_dynamics(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity, state, pose, twist,
         prescribed, joints, base_prescribed, base_inputs, wrenches, outputs, base_outputs,
-        articulated_body.workspace(len(robot.bodies), orders - 1))
+        round_off, articulated_body.workspace(len(robot.bodies), orders - 1))
     if singular >= 0:
         body = robot.bodies[singular]
         raise HodynError(
             f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists '
             f'joint {body.joint!r}; check the masses and inertias from body {body.name!r} on')
+    _warn_of_round_off(robot, round_off[0, robot.floating:], prescribed, outputs[0])
     if base is None:
         return outputs
     return outputs, base_outputs @ (back if base_prescribed else to_base.T)
+
+
+def _warn_of_round_off(
+    robot: Robot, error: Array, prescribed: NDArray[np.bool_], found: Array,
+) -> None:
+    """Warn of the joint whose acceleration rounding leaves the fewest digits."""
+    acceleration = np.where(prescribed, np.inf, np.abs(found))
+    relative = error / np.maximum(1.0, acceleration)
+    worst = int(relative.argmax())
+    if relative[worst] > MAX_ROUND_OFF:
+        body = robot.bodies[worst + robot.floating]
+        warnings.warn(
+            f'robot {robot.name!r}: the acceleration of joint {body.joint!r} may be wrong by '
+            f'{error[worst]:.0e} (rad/s² or m/s²): it moves so little inertia that rounding '
+            f'counts; check masses and inertias from body {body.name!r} on, or give its motion '
+            'instead of its torque, by hybrid_dynamics', stacklevel=4)

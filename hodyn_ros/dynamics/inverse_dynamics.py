@@ -32,7 +32,7 @@ class RecursiveKernels(Protocol):
 
     def single(
         self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-        memory: Array, q: Array, torque: Array,
+        memory: Array, q: Array, out: Array,
     ) -> None:
         """Write Q and its derivatives for one motion on a fixed base."""
 

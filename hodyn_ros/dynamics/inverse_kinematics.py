@@ -73,7 +73,7 @@ def inverse_kinematics(
         raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
     start = checked(q, 'q', (robot.n,))
-    orders = np.shape(twist)[0] if np.ndim(twist) == 2 else 1
+    orders = max(1, np.shape(twist)[0]) if np.ndim(twist) == 2 else 1
     target = checked(twist, 'twist', (orders, 6))
     scale = np.array([math.factorial(k) for k in range(orders + 1)], dtype=float)[:, None]
     index, in_kernel = kinematics.link_frame(robot, link)

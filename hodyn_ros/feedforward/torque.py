@@ -22,8 +22,9 @@ class FeedForward:
     """The joint torques of a motion, Q, Q̇ and Q̈: rigid-body dynamics and, if known, friction.
 
     A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
-    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are C-contiguous float64; nothing is checked here,
-    and with `out` nothing is allocated.
+    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are C-contiguous float64 (else TypeError, and
+    HodynError for other shapes); values that are not finite are not looked for. With `out` nothing
+    is allocated.
 
     Attributes
     ----------
@@ -74,18 +75,16 @@ class FeedForward:
             External wrenches and their derivatives, as `inverse_dynamics` takes them.
 
         """
+        motions = np.shape(q)[:-2]
         if out is None:
-            out = np.empty((*q.shape[:-2], ORDER + 1, q.shape[-1]))
+            out = np.empty((*motions, ORDER + 1, self.robot.n))
         dynamics = self._rigid if gravity else self._weightless
-        if wrenches is not None:
-            n = q.shape[-1]
-            dynamics.batch(
-                q.reshape(-1, ORDER + 3, n), out.reshape(-1, ORDER + 1, n),
-                wrenches.reshape(-1, *wrenches.shape[-3:]))
-        elif q.ndim == 2:
-            dynamics(q, out)
+        if wrenches is None:
+            (dynamics.batch if motions else dynamics)(q, out)
+        elif motions:
+            dynamics.batch(q, out, wrenches)
         else:
-            dynamics.batch(q, out)
+            dynamics.batch(q[np.newaxis], out[np.newaxis], wrenches[np.newaxis])
         if friction and self.robot.friction is not None:
             self.robot.friction.add_to(q, out)
         return out

@@ -20,6 +20,7 @@ from hodyn_ros.robot.body_table import MASS
 Array = NDArray[np.float64]
 
 _SINGULAR = 1e-13  # S · M^A S counts as zero up to this times the sum of its terms' magnitudes
+_EPSILON = 2.0**-52
 
 
 class _State(NamedTuple):
@@ -78,7 +79,7 @@ def hybrid_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
     base_pose: Array, base_twist: Array, prescribed: NDArray[np.bool_], inputs: Array,
     base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
-    base_outputs: Array, memory: Array,
+    base_outputs: Array, round_off: Array, memory: Array,
 ) -> int:
     """Write what is not given of accelerations and torques; nothing is allocated or checked.
 
@@ -97,6 +98,9 @@ def hybrid_dynamics(
         The same for the base: V̇ … or the wrench.
     wrenches : (r + 1, n_bodies, 6) array
         External wrenches, in body axes about the body origins; (0, 0, 0) for none.
+    round_off : (2, n_bodies) array
+        The first row is written: by how much the acceleration of each joint may be wrong through
+        rounding, roughly, rad/s² or m/s²; 0 where it is given. The second is scratch memory.
     memory : array
         From `workspace`.
 
@@ -128,9 +132,11 @@ def hybrid_dynamics(
         newton_euler.spatial_inertia(
             body_table[i, MASS], state.com[i, 0], state.inertia[i, 0], state.articulated[i])
 
+    round_off[:] = 0.0
     for i in range(n - 1, floating - 1, -1):
-        if not _articulate(state, i, parent[i], prescribed[i - floating]):
+        if not _articulate(state, i, parent[i], prescribed[i - floating], round_off):
             return i
+    round_off[0, :floating] = 0.0
     if floating > 0 and not base_prescribed and not _factorize(state.articulated[0], factors):
         return 0
 
@@ -162,6 +168,11 @@ def hybrid_dynamics(
                     inputs[k, i - floating] / factorial
                     - _torque(k, state.screw[i], state.wrench[i]))
                 share = state.torque_residual[i] / state.joint_inertia[i]
+                if k == 0:
+                    terms = 0.0
+                    for c in range(6):
+                        terms += abs(state.screw[i, 0, c] * state.wrench[i, 0, c])
+                    round_off[1, i] = _EPSILON * terms
             if parent[i] >= 0:
                 for c in range(6):
                     state.wrench[parent[i], k, c] += state.wrench[i, k, c] + (
@@ -178,7 +189,13 @@ def hybrid_dynamics(
                         correction[c] = base_inputs[k, c] / factorial - state.wrench[i, k, c]
                     _solve(factors, correction)
             elif not prescribed[i - floating]:
+                if k == 0:
+                    for c in range(6):
+                        round_off[1, i] += _EPSILON * abs(state.reaction[i, c] * correction[c])
                 acceleration = _joint_acceleration(state, i)
+                if k == 0:
+                    round_off[0, i] = round_off[0, i] * abs(acceleration) + (
+                        round_off[1, i] / state.joint_inertia[i])
                 state.rate[i, k + 1] = acceleration / (k + 1)
                 outputs[k, i - floating] = factorial * acceleration
             _correct(state, i, k, body_table[i, MASS])
@@ -233,7 +250,9 @@ def _parent_twist(state: _State, parent: int) -> Array:
 
 
 @step
-def _articulate(state: _State, i: int, parent: int, prescribed: bool) -> bool:
+def _articulate(
+    state: _State, i: int, parent: int, prescribed: bool, round_off: Array,
+) -> bool:
     """Add the articulated inertia to the parent's; False unless positive about a free joint."""
     articulated, screw = state.articulated[i], state.screw[i, 0]
     if not prescribed:
@@ -248,6 +267,16 @@ def _articulate(state: _State, i: int, parent: int, prescribed: bool) -> bool:
             state.joint_inertia[i] += screw[row] * state.reaction[i, row]
         if not state.joint_inertia[i] > _SINGULAR * scale:
             return False
+        # What is added by the children is an absolute error until here.
+        round_off[0, i] = (round_off[0, i] + _EPSILON * scale) / state.joint_inertia[i]
+        if parent >= 0:
+            passed_on = 0.0
+            for row in range(6):
+                passed_on += state.screw[parent, 0, row] * state.reaction[i, row]
+            round_off[0, parent] += (
+                round_off[0, i] * passed_on * passed_on / state.joint_inertia[i])
+    else:
+        round_off[0, i] = 0.0
     if parent >= 0:
         for row in range(6):
             for c in range(6):

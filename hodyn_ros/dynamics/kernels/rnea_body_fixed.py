@@ -65,7 +65,7 @@ def inverse_dynamics(
 @kernel
 def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-    memory: Array, q: Array, torque: Array,
+    memory: Array, q: Array, out: Array,
 ) -> None:
     """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
 
@@ -73,19 +73,19 @@ def single(
     ----------
     parent, body_table, body_in_kernel, gravity, memory
         As for `inverse_dynamics`.
-    q, torque : (r + 3, n) and (r + 1, n) arrays
+    q, out : (r + 3, n) and (r + 1, n) arrays
         With the order r of the workspace.
 
     """
-    order, n = torque.shape[0] - 1, len(parent)
-    if (q.shape[0] != order + 3 or q.shape[1] != n or torque.shape[1] != n
+    order, n = out.shape[0] - 1, len(parent)
+    if (q.shape[0] != order + 3 or q.shape[1] != n or out.shape[1] != n
             or memory.shape[0] != workspace_size(n, order)):
         raise HodynError(
             'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
     none = block(memory, 0, (0, 0))
     _inverse_dynamics(
         parent, body_table, body_in_kernel, gravity, q, none, none, block(memory, 0, (0, 0, 0)),
-        torque, none, memory)
+        out, none, memory)
 
 
 @kernel
