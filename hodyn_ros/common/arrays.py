@@ -24,12 +24,25 @@ def numbers(values: ArrayLike, name: str) -> Array:
     raise HodynError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
 
 
+def check_kind(array: Array, name: str) -> None:
+    """Raise TypeError for what kernels do not take."""
+    if not isinstance(array, np.ndarray):
+        given = reprlib.repr(array)
+    elif array.dtype == np.float64 and array.flags.carray:
+        return
+    else:
+        flags = array.flags
+        given = 'one that is ' + ' and '.join(fault for fault, there in (
+            (f'of {array.dtype.str}', array.dtype != np.float64),
+            ('not contiguous', not flags.c_contiguous), ('not aligned', not flags.aligned),
+            ('read-only', not flags.writeable)) if there)
+    raise TypeError(
+        f'{name} must be a C-contiguous, aligned, writeable array of float64, got {given}')
+
+
 def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:
-    """Raise TypeError for what kernels do not take, and HodynError unless of this shape."""
-    if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and array.flags.carray):
-        raise TypeError(
-            f'{name} must be a C-contiguous, aligned, writeable float64 array, '
-            f'got {reprlib.repr(array)}')
+    """The same, and HodynError unless of this shape."""
+    check_kind(array, name)
     if array.shape != shape:
         raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
 

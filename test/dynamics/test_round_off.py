@@ -21,8 +21,8 @@ def with_light_end(rng, scale, serial):
 
 
 @pytest.mark.parametrize('serial', [True, False])
-@pytest.mark.parametrize('seed', range(3))
-@pytest.mark.parametrize('scale', 10.0 ** np.arange(-18.0, -3.0, 2.0))
+@pytest.mark.parametrize('seed', range(2))
+@pytest.mark.parametrize('scale', 10.0 ** np.arange(-18.0, -3.0, 3.0))
 def test_what_is_wrong_by_more_than_the_bound_is_warned_of(scale, seed, serial):
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
@@ -36,7 +36,12 @@ def test_what_is_wrong_by_more_than_the_bound_is_warned_of(scale, seed, serial):
     torque = np.array(VirtualPower(robot, motion).derivatives()[0], dtype=float)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
-        found = hd.forward_dynamics(robot, motion[:2], torque[np.newaxis])[0]
+        try:
+            found = hd.forward_dynamics(robot, motion[:2], torque[np.newaxis])[0]
+        except hd.HodynError as refusal:
+            assert f'nothing resists joint {robot.joint_names[-1]!r}' in str(refusal)
+            assert scale < 1e-12
+            return
     error = np.abs(found - motion[2])
     # The torque itself is rounded as well.
     if error.max() > 10.0 * MAX_ROUND_OFF:

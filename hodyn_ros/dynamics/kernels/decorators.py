@@ -1,9 +1,11 @@
 """How the kernels are compiled: all may contract a + b × c to one fused multiply-add."""
+import inspect
 import threading
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
 
+from hodyn_ros.common.arrays import check_kind
 from hodyn_ros.common.jit import njit
 
 kernel = njit(fastmath={'contract'})
@@ -29,3 +31,12 @@ def prepare(compiled: Any, *arguments: Any) -> None:
             compiled.disable_compile(False)
             compiled.compile(signature)
         compiled.disable_compile()
+
+    def refuse(*given: Any, **named: Any) -> NoReturn:
+        bound = inspect.signature(compiled.py_func).bind(*given, **named).arguments
+        for name in ('q', 'out'):
+            check_kind(bound[name], name)
+        raise TypeError('q and out must have two axes each')
+
+    # Private: elsewhere numba's own words remain.
+    compiled._explain_matching_error = refuse
