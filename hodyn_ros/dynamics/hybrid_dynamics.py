@@ -152,6 +152,8 @@ def _warn_of_round_off(
     robot: Robot, error: Array, prescribed: NDArray[np.bool_], found: Array,
 ) -> None:
     """Warn of the joint whose acceleration rounding leaves the fewest digits."""
+    if not robot.n:
+        return
     acceleration = np.where(prescribed, np.inf, np.abs(found))
     relative = error / np.maximum(1.0, acceleration)
     worst = int(relative.argmax())

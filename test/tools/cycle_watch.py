@@ -14,6 +14,8 @@ ROUNDING = 1e-5
 SAID_WITHIN = 0.4
 # Two received messages so far apart may have had others between them that were lost, s.
 LOST_WITHIN = 2.0
+# As fast as around a pair of cycles, by so many before and after, torques may change between them.
+AROUND = 2
 # Where states come in fits and starts, the node's own idea of the period is greater, s.
 TAKEN_WHOLE = 0.05
 # Findings of one kind so close are one, s.
@@ -78,6 +80,13 @@ class Finding:
     explanation: str = ''
     near: list[Cycle] = field(default_factory=list)
     times: int = 1
+
+
+def _largest_around(values: np.ndarray) -> np.ndarray:
+    """Return the largest magnitude around each pair of neighbours, (T − 1, n) of (T, n)."""
+    padded = np.pad(np.nan_to_num(np.abs(values)), ((AROUND, AROUND), (0, 0)))
+    return np.max([
+        padded[k:k + len(values) - 1] for k in range(2 * AROUND + 2)], axis=0)
 
 
 @dataclass
@@ -206,7 +215,10 @@ class Watch:
             a.run != b.run or self._was_inactive(a, b) for a, b in itertools.pairwise(row)])
         close = (h > 0.0) & (h <= self.max_time_step) & ~apart
         step = np.where(close, h, 1.0)[:, None, None]
-        misfit = np.where(close[:, None, None], self._misfit(rows[:-1], rows[1:], step), 0.0)
+        ahead = [cycle.rows for cycle in itertools.islice(self._pending, AROUND)]
+        misfit = np.where(close[:, None, None], self._misfit(
+            rows[:-1], rows[1:], step, around=_largest_around(np.stack([*rows, *ahead])[:, 4])[
+                :h.size]), 0.0)
         fresh = np.arange(h.size) >= first
         self.counts['neighbours'] += int((close & fresh).sum())
         self.counts['neighbours across a restart'] += int((apart & fresh).sum())
@@ -280,7 +292,7 @@ class Watch:
 
     def _misfit(
         self, a: np.ndarray, b: np.ndarray, h: np.ndarray, slack: float = 0.0,
-        swing: np.ndarray | float = 0.0,
+        swing: np.ndarray | float = 0.0, around: np.ndarray | float = 0.0,
     ) -> np.ndarray:
         """Return by how much q, q̇, Q, Q̇ disagree after times, in units of what may be.
 
@@ -297,6 +309,8 @@ class Watch:
             How well these are known, s.
         swing : (4, n) array
             What is allowed beside.
+        around : (T, n) array
+            The largest |Q̈| in cycles around: it may be as large between these as well.
 
         Returns
         -------
@@ -308,7 +322,7 @@ class Watch:
         q1, v1, t1, r1, a1 = np.moveaxis(b, -2, 0)
         limits = self.limits
         reach = h + slack
-        spread = np.nan_to_num(np.abs(a1) + np.abs(a0))
+        spread = np.maximum(np.nan_to_num(np.abs(a1) + np.abs(a0)), around)
         spread = spread + 0.2 * spread.max(axis=-1, keepdims=True)  # joints move each other
         residuals = np.stack(np.broadcast_arrays(
             q1 - q0 - h / 2 * (v0 + v1),

@@ -91,7 +91,7 @@ class Siege:
         self._order = itertools.count()
         self._busy = 0
         self._heard = 0
-        self._restarting = False
+        self._restarting = self._starting = False
         self._judge_at = 0.0
         # The driver's world.
         self._arm = HOME.copy()
@@ -533,12 +533,13 @@ class Siege:
 
     def _deactivation(self, rng: np.random.Generator, event: Event) -> Steps:
         """Deactivate and activate."""
+        # What is asked of a node that is coming up may be lost: the services of the one before,
+        # when that was killed, seem to be there for a while.
+        while self._starting:
+            yield 0.02
         process = self.process
         for name in ('deactivate', 'activate'):
             end = time.monotonic() + 20.0
-            # What is asked of a node that has just been started may be lost.
-            while not self._change.service_is_ready() and self.process is process:
-                yield 0.02
             future = self._ask(name)
             while not future.done() and self.process is process:
                 if time.monotonic() > end:
@@ -553,7 +554,7 @@ class Siege:
         """End the node, by a crash or in order, and start another."""
         if self._restarting:
             return
-        self._restarting = True
+        self._restarting = self._starting = True
         process, crash = self.process, bool(rng.random() < 0.5)
         event.detail = 'kill -9' if crash else 'SIGINT'
         if crash:
@@ -576,6 +577,7 @@ class Siege:
         known, end = self.watch.counts['torque'], time.monotonic() + START_TIMEOUT
         while self.watch.counts['torque'] < known + 20 and time.monotonic() < end:
             yield 0.05
+        self._starting = False
 
     def _set_payload(self, mass: float, link: str, com: list[float]) -> None:
         inertia = [0.01, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.0, 0.01] if mass > 0.0 else [0.0] * 9
