@@ -189,9 +189,8 @@ def test_no_array_of_another_shape_is_read_beyond_its_end(name):
             if least and len(shape) == array.ndim and shape[-2] >= least and (
                     shape[:-2], shape[-1]) == (array.shape[:-2], array.shape[-1]):
                 continue
-            with pytest.raises((ValueError, TypeError), match='.'):
+            with pytest.raises((ValueError, TypeError)):
                 function(**{**arrays, changed: np.ones(shape)})
-                pytest.fail(f'{changed} of shape {shape} was taken')
     # All of one robot that has more joints, or fewer.
     for other in (N - 1, N + 1):
         sizes = {
@@ -199,9 +198,8 @@ def test_no_array_of_another_shape_is_read_beyond_its_end(name):
             for key, array in arrays.items()}
         if name not in ('limits of a stream', 'floating handle') and any(
                 sizes[key].shape != arrays[key].shape for key in arrays):
-            with pytest.raises((ValueError, TypeError), match='.'):
+            with pytest.raises((ValueError, TypeError)):
                 function(**sizes)
-                pytest.fail(f'{other} joints were taken')
 
 
 @pytest.mark.parametrize('name', CASES)

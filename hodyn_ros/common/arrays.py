@@ -18,7 +18,7 @@ def numbers(values: ArrayLike, name: str) -> Array:
     try:
         array = np.asarray(values)
         if array.dtype.kind in 'fiub':
-            return np.require(array, np.float64, 'CAW')
+            return np.require(array, np.float64, ['C', 'A', 'W'])
     except (TypeError, ValueError):
         pass
     raise HodynError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')

@@ -4,7 +4,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state, numbers
+from hodyn_ros.common.arrays import numbers
+from hodyn_ros.dynamics.argument_checks import base_state
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot

@@ -4,7 +4,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked, numbers
+from hodyn_ros.common.arrays import numbers
+from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.robot import HodynError, Robot
 

@@ -2,7 +2,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked, checked_pose, numbers
+from hodyn_ros.common.arrays import numbers
+from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked, checked_joints, numbers
+from hodyn_ros.common.arrays import numbers
+from hodyn_ros.dynamics.argument_checks import checked, checked_joints
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
 from hodyn_ros.dynamics.twist_representation import Representation

@@ -4,6 +4,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
     checked,
@@ -11,7 +12,6 @@ from hodyn_ros.dynamics.argument_checks import (
     checked_pose,
     coefficients,
     external,
-    numbers,
 )
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,

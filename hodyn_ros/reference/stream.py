@@ -164,7 +164,8 @@ class Stream:
 
     def _take(self, limits: MotionLimits) -> None:
         if limits.lower.shape != self._limits.lower.shape:
-            raise HodynError(f'limits of {limits.lower.size} joints, not {self._limits.lower.size}')
+            raise HodynError(
+                f'limits of {limits.lower.size} joints, not {self._limits.lower.size}')
         self._limits = MotionLimits(
             self._limits.lower, self._limits.upper, limits.velocity, limits.acceleration,
             limits.jerk, limits.effort_ratio)

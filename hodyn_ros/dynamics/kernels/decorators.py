@@ -25,7 +25,8 @@ def prepare(compiled: Any, *arguments: Any) -> None:
     """
     if not hasattr(compiled, 'overloads'):  # numba is switched off
         return
-    signature = tuple(numba.typeof(argument) for argument in arguments)
+    typeof: Any = numba.typeof  # untyped
+    signature = tuple(map(typeof, arguments))
     with _preparing:
         if signature not in compiled.overloads:
             compiled.disable_compile(False)
