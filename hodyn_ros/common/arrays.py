@@ -3,6 +3,7 @@
 For any other type numba compiles a kernel anew, for seconds, and no shape is compared: entries
 beyond the end would be read and written.
 """
+from collections.abc import Sequence
 import reprlib
 
 import numpy as np
@@ -13,7 +14,7 @@ from hodyn_ros.common.errors import HodynError
 Array = NDArray[np.float64]
 
 
-def numbers(values: ArrayLike, name: str) -> Array:
+def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
     """Return what kernels take, a copy only where needed, or say that these are no numbers."""
     try:
         array = np.asarray(values)
@@ -21,7 +22,7 @@ def numbers(values: ArrayLike, name: str) -> Array:
             return np.require(array, np.float64, ['C', 'A', 'W'])
     except (TypeError, ValueError):
         pass
-    raise HodynError(f'{name}: expected an array of real numbers, got {reprlib.repr(values)}')
+    raise HodynError(f'{name}: expected numbers, got {reprlib.repr(values)}')
 
 
 def check_kind(array: Array, name: str) -> None:

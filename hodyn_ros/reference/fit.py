@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference.argument_checks import numbers
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots

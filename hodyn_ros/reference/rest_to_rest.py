@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference.argument_checks import numbers
 from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
 from hodyn_ros.reference.plan import Plan
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import check_array
+from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.argument_checks import numbers
 from hodyn_ros.reference.pieces import Array
 
 # PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
@@ -49,7 +48,7 @@ class SmoothingFilter:
         if not 0.0 < omega < np.inf:
             raise HodynError(f'omega {omega}: must be positive and finite, in rad/s')
         self.omega = float(omega)
-        self._target = numbers(start, 'start')
+        self._target = numbers(start, 'start').copy()
         if self._target.ndim != 1 or not np.isfinite(self._target).all():
             raise HodynError('start of a filter: (n,), finite')
         self.state: Array = np.zeros((5, self._target.size))
@@ -60,7 +59,7 @@ class SmoothingFilter:
         given = numbers(target, 'sample')
         if given.shape != self._target.shape or not np.isfinite(given).all():
             raise HodynError(f'sample: must be finite, of shape {self._target.shape}')
-        self._target = given
+        self._target = given.copy()
 
     def advance(self, interval: float, out: Array | None = None) -> Array:
         """Move on by `interval` seconds; return the state, (5, n), a copy or in `out`."""

@@ -125,7 +125,7 @@ class Stream:
             raise HodynError(f'sample: must be finite, of shape {shape}')
         self._take(limits)
         fastest = MAX_TARGET_SPEED * self._limits.velocity
-        self._target = Target(position, np.clip(moves, -fastest, fastest), now, until)
+        self._target = Target(position.copy(), np.clip(moves, -fastest, fastest), now, until)
         self._stops = False
         # What has just been refused takes time to refuse: it is tried again by `evaluate`.
         if not (self._pending and now - self._tried < RETRY):
