@@ -4,7 +4,6 @@ from dataclasses import dataclass
 import json
 import os
 from pathlib import Path
-import shutil
 import tempfile
 import threading
 import time
@@ -70,12 +69,17 @@ class DemoRun:
     method: str = 'full'
     lookahead: float = 0.0
 
-    def record(self) -> tuple[dict[str, Any], Recording]:
-        """Run it; return the driver's figures with those of the recording, and the recording."""
-        shutil.rmtree(self.bag, ignore_errors=True)
+    def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
+        """Run it; return the driver's figures with those of the recording, and the recording.
+
+        An existing recording of such a run is replaced with force only.
+        """
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / 'driver.json'
-            with local_ros(), Recorder(self.bag) as recorder, ThreadPoolExecutor(1) as pool:
+            with (
+                local_ros(), Recorder(self.bag, force=force) as recorder,
+                ThreadPoolExecutor(1) as pool,
+            ):
                 # A thread of its own: niceness belongs to a thread, and the caller keeps its own.
                 interruptions = pool.submit(_drive, self, report, recorder).result()
             if not report.is_file():
