@@ -291,7 +291,7 @@ def _put(new: Path, place: Path, contents: Contents | None, force: bool) -> None
         _put_file(new, place, force)
     elif not place.exists() or not any(place.iterdir()):
         new.rename(place)
-    elif new.parent.parent == place or not _exchange(new, place):
+    elif new.parent.parent == place or contents.foreign(place) or not _exchange(new, place):
         _put_contents(new, place, contents)
     for folder in {place.parent, place if contents is not None else place.parent}:
         with suppress(OSError):  # some file systems cannot sync a folder

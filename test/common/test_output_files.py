@@ -59,10 +59,10 @@ def nobody(tmp_path_factory):
         for parent in (folder, folder.parent, folder.parent.parent):
             parent.chmod(0o755)
         os.chown(folder, 65534, 65534)
-        os.seteuid(65534)
+        os.setresuid(65534, 65534, 0)
     yield folder
     if root:
-        os.seteuid(0)
+        os.setresuid(0, 0, 0)
 
 
 def test_a_file_and_a_folder_are_written(tmp_path):
@@ -128,6 +128,57 @@ def test_a_file_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     with pytest.raises(FileExistsError):
         write_text(tmp_path / 'file', 'new')
     assert tree(tmp_path) == {'file': b'came'}
+
+
+@pytest.mark.parametrize('force', [True, False])
+@pytest.mark.parametrize('there', [True, False])
+def test_what_comes_into_a_folder_meanwhile_stays(tmp_path, force, there):
+    if there:
+        write_report(tmp_path / 'report', 'old')
+
+    def write_late():
+        with replacing(tmp_path / 'report', REPORT, force=force) as folder:
+            folder.mkdir()
+            (folder / 'report.html').write_text('new')
+            (tmp_path / 'report').mkdir(exist_ok=True)
+            for name in ('precious', 'report.html'):
+                (tmp_path / 'report' / name).write_text('mine')
+
+    if force:
+        write_late()
+    else:
+        with pytest.raises(FileExistsError, match='--force'):
+            write_late()
+    found = tree(tmp_path / 'report')
+    assert found['precious'] == b'mine'
+    assert found['report.html'] == (b'new' if force else b'mine')
+
+
+@pytest.mark.parametrize('force', [True, False])
+def test_what_is_written_is_on_the_disk_before_it_is_renamed(tmp_path, monkeypatch, force):
+    steps = []
+
+    def noted(name, call):
+        def note(*given, **more):
+            file = os.readlink(f'/proc/self/fd/{given[0]}') if name == 'fsync' else ''
+            steps.append((name, file.partition('/new/')[2]))
+            return call(*given, **more)
+        return note
+
+    for name in ('fsync', 'replace', 'link', 'rename'):
+        monkeypatch.setattr(os, name, noted(name, getattr(os, name)))
+    (tmp_path / 'new').mkdir()
+    write_text(tmp_path / 'new/file', 'new', force=force)
+    (first, file), (second, _), *_ = steps
+    assert (first, second) == ('fsync', 'replace' if force else 'link')
+    assert file.startswith(UNFINISHED)
+    assert steps[-1] == ('fsync', '')  # the folder
+    steps.clear()
+    write_report(tmp_path / 'new/report', 'new')
+    names = [name for name, _ in steps]
+    renamed = names.index('rename')
+    assert {file.partition('/report')[2] for _, file in steps[:renamed]} == {
+        '', '/report.html', '/table.csv', '/bag', '/bag/metadata.yaml', '/bag/bag.db3'}
 
 
 def test_an_earlier_result_is_replaced_as_a_whole(tmp_path):

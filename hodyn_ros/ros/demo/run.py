@@ -81,7 +81,12 @@ class DemoRun:
                 ThreadPoolExecutor(1) as pool,
             ):
                 # A thread of its own: niceness belongs to a thread, and the caller keeps its own.
-                interruptions = pool.submit(_drive, self, report, recorder).result()
+                given_up = threading.Event()
+                running = pool.submit(_drive, self, report, recorder, given_up)
+                try:
+                    interruptions = running.result()
+                finally:
+                    given_up.set()
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
             figures = json.loads(report.read_text('utf-8'))
@@ -116,7 +121,7 @@ class _Observer(Node):
         self.state = message.message
 
 
-def _drive(run: DemoRun, report: Path, recorder: Recorder) -> int:
+def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.Event) -> int:
     """Run node and driver; return how often the node stopped before the plan's end."""
     observer = _Observer(recorder)
     executor = make_executor()
@@ -137,6 +142,8 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder) -> int:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RECORDING_NICENESS)
 
             def alive() -> None:
+                if given_up.is_set():
+                    raise HodynError('the demo was given up')
                 for running, name in ((node, 'node'), (driver, 'simulated driver')):
                     if running.poll() is not None:
                         raise HodynError(
