@@ -14,30 +14,31 @@ from hodyn_ros.plans.files import read_trajectory
 PANDA = load_robot('panda')
 NAMES = tuple(f'fer_{name}' for name in PANDA.joint_names)
 START = np.array([0.0, 0.6, 0.0, -1.5, 0.0, 1.57, 0.78])
-SEEDS = range(16)
+# Plans whose samples are not within limits at the stretch of the plan itself, and some that are.
+TIGHT = [(25, 'auto'), (39, 'bounded'), (10, 'local'), (44, 'local')]
+EASY = [(1, 'auto'), (14, 'bounded'), (18, 'global'), (36, 'auto')]
 
 
-def random_request(seed):
-    """Return a plan that is mostly beyond limits, a period, and the ending of a file."""
+def random_request(seed, interpolation):
+    """Return a plan that is mostly beyond limits, with a period, and the ending of a file."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 7))
     times = np.concatenate(([0.0], np.cumsum(rng.uniform(0.05, 0.6, count - 1))))
     points = START + rng.uniform(-0.15, 0.15, (count, 7))
     period = float(np.exp(rng.uniform(np.log(1e-3), np.log(0.3))))
-    interpolation = str(rng.choice(['auto', 'global', 'bounded', 'local']))
+    rng.integers(4)
     request = PlanRequest(
         JointWaypoints(NAMES, times.tolist(), points.tolist()), PANDA,
         PlanSettings(stretch='auto', interpolation=interpolation), annotate_period=period)
     return request, str(rng.choice(['.csv', '.json', '.yaml', '']))
 
 
-@pytest.mark.parametrize('seed', SEEDS)
-def test_what_is_written_passes_the_check(tmp_path, seed):
-    request, ending = random_request(seed)
+@pytest.mark.parametrize(('seed', 'interpolation'), TIGHT + EASY)
+def test_what_is_written_passes_the_check(tmp_path, seed, interpolation):
+    request, ending = random_request(seed, interpolation)
     output = tmp_path / f'out{ending}'
     written = write_annotated_plan(request, output)
     assert written.refusal == ''
-    interpolation = request.settings.interpolation
     assert main(['check', str(output)]) == 0
     assert main(['check', str(output), '--interpolation', interpolation]) == 0
     times = np.array(read_trajectory(output).times)
@@ -46,47 +47,32 @@ def test_what_is_written_passes_the_check(tmp_path, seed):
     first = prepare_plan(request)
     assert written.plan.duration == pytest.approx(
         first.plan.duration * written.stretch / first.stretch)
-    # No more than what the samples ask for: mostly next to nothing.
-    assert 1.0 <= written.stretch / first.stretch < 1.5
+    # No more than what the samples ask for, mostly nothing.
+    tight = (seed, interpolation) in TIGHT
+    assert (1.0 < written.stretch / first.stretch < 1.2) if tight else (
+        written.stretch == first.stretch)
 
 
-def test_some_of_these_plans_would_not_pass_as_they_are_sampled(tmp_path):
-    more = [
-        write_annotated_plan(request, tmp_path / f'{seed}{ending}').stretch
-        / prepare_plan(request).stretch
-        for seed, (request, ending) in enumerate(map(random_request, range(6)))]
-    assert max(more) > 1.0
-
-
-@pytest.fixture
-def request_():
-    """Return a request whose plan is within limits, though it is not when sampled so coarsely."""
-    times = np.linspace(0.0, 2.0, 41)
-    points = np.tile(START, (41, 1))
-    points[:, 6] += 0.12 * np.sin(2 * np.pi * 2 * times)
-    return PlanRequest(
-        JointWaypoints(NAMES, times.tolist(), points.tolist()), PANDA, annotate_period=0.3)
-
-
-def test_a_plan_whose_samples_are_another_is_not_written(tmp_path, request_):
-    factor = prepare_plan(request_).stretch
-    request_ = replace(request_, trajectory=replace(
-        request_.trajectory, times=[t * factor for t in request_.trajectory.times]))
-    assert prepare_plan(request_).refusal == ''
+def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
+    request, _ = random_request(39, 'auto')
+    factor = prepare_plan(request).stretch
+    # The plan itself is just within limits, and its samples are too far apart to say so.
+    request = replace(
+        request, settings=replace(request.settings, stretch='offer'),
+        trajectory=replace(
+            request.trajectory, times=[t * factor for t in request.trajectory.times]))
+    assert prepare_plan(request).refusal == ''
     output = tmp_path / 'out.json'
     output.write_text('old')
-    refused = write_annotated_plan(request_, output, force=True)
-    assert 'resampled every 0.3 s it is not what it was' in refused.refusal
+    refused = write_annotated_plan(request, output, force=True)
+    assert f'resampled every {request.annotate_period:g} s it is not what it was' in (
+        refused.refusal)
     assert 'take a shorter period, or the stretch auto' in refused.refusal
     assert refused.annotated is None
     assert [path.name for path in tmp_path.iterdir()] == ['out.json']
     assert output.read_text() == 'old'
-    fine = replace(request_, annotate_period=0.005)
-    assert write_annotated_plan(fine, output, force=True).refusal == ''
-    slower = write_annotated_plan(
-        replace(request_, settings=PlanSettings(stretch='auto')), output, force=True)
-    assert slower.refusal == ''
-    assert slower.stretch > 1.0
+    finer = replace(request, annotate_period=2e-3)
+    assert write_annotated_plan(finer, output, force=True).refusal == ''
     assert main(['check', str(output)]) == 0
 
 
