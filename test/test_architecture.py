@@ -21,15 +21,15 @@ MAY_IMPORT = {
     'dynamics': {'common', 'robot'},
     '__init__': {'robot', 'dynamics'},
     'feedforward': {'robot', 'actuators', 'reference', 'dynamics'},
-    'simulation': {'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
-    'plans': {'robot', 'reference', 'messages', 'feedforward'},
+    'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
+    'plans': {'common', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages', 'feedforward'},
-    'replay': {'robot', 'messages', 'feedforward', 'plans', 'estimation'},
-    'identification': {'robot', 'actuators', 'feedforward', 'estimation'},
-    'ros': {'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
+    'replay': {'common', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
+    'identification': {'common', 'robot', 'actuators', 'feedforward', 'estimation'},
+    'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
-        '__init__', 'robot', 'feedforward', 'simulation', 'plans', 'estimation', 'replay',
-        'identification', 'ros'},
+        '__init__', 'common', 'robot', 'feedforward', 'simulation', 'plans', 'estimation',
+        'replay', 'identification', 'ros'},
 }
 MAX_ARROWS = 60
 MAX_FLOORS = 9

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hodyn_ros.cli.options import Commands, check_output
+from hodyn_ros.cli.options import Commands, add_force, check_outputs
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
@@ -24,7 +24,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'annotate', help='resample a plan, with the torques that it takes',
         description='Writes the plan for joint_trajectory_controller, which plays the efforts as '
-        'feed-forward. A plan beyond limits is not written. Exit codes as of check.')
+        'feed-forward. A plan beyond limits is not written, nor one whose samples would not pass '
+        'the check. Exit codes as of check.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
@@ -40,15 +41,20 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--without-gravity', action='store_true', help='for controllers that add gravity')
     parser.add_argument(
         '--without-friction', action='store_true', help='for controllers that add friction')
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the plan with its torques."""
-    check_output(options, folder=False)
+    from hodyn_ros.plans.files import annotated_contents
+
+    check_outputs(
+        options, options.plan, options.robot, contents=annotated_contents(options.output))
     return run_annotate(
         PlanSource.of(options), options.output, period=options.period, stretch=options.stretch,
-        gravity=not options.without_gravity, friction=not options.without_friction)
+        gravity=not options.without_gravity, friction=not options.without_friction,
+        force=options.force)
 
 
 def run_annotate(
@@ -59,6 +65,7 @@ def run_annotate(
     stretch: StretchMode = 'offer',
     gravity: bool = True,
     friction: bool = True,
+    force: bool = False,
 ) -> int:
     """Write a plan file resampled, with the efforts that it takes; nothing if it passes limits.
 
@@ -74,6 +81,8 @@ def run_annotate(
         What to do when limits are passed, as for `PlanSettings`.
     gravity, friction : bool
         Whether the efforts contain these terms.
+    force : bool
+        Whether an existing file is replaced.
 
     Returns
     -------
@@ -86,20 +95,20 @@ def run_annotate(
         On bad input.
 
     """
-    from hodyn_ros.plans.files import write_annotated
-    from hodyn_ros.plans.prepare import prepare_plan
+    from hodyn_ros.plans.annotated_file import write_annotated_plan
 
-    prepared = prepare_plan(source.request(
-        stretch=stretch, annotate_period=period, gravity=gravity, friction=friction))
+    prepared = write_annotated_plan(
+        source.request(
+            stretch=stretch, annotate_period=period, gravity=gravity, friction=friction),
+        output, force=force)
     if prepared.plan is None:
         raise HodynError(f'{source.path}: {prepared.refusal}')
     if prepared.annotated is None:
         print(outcome(prepared))
         return BEYOND_LIMITS
-    write_annotated(prepared.annotated, output)
     slower = '' if prepared.stretch == 1.0 else f', {prepared.stretch} times slower'
     print(f'{output}: {len(prepared.annotated.times)} points, {prepared.plan.duration:.3f} s'
-          f'{slower}')
+          f'{slower}, {prepared.deviation}')
     if prepared.note:
         print(f'note: {prepared.note}')
     return WITHIN_LIMITS

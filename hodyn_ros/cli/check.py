@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.cli.options import Commands, check_output
+from hodyn_ros.cli.options import Commands, add_force, check_outputs, write_figures
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
@@ -35,17 +34,21 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     add_plan_options(parser)
     parser.add_argument('--output', type=Path, metavar='IMAGE', help='draw the curves to IMAGE')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures to FILE')
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check the plan."""
-    check_output(options, folder=False)
-    return run_check(PlanSource.of(options), output=options.output, json_file=options.json)
+    check_outputs(options, options.plan, options.robot)
+    return run_check(
+        PlanSource.of(options), output=options.output, json_file=options.json,
+        force=options.force)
 
 
 def run_check(
     source: PlanSource, *, output: Path | None = None, json_file: Path | None = None,
+    force: bool = False,
 ) -> int:
     """Check a plan file; print the worst value of each quantity of each joint.
 
@@ -57,6 +60,8 @@ def run_check(
         Image file for the curves.
     json_file : Path, optional
         For the same figures, to be read by programs.
+    force : bool
+        Whether existing files are replaced.
 
     Returns
     -------
@@ -70,9 +75,12 @@ def run_check(
 
     """
     from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.plans.curves import draw_curves
     from hodyn_ros.plans.prepare import prepare_plan
 
+    if output is not None:
+        from hodyn_ros.plans.curves import draw_curves, image_format
+
+        image_format(output)
     request = source.request()
     prepared = prepare_plan(request)
     plan, limit_report = prepared.plan, prepared.limit_report
@@ -81,24 +89,25 @@ def run_check(
     console = Console()
     console.print(
         f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
-        f'{plan.interpolation} interpolation', highlight=False, soft_wrap=True)
+        f'{plan.interpolation} interpolation, {prepared.deviation}', highlight=False,
+        soft_wrap=True)
     console.print(_table(limit_report))
     if prepared.note:
         print(f'note: {prepared.note}')
     print(outcome(prepared))
     if output is not None:
-        draw_curves(plan, FeedForward(request.robot), output)
+        draw_curves(plan, FeedForward(request.robot), output, force=force)
         print(f'curves: {output}')
-    if json_file is not None:
-        json_file.write_text(json.dumps({
-            'within_limits': limit_report.within_limits,
-            'refusal': prepared.refusal,
-            'stretch': prepared.stretch,
-            'duration': plan.duration,
-            'interpolation': plan.interpolation,
-            'overshoot': prepared.overshoot,
-            'worst': _entries(limit_report),
-        }, indent=1), encoding='utf-8')
+    write_figures({
+        'within_limits': limit_report.within_limits,
+        'refusal': prepared.refusal,
+        'stretch': prepared.stretch,
+        'duration': plan.duration,
+        'interpolation': plan.interpolation,
+        'overshoot': prepared.overshoot,
+        'deviation': prepared.deviation and prepared.deviation.value,
+        'worst': _entries(limit_report),
+    }, json_file, force=force)
     return WITHIN_LIMITS if limit_report.within_limits else BEYOND_LIMITS
 
 

@@ -10,6 +10,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hodyn_ros.cli.options import write_figures
+from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
     from hodyn_ros.simulation.method_comparison import ComparisonSettings
 
 
-def run_comparison(settings: ComparisonSettings, output: Path, json_file: Path | None) -> int:
+DIRECT = Contents(frozenset({'comparison.png'}), mark='comparison.png')
+"""What `run_comparison` leaves in its folder."""
+
+
+def run_comparison(
+    settings: ComparisonSettings, output: Path, json_file: Path | None, *, force: bool = False,
+) -> int:
     """Compare in this process and report it; return the exit code.
 
-    output is the folder for ``comparison.png``, json_file where to write the figures.
+    output is the folder for ``comparison.png``, json_file where to write the figures, force
+    whether existing files are replaced.
     """
     from hodyn_ros.simulation.method_comparison import MethodComparison
     from hodyn_ros.simulation.tracking_figure import draw_comparison
@@ -32,19 +40,20 @@ def run_comparison(settings: ComparisonSettings, output: Path, json_file: Path |
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task('simulating', total=comparison.runs)
         figures, exact = comparison.simulate(lambda: progress.advance(task))
-    output.mkdir(parents=True, exist_ok=True)
     title = (
         f'{comparison.robot.name}, {settings.duration:g} s at {settings.speed:.0%} of its speed, '
         f'motor loop of {settings.bandwidth:g} rad/s')
-    draw_comparison(comparison.robot, exact, title, output / 'comparison.png')
-    write_figures(figures, json_file)
+    with replacing(output, DIRECT, force=force) as folder:
+        folder.mkdir()
+        draw_comparison(comparison.robot, exact, title, folder / 'comparison.png')
+    write_figures(figures, json_file, force=force)
     _print_direct(title, figures, output)
     return 0
 
 
 def run_comparison_through_ros(
     robot_source: str, actuator: ActuatorKind, duration: float, speed: float, output: Path,
-    json_file: Path | None, stiffness: float | None = None,
+    json_file: Path | None, stiffness: float | None = None, *, force: bool = False,
 ) -> int:
     """Compare through node and driver and report it; return the exit code.
 
@@ -52,8 +61,9 @@ def run_comparison_through_ros(
     """
     from hodyn_ros.ros.demo.method_runs import compare_through_ros
 
-    figures = compare_through_ros(robot_source, actuator, duration, speed, output, stiffness)
-    write_figures(figures, json_file)
+    figures = compare_through_ros(
+        robot_source, actuator, duration, speed, output, stiffness, force=force)
+    write_figures(figures, json_file, force=force)
     _print_through_ros(figures, output)
     return 0
 

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.cli.compare import print_disturbance, run_comparison, run_comparison_through_ros
-from hodyn_ros.cli.options import Commands, add_robot, check_output, write_figures
+from hodyn_ros.cli.compare import (
+    DIRECT,
+    print_disturbance,
+    run_comparison,
+    run_comparison_through_ros,
+)
+from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs, write_figures
+from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.robot import Robot
+
+CONTENTS = Contents(frozenset({'demo.png'}), {'bag': Contents.of_bag('bag')}, mark='demo.png')
+"""What the demo leaves in its folder."""
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -30,6 +39,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--output', type=Path, default=Path('hodyn_demo'),
         help='folder for the plot and the bag (default: hodyn_demo)')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures to FILE')
+    add_force(parser)
     parser.add_argument(
         '--actuator', choices=['rigid', 'sea', 'vsa'],
         help='give every joint an example actuator: none, springs, or antagonistic motors')
@@ -56,24 +66,37 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the demo, or the comparison in this process or through ROS."""
     _refuse_unused(options)
-    check_output(options)
+    check_outputs(options, options.robot, contents=_contents(options))
     _check_simulation(options.robot)
     if not options.compare:
         duration = 10.0 if options.duration is None else options.duration
-        return run_demo(options.robot, duration, options.output, options.json)
+        return run_demo(
+            options.robot, duration, options.output, options.json, force=options.force)
     if options.direct:
         from hodyn_ros.simulation.method_comparison import ComparisonSettings
 
         return run_comparison(
             ComparisonSettings(robot=options.robot, actuator=options.actuator, **_given(
                 options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
-            options.output, options.json)
+            options.output, options.json, force=options.force)
     from hodyn_ros.simulation.examples import DURATION, SPEED
 
     given = {'duration': DURATION, 'speed': SPEED, **_given(
         options, 'stiffness', 'duration', 'speed')}
     return run_comparison_through_ros(
-        options.robot, options.actuator, output=options.output, json_file=options.json, **given)
+        options.robot, options.actuator, output=options.output, json_file=options.json,
+        force=options.force, **given)
+
+
+def _contents(options: argparse.Namespace) -> Contents:
+    """Return what the chosen kind of demo leaves in its folder."""
+    if not options.compare:
+        return CONTENTS
+    if options.direct:
+        return DIRECT
+    from hodyn_ros.ros.demo.method_runs import CONTENTS as THROUGH_ROS
+
+    return THROUGH_ROS
 
 
 def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -109,7 +132,10 @@ def _check_simulation(source: str) -> None:
             f'robot {robot.name!r} has a floating base; the demo simulates arms on a fixed one')
 
 
-def run_demo(robot_source: str, duration: float, output: Path, json_file: Path | None) -> int:
+def run_demo(
+    robot_source: str, duration: float, output: Path, json_file: Path | None, *,
+    force: bool = False,
+) -> int:
     """Run the demo and report it; return the exit code.
 
     Parameters
@@ -119,9 +145,11 @@ def run_demo(robot_source: str, duration: float, output: Path, json_file: Path |
     duration : float
         Seconds from the trajectory's start to the end of the run, at least 2.
     output : Path
-        Folder for ``demo.png`` and the bag; an earlier demo's files there are replaced.
+        Folder for ``demo.png`` and the bag; an earlier demo's is replaced.
     json_file : Path or None
         Where to write the figures.
+    force : bool
+        Whether other files of these names are replaced.
 
     """
     from hodyn_ros.robot.files import load_robot
@@ -132,12 +160,14 @@ def run_demo(robot_source: str, duration: float, output: Path, json_file: Path |
     if not duration >= 2.0:
         raise HodynError(f'--duration {duration:g}: the demo needs at least 2 s')
     robot = load_robot(robot_source)
-    output.mkdir(parents=True, exist_ok=True)
-    figures, recording = DemoRun(
-        robot_source, robot, example_waypoints(robot, duration - 1.0), duration, output / 'bag',
-    ).record()
-    draw_recording(recording, robot, figures, output / 'demo.png')
-    write_figures(figures, json_file)
+    with replacing(output, CONTENTS, force=force) as folder:
+        folder.mkdir()
+        figures, recording = DemoRun(
+            robot_source, robot, example_waypoints(robot, duration - 1.0), duration,
+            folder / 'bag',
+        ).record()
+        draw_recording(recording, robot, figures, folder / 'demo.png')
+    write_figures(figures, json_file, force=force)
     _print(robot, figures, output)
     return 0
 

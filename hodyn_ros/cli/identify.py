@@ -10,7 +10,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.cli.options import Commands, add_robot, check_output
+from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.common.output_files import Contents, replacing
 
 if TYPE_CHECKING:
     from hodyn_ros.identification.regression import Estimate
@@ -37,20 +38,24 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
         help='prefix of the joint names of one arm, when the bags have several')
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Identify the robot from the bags."""
-    check_output(options)
+    from hodyn_ros.robot.files import load_robot
+
+    check_outputs(
+        options, *options.bags, options.robot, contents=_contents(load_robot(options.robot)))
     return run_identify(
         options.bags, options.robot, options.output, terms=options.terms, topic=options.topic,
-        prefix=options.joint_prefix)
+        prefix=options.joint_prefix, force=options.force)
 
 
 def run_identify(
     bags: Sequence[Path], robot_source: str, output: Path, *, terms: Sequence[str] = TERMS,
-    topic: str | None = None, prefix: str = '',
+    topic: str | None = None, prefix: str = '', force: bool = False,
 ) -> int:
     """Identify a robot from bags, write and print what was found; return the exit code.
 
@@ -68,6 +73,8 @@ def run_identify(
         Joint state topic, needed when several are recorded.
     prefix : str
         Prefix of the joint names of one arm among several.
+    force : bool
+        Whether existing files are replaced.
 
     Raises
     ------
@@ -88,10 +95,11 @@ def run_identify(
     with console.status('identifying'):
         found = identify(robot, data, terms)
         before, after = cross_validate(robot, data, terms)
-    output.mkdir(parents=True, exist_ok=True)
-    file = output / f'{robot.name}_identified.yaml'
-    write_robot(robot_source, robot, found, file)
-    write_summary(robot, found, before, after, output / 'identification.json')
+    file = output / _robot_file(robot)
+    with replacing(output, _contents(robot), force=force) as folder:
+        folder.mkdir()
+        write_robot(robot_source, robot, found, folder / file.name)
+        write_summary(robot, found, before, after, folder / 'identification.json')
     _print(console, robot, found, before, after)
     console.print(f'{file} holds the robot with friction and payload', highlight=False)
     if not np.all(after <= before):
@@ -100,6 +108,14 @@ def run_identify(
         console.print(f'On held-out motion the fit is worse for {worse}: record longer and more '
                       'varied motion before using it', style='bold')
     return 0
+
+
+def _robot_file(robot: Robot) -> str:
+    return f'{robot.name}_identified.yaml'
+
+
+def _contents(robot: Robot) -> Contents:
+    return Contents(frozenset({_robot_file(robot), 'identification.json'}))
 
 
 def _print(

@@ -4,9 +4,13 @@ One module a command; each imports the packages that it needs only when it runs,
 ``hodyn --help`` is quick and a command needs no more installed than it uses.
 """
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 import os
+import signal
 import sys
+import threading
+from typing import Any
 import warnings
 
 from hodyn_ros import __version__
@@ -22,7 +26,7 @@ _EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; wrong input is one line and code 2."""
     options = _parser().parse_args(argv)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, _ending_in_order():
         warnings.simplefilter('default')
         try:
             code = int(options.run(options))
@@ -44,6 +48,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
         print(f'hodyn {options.command}: warning: {text}', file=sys.stderr)
     return code
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP, as Ctrl-C does, undo what is unfinished before they end it."""
+
+    def end(number: int, _: Any) -> None:
+        raise SystemExit(128 + number)
+
+    changed = [
+        number for number in (signal.SIGTERM, signal.SIGHUP)
+        if threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _parser() -> argparse.ArgumentParser:

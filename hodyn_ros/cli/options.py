@@ -5,6 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hodyn_ros.common.output_files import Contents, check_output, write_text
+from hodyn_ros.robot import HodynError
+
 Commands = argparse._SubParsersAction
 
 
@@ -14,29 +17,38 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         '--robot', default='panda', help='built-in name, or path of a robot file (default: panda)')
 
 
-def check_output(options: argparse.Namespace, *, folder: bool = True) -> None:
-    """Raise OSError now, rather than after the work, for results that could not be written.
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Add the option --force."""
+    parser.add_argument(
+        '--force', action='store_true', help='replace existing files of the same names')
 
-    The results go to the folder or file --output, and the figures to the file --json.
+
+def check_outputs(
+    options: argparse.Namespace, *inputs: Path | str, contents: Contents | None = None,
+) -> None:
+    """Raise now, rather than after the work, for results that could or must not be written.
+
+    The results go to the file, or with contents to the folder, --output, and the figures to the
+    file --json. An input is a path, or the name of a built-in robot.
     """
     output, json_file = options.output, getattr(options, 'json', None)
-    if folder and output.exists() and not output.is_dir():
-        raise NotADirectoryError(f'--output {output}: is not a folder')
-    for file, option in ((json_file, '--json'), (None if folder else output, '--output')):
-        if file is None:
-            continue
-        if file.is_dir():
-            raise IsADirectoryError(f'{option} {file}: is a folder')
-        if not file.parent.is_dir() and not (folder and file.parent == output):
-            raise FileNotFoundError(f'{option} {file}: there is no folder {file.parent}')
-    for path in (output, json_file):
-        if path is not None:
-            there = next(place for place in (path, *path.absolute().parents) if place.exists())
-            if not os.access(there, os.W_OK):
-                raise PermissionError(f'{path}: {there} cannot be written to')
+    given = [Path(name) for name in inputs if Path(name).exists()]
+    if output is not None:
+        check_output(output, contents, inputs=given, force=options.force)
+        if contents is not None and output.is_dir() and contents.is_result(output):
+            print(f'{output}: the earlier result there will be replaced')
+    if json_file is None:
+        return
+    results = [] if output is None else [output, *(output / name for name in (
+        () if contents is None else (*contents.files, *contents.folders)))]
+    if os.path.realpath(json_file) in map(os.path.realpath, results):
+        raise HodynError(f'--json {json_file}: another of the results goes there')
+    if contents is None or output.exists() or json_file.parent != output:
+        check_output(json_file, inputs=given, force=options.force)
+    # Otherwise it goes to the new folder, which is there by then.
 
 
-def write_figures(figures: dict[str, Any], file: Path | None) -> None:
+def write_figures(figures: dict[str, Any], file: Path | None, *, force: bool = False) -> None:
     """Write figures for --json, if it was given."""
     if file is not None:
-        file.write_text(json.dumps(figures, indent=1) + '\n', encoding='utf-8')
+        write_text(file, json.dumps(figures, indent=1) + '\n', force=force)

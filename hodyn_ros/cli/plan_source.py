@@ -31,8 +31,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         help='between the points (default: auto)')
     parser.add_argument(
         '--sample-tolerance', type=float, default=0.0, metavar='RAD',
-        help='samples no more than 5 ms apart may be missed by this much, to smooth their jitter '
-        '(default: 0)')
+        help='samples no more than 5 ms apart may be missed by this much, at most 0.01, to smooth '
+        'their jitter (default: 0)')
 
 
 @dataclass(frozen=True)
@@ -89,4 +89,7 @@ class PlanSource:
 
 def outcome(prepared: PreparedPlan) -> str:
     """Return the last line of the output: within limits, or what is beyond them."""
-    return f'beyond limits: {prepared.refusal}' if prepared.refusal else 'within all limits'
+    if prepared.refusal:
+        return f'beyond limits: {prepared.refusal}'
+    missed = prepared.deviation
+    return f'within all limits, but {missed}' if missed and missed.value else 'within all limits'

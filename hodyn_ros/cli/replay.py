@@ -20,14 +20,16 @@ from rich.progress import (
 from rich.table import Table
 import yaml
 
-from hodyn_ros.cli.options import Commands, add_robot, check_output
+from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.replay.playback import Agreement, Playback, PlaybackBuilder
+    from hodyn_ros.replay.playback import Playback, PlaybackBuilder
     from hodyn_ros.replay.replay_bag import Replay
 
-    Play = Callable[[Playback, Path, str], tuple[NDArray[np.float64], NDArray[np.float64]]]
+    Array = NDArray[np.float64]
+    Play = Callable[[Playback, Path, str], tuple[Array, Array]]
 
 _PIPE_WIDTH = 110  # where there is no terminal to ask
 
@@ -52,12 +54,15 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--live', action='store_true',
         help='play the recording to a live node as well, on its own clock, and compare what it '
         'publishes with the offline result (needs ROS 2)')
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Replay offline and, where asked, live."""
-    check_output(options)
+    from hodyn_ros.replay.report import CONTENTS
+
+    check_outputs(options, options.bag, options.robot, contents=CONTENTS)
     play = None
     if options.live:
         try:
@@ -71,12 +76,12 @@ def run(options: argparse.Namespace) -> int:
         play = live_replay.play
     return run_replay(
         options.bag, options.robot, options.output, topic=options.topic,
-        prefix=options.joint_prefix, csv=options.csv, play=play)
+        prefix=options.joint_prefix, csv=options.csv, play=play, force=options.force)
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, play: Play | None = None,
+    csv: bool = False, play: Play | None = None, force: bool = False,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -87,7 +92,7 @@ def run_replay(
     robot_source : str
         Built-in name or path of a robot file.
     output : Path
-        Folder for the report; the files of an earlier one are replaced.
+        Folder for the report; an earlier one is replaced.
     topic : str or None
         Joint state topic, needed when several are recorded.
     prefix : str
@@ -98,6 +103,8 @@ def run_replay(
         Plays the recording to a live node as well, as `hodyn_ros.ros.live_replay.play` does. Its
         answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
         differ from the offline result by more than round-off.
+    force : bool
+        Whether other files of the names of the report's are replaced.
 
     Raises
     ------
@@ -107,16 +114,21 @@ def run_replay(
     """
     from hodyn_ros.estimation.open_recording import open_recording
     from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.replay.playback import PlaybackBuilder
+    from hodyn_ros.replay.playback import PlaybackBuilder, compare_answers, write_answers
     from hodyn_ros.replay.replay_bag import replay
-    from hodyn_ros.replay.report import write_report
+    from hodyn_ros.replay.report import CONTENTS, write_report
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(robot_source)
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
-    with open_recording(bag, robot, prefix=prefix, topic=topic) as source:
+    failure: HodynError | OSError | None = None
+    with (
+        open_recording(bag, robot, prefix=prefix, topic=topic) as source,
+        replacing(output, CONTENTS, force=force) as folder,
+    ):
+        folder.mkdir()
         columns = (
             TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
             TextColumn('{task.fields[rate]}'), TimeRemainingColumn())
@@ -130,17 +142,20 @@ def run_replay(
 
             builder = PlaybackBuilder()
             result = replay(
-                source, FeedForward(robot), output, advance, csv=csv,
+                source, FeedForward(robot), folder, advance, csv=csv,
                 listen=None if play is None else builder.add)
-    failure: HodynError | OSError | None = None
-    if result.damage:
-        failure = HodynError(f'{result.damage}; the report in {output} covers what came before')
-    elif play is not None:
-        try:
-            result.live = _play(play, builder, result.names, robot_source, prefix, output)
-        except (HodynError, OSError) as error:  # what was computed before is kept
-            failure = error
-    write_report(result, robot, output)
+        if result.damage:
+            failure = HodynError(
+                f'{result.damage}; the report in {output} covers what came before')
+        elif play is not None:
+            try:
+                answers = _play(play, builder, result.names, robot_source, prefix)
+                result.live = compare_answers(answers[0], answers[2])
+            except (HodynError, OSError) as error:  # what was computed before is kept
+                failure = error
+            else:
+                write_answers(folder / 'live', *answers)
+        write_report(result, robot, folder)
     _print(console, result, output)
     if failure is not None:
         raise failure
@@ -149,20 +164,16 @@ def run_replay(
 
 def _play(
     play: Play, builder: PlaybackBuilder, names: tuple[str, ...], robot_source: str, prefix: str,
-    output: Path,
-) -> Agreement:
-    """Play the recording to a live node, write its answers, and compare them."""
-    from hodyn_ros.replay.playback import compare_answers, write_answers
+) -> tuple[Playback, Array, Array]:
+    """Play the recording to a live node; return what was played, and the node's answers."""
     from hodyn_ros.robot.files import load_robot, without_limits
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
         # A recorded motion beyond limits is to be played all the same.
-        file = Path(folder) / 'robot.yaml'
+        file = Path(scratch) / 'robot.yaml'
         file.write_text(yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
         playback = builder.build(names, load_robot(file), prefix)
-        motion, torque = play(playback, file, prefix)
-    write_answers(output / 'live', playback, motion, torque)
-    return compare_answers(playback, torque)
+        return playback, *play(playback, file, prefix)
 
 
 def _print(console: Console, result: Replay, output: Path) -> None:

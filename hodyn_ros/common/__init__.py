@@ -1,1 +1,1 @@
-"""What every room may use: the error for users, and the compiler of kernels."""
+"""What every room may use: the error for users, outputs, and the compiler of kernels."""

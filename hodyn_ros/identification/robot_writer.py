@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from hodyn_ros.common.output_files import replacing
 from hodyn_ros.identification.regression import Estimate
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files import load_robot, robot_keys
@@ -13,13 +14,15 @@ from hodyn_ros.robot.files import load_robot, robot_keys
 PAYLOAD = 'payload'
 
 
-def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> None:
+def write_robot(
+    source: str, robot: Robot, estimate: Estimate, path: Path, *, force: bool = False,
+) -> None:
     """Write the robot of a built-in name or file with what was identified.
 
     The payload is a body fixed to the last one. Offsets are the sensors' and are not written:
-    a feed-forward with them would push the arm.
+    a feed-forward with them would push the arm. An existing file is replaced with force only.
 
-    Raises HodynError when what was written could not be read back.
+    Raises HodynError when what was written could not be read back, and then leaves nothing.
     """
     data = robot_keys(source)
     friction = estimate.friction
@@ -38,9 +41,11 @@ def write_robot(source: str, robot: Robot, estimate: Estimate, path: Path) -> No
             'com': _rounded(payload.com), 'inertia': _rounded(payload.inertia)})
         data['bodies'] = _named_parents(data['bodies'])
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
-    path.write_text('# Friction and payload identified from recordings by hodyn identify.\n'
-                    + text, 'utf-8')
-    load_robot(path)
+    with replacing(path, force=force) as file:
+        file.write_text(
+            '# Friction and payload identified from recordings by hodyn identify.\n' + text,
+            'utf-8')
+        load_robot(file)
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:

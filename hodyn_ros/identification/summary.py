@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.output_files import write_text
 from hodyn_ros.identification.regression import Estimate
 from hodyn_ros.robot import Robot
 
@@ -12,7 +13,8 @@ Array = NDArray[np.float64]
 
 
 def write_summary(
-    robot: Robot, found: Estimate, before: Array, after: Array, path: Path,
+    robot: Robot, found: Estimate, before: Array, after: Array, path: Path, *,
+    force: bool = False,
 ) -> None:
     """Write values with half their 95 % confidence intervals, null where none is known.
 
@@ -26,6 +28,8 @@ def write_summary(
         RMS errors on held-out motion, N m, of the robot as it was and as identified.
     path : Path
         The file.
+    force : bool
+        Whether an existing one is replaced.
 
     """
     friction, payload = found.friction, found.payload
@@ -48,7 +52,7 @@ def write_summary(
             'inertia_excited': found.inertia_excited,
         },
     }
-    path.write_text(json.dumps(summary, indent=2, allow_nan=False) + '\n', 'utf-8')
+    write_text(path, json.dumps(summary, indent=2, allow_nan=False) + '\n', force=force)
 
 
 def _entry(value: float, width: float) -> dict[str, float | None]:

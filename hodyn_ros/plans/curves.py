@@ -4,16 +4,36 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
+from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, bounds, sample_times, torques, unit
 from hodyn_ros.reference import Plan
+from hodyn_ros.robot import HodynError
 
 # Enough for a smooth line; more than a picture has pixels add nothing.
 MIN_SAMPLES, MAX_SAMPLES = 1000, 20_000
 
 
-def draw_curves(plan: Plan, feedforward: FeedForward, path: Path) -> None:
-    """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file."""
+def image_format(path: Path) -> str:
+    """Return the format of an image by the ending of its path: PNG without one.
+
+    Raises HodynError for an ending of no image that can be drawn.
+    """
+    known = sorted(Figure().canvas.get_supported_filetypes())
+    kind = path.suffix[1:].lower() or 'png'
+    if kind not in known:
+        raise HodynError(f'{path}: not an image that can be drawn; known are {", ".join(known)}')
+    return kind
+
+
+def draw_curves(
+    plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
+) -> None:
+    """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file.
+
+    Its ending says the format. An existing file is replaced with force only.
+    """
+    form = image_format(path)
     robot = feedforward.robot
     count = int(np.clip(sample_times(plan).size, MIN_SAMPLES, MAX_SAMPLES))
     instants = np.linspace(plan.times[0], plan.times[-1], count)
@@ -38,4 +58,5 @@ def draw_curves(plan: Plan, feedforward: FeedForward, path: Path) -> None:
     for joint, name in enumerate(robot.joint_names):
         axes[0, joint].set_title(name, fontsize=8)
         axes[-1, joint].set_xlabel('time (s)', fontsize=7)
-    figure.savefig(path, dpi=110)
+    with replacing(path, force=force) as file:
+        figure.savefig(file, format=form, dpi=110)

@@ -5,7 +5,7 @@ it; `time_from_start` may also be a number of seconds. CSV has a column `time` i
 each joint a column of positions that bears its name; `NAME.velocity` and `NAME.acceleration` are
 optional, `NAME.effort` is what annotation adds. Bags are in `plan_bags`.
 """
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import csv
 import json
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
@@ -67,22 +68,45 @@ def read_trajectory(
         raise HodynError(f'{path}: not UTF-8 text') from error
 
 
-def write_annotated(annotated: Annotated, path: Path) -> None:
-    """Write an annotated plan by the ending of its path; without one, as a bag."""
+def annotated_contents(path: Path) -> Contents | None:
+    """Return what `write_annotated` writes to a path: that of a bag, or None for a file.
+
+    Raises HodynError when its ending says no kind of file that can be written.
+    """
     suffix = path.suffix.lower()
     if suffix == '':
-        write_bag(annotated, path)
-    elif suffix in ('.yaml', '.yml'):
-        with path.open('w', encoding='utf-8') as file:
-            yaml.dump(
-                _message(annotated), file, _Dumper, sort_keys=False, default_flow_style=None)
-    elif suffix == '.json':
-        path.write_text(json.dumps(_message(annotated)), encoding='utf-8')
-    elif suffix == '.csv':
-        _write_csv(annotated, path)
-    else:
+        return Contents.of_bag(path.resolve().name)
+    if suffix not in _WRITERS:
         raise HodynError(
             f'{path}: ending {suffix!r} not known; write .yaml, .json, .csv, or a bag (no ending)')
+    return None
+
+
+def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) -> None:
+    """Write an annotated plan by the ending of its path; without one, as a bag.
+
+    Parameters
+    ----------
+    annotated : Annotated
+        The plan.
+    path : Path
+        Where it goes, by the rules of `common.output_files.replacing`.
+    force : bool
+        Whether what is there is replaced.
+
+    Raises
+    ------
+    HodynError
+        When the ending says no kind of file that can be written.
+    OSError
+        When it cannot be written; then what was there is still there.
+
+    """
+    if annotated_contents(path) is not None:
+        write_bag(annotated, path, force=force)
+        return
+    with replacing(path, force=force) as file:
+        _WRITERS[path.suffix.lower()](annotated, file)
 
 
 def _read_yaml(path: Path) -> JointWaypoints:
@@ -231,6 +255,15 @@ def _message(annotated: Annotated) -> dict[str, Any]:
     return {'joint_names': list(annotated.names), 'points': points}
 
 
+def _write_yaml(annotated: Annotated, path: Path) -> None:
+    with path.open('w', encoding='utf-8') as file:
+        yaml.dump(_message(annotated), file, _Dumper, sort_keys=False, default_flow_style=None)
+
+
+def _write_json(annotated: Annotated, path: Path) -> None:
+    path.write_text(json.dumps(_message(annotated)), encoding='utf-8')
+
+
 def _write_csv(annotated: Annotated, path: Path) -> None:
     kinds = ('', '.velocity', '.acceleration', '.effort')
     with path.open('w', newline='', encoding='utf-8') as file:
@@ -240,3 +273,7 @@ def _write_csv(annotated: Annotated, path: Path) -> None:
             annotated.times.tolist(), annotated.motion, annotated.torque, strict=True,
         ):
             writer.writerow([time, *motion[:3].ravel().tolist(), *torque[0].tolist()])
+
+
+_WRITERS: dict[str, Callable[[Annotated, Path], None]] = {
+    '.yaml': _write_yaml, '.yml': _write_yaml, '.json': _write_json, '.csv': _write_csv}

@@ -2,8 +2,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from rosbags.rosbag2 import Writer
-
+from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.bags import first_line, open_bag
 from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode
 from hodyn_ros.messages.message_types import TYPES
@@ -44,10 +43,8 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
         raise HodynError(f'{path}: {error}') from None
 
 
-def write_bag(annotated: Annotated, path: Path) -> None:
-    """Write an annotated plan as the one message of a new bag."""
-    if path.exists():
-        raise FileExistsError(f'{path}: exists; a bag is written to a new folder')
-    with Writer(path, version=9) as writer:
+def write_bag(annotated: Annotated, path: Path, *, force: bool = False) -> None:
+    """Write an annotated plan as the one message of a bag."""
+    with bag_writer(path, force=force) as writer:
         connection = writer.add_connection(ANNOTATED_TOPIC, MESSAGE_TYPE, typestore=TYPES)
         writer.write(connection, 0, annotated.message())

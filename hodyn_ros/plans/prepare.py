@@ -14,7 +14,7 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
-from hodyn_ros.plans.waypoints import accept
+from hodyn_ros.plans.waypoints import AcceptedWaypoints, accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import HodynError, Robot
@@ -90,6 +90,32 @@ class PlanRequest:
     annotate_period: float | None = None
 
 
+@dataclass(frozen=True)
+class Deviation:
+    """Where a plan misses its points most.
+
+    Attributes
+    ----------
+    joint, unit : str
+        Name of the joint, and rad or m.
+    time, value : float
+        s, and in `unit`; 0 where it goes through all its points.
+
+    """
+
+    joint: str
+    unit: str
+    time: float
+    value: float
+
+    def __str__(self) -> str:
+        if not self.value:
+            return 'through all its points'
+        return (
+            f'misses its points by up to {self.value:.3g} {self.unit} ({self.joint} at '
+            f'{self.time:.4g} s)')
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
     """The plan that was made of a trajectory, or why there is none.
@@ -108,6 +134,8 @@ class PreparedPlan:
         The plan with efforts, if asked for and not refused.
     overshoot : float
         rad or m by which the worst joint leaves the range of its points.
+    deviation : Deviation or None
+        Where the plan misses its points most, with a `sample_tolerance`; None without a plan.
     note : str
         What to know of a plan even though it may run: an overshoot beyond the tolerance, efforts
         that are not used.
@@ -126,6 +154,7 @@ class PreparedPlan:
     stretch: float | None = None
     annotated: Annotated | None = None
     overshoot: float = 0.0
+    deviation: Deviation | None = None
     note: str = ''
     seconds: float = 0.0
     message: bytes = b''
@@ -165,6 +194,7 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
     except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
+    deviation = _deviation(robot, plan, points)
     if any(len(row) for row in request.trajectory.efforts):
         note = '; '.join(filter(None, (note, EFFORT_UNUSED)))
     factor: float | None = 1.0
@@ -182,13 +212,14 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
                 lines.append(f'{factor:.4f} times slower it is within all limits')
         if not limit_report.within_limits:
             return PreparedPlan(
-                '; '.join(lines), plan, limit_report, factor, overshoot=excess, note=note)
+                '; '.join(lines), plan, limit_report, factor, overshoot=excess,
+                deviation=deviation, note=note)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
             plan, feedforward, request.annotate_period, names=points.names,
             gravity=settings.gravity, friction=settings.friction)
-    return PreparedPlan('', plan, limit_report, factor, annotated, excess, note)
+    return PreparedPlan('', plan, limit_report, factor, annotated, excess, deviation, note)
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
@@ -204,6 +235,17 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     return worst, (
         f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
         f"{unit(robot, joint, 'position')}")
+
+
+def _deviation(robot: Robot, plan: Plan, points: AcceptedWaypoints) -> Deviation:
+    """Return where a plan misses its points most; only one within a band of them does."""
+    missed = np.zeros_like(points.positions)
+    if plan.interpolation == 'band':
+        missed = np.abs(plan.evaluate(points.times)[:, 0] - points.positions)
+    point, joint = np.unravel_index(int(missed.argmax()), missed.shape)
+    return Deviation(
+        robot.joint_names[joint], unit(robot, int(joint), 'position'), float(points.times[point]),
+        float(missed[point, joint]))
 
 
 def _summary(limit_report: LimitReport) -> str:

@@ -65,7 +65,7 @@ def smallest_time_scaling(plan: Plan, feedforward: FeedForward) -> TimeScaling:
         return TimeScaling(None, (
             f'no stretch mends it: {names[joint]} is out of its range at '
             f'{instants[side, joint]:.4g} s whatever the speed'))
-    if not _rests(plan):
+    if not starts_and_ends_at_rest(plan):
         return TimeScaling(None, 'no stretch: only a plan that starts and ends at rest has one')
     search = _Search(plan, feedforward)
     if search.excess(STATIC) > 1.0:
@@ -86,7 +86,7 @@ def smallest_time_scaling(plan: Plan, feedforward: FeedForward) -> TimeScaling:
         failing = factor + RESOLUTION
 
 
-def _rests(plan: Plan) -> bool:
+def starts_and_ends_at_rest(plan: Plan) -> bool:
     """Whether q̇ … q⁗ vanish at both ends, to round-off of what the pieces there do."""
     if plan.times.size == 1:
         return True

@@ -21,6 +21,8 @@ START_TOLERANCE = 0.01
 # Points this close or closer are samples of a motion rather than its waypoints.
 DENSE = 5e-3
 BAND_STEPS = 16
+# Jitter is less; missed by more, samples of a small motion are another motion.
+MAX_SAMPLE_TOLERANCE = 0.01
 # Coefficients hold h⁴ q⁗: beyond these spacings they leave what doubles resolve.
 MIN_PIECE, MAX_PIECE = 1e-6, 1e5
 
@@ -65,9 +67,9 @@ def fit_plan(
     start_tolerance : float
         rad or m.
     sample_tolerance : float
-        rad or m. Where positive, and the points are no more than 5 ms apart, all but the ends may
-        be missed by this much, with their velocities and accelerations unused, so that the jitter
-        of samples does not become snap: 'band'.
+        rad or m, at most 0.01. Where positive, and the points are no more than 5 ms apart, all but
+        the ends may be missed by this much, with their velocities and accelerations unused, so
+        that the jitter of samples does not become snap: 'band'.
     names : n names
         For error messages.
 
@@ -82,6 +84,10 @@ def fit_plan(
     ):
         if not value >= 0.0:
             raise HodynError(f'{text} {value}: must not be negative')
+    if sample_tolerance > MAX_SAMPLE_TOLERANCE:
+        raise HodynError(
+            f'sample_tolerance {sample_tolerance:g}: must be at most {MAX_SAMPLE_TOLERANCE:g} rad '
+            'or m; it smooths the jitter of samples, and more makes another motion of them')
     instants, knots, fixed = _points(times, positions, velocities, accelerations, names)
     dense = len(instants) > 2 and np.diff(instants).max() <= DENSE
     if start is not None:

@@ -1,8 +1,11 @@
 """The computed torques as a table of comma-separated values, one row a message."""
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
 
+from hodyn_ros.common.output_files import replacing
 from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import TORQUE_NAMES
 
@@ -14,16 +17,19 @@ _COLUMNS = (
 class ComputedTable:
     """Writes chunks as rows: the stamp, then for each joint the columns; a context manager."""
 
-    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
-        self._file = path.open('w', encoding='utf-8')
-        titles = [f'{name}/{column}' for column in _COLUMNS for name in names]
-        self._file.write(','.join(['stamp_ns', *titles]) + '\n')
+    def __init__(self, path: Path, names: tuple[str, ...], *, force: bool = False) -> None:
+        self._output = replacing(path, force=force)
+        self._titles = [f'{name}/{column}' for column in _COLUMNS for name in names]
+        self._end = ExitStack()
 
     def __enter__(self) -> 'ComputedTable':
+        self._file: TextIO = self._end.enter_context(
+            self._end.enter_context(self._output).open('w', encoding='utf-8'))
+        self._file.write(','.join(['stamp_ns', *self._titles]) + '\n')
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    def __exit__(self, *error: Any) -> None:
+        self._end.__exit__(*error)
 
     def write(self, chunk: Chunk) -> None:
         """Append the messages that were used."""

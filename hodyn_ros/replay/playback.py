@@ -196,11 +196,13 @@ def compare_answers(playback: Playback, answers: Array) -> Agreement:
         np.abs(playback.offline[known]).max(axis=(0, 2)))
 
 
-def write_answers(path: Path, playback: Playback, motion: Array, torque: Array) -> None:
+def write_answers(
+    path: Path, playback: Playback, motion: Array, torque: Array, *, force: bool = False,
+) -> None:
     """Write the node's answers, (S, 2, n) and (S, 3, n), NaN where none came, to a bag."""
     known = np.isfinite(torque).all(axis=(1, 2))
     stamps = playback.stamps[playback.sample][known]
-    with ComputedBag(path, playback.names) as answers:
+    with ComputedBag(path, playback.names, force=force) as answers:
         answers.write(stamps, stamps, motion[known], torque[known])
 
 

@@ -168,7 +168,7 @@ class Curves:
 def replay(
     bag: JointStateBag, feedforward: FeedForward, output: Path,
     progress: Callable[[int], None] | None = None, *, csv: bool = False,
-    listen: Callable[[Chunk], None] | None = None,
+    listen: Callable[[Chunk], None] | None = None, force: bool = False,
 ) -> Replay:
     """Compute the torques of a recorded motion and compare them with the recorded efforts.
 
@@ -186,6 +186,8 @@ def replay(
         Write ``computed.csv`` as well.
     listen : callable, optional
         Called with each chunk.
+    force : bool
+        Whether files of these names are replaced, see `common.output_files.replacing`.
 
     Raises
     ------
@@ -204,9 +206,10 @@ def replay(
     used, damage = 0, ''
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
-        computed = stack.enter_context(ComputedBag(output / 'computed', bag.names))
+        computed = stack.enter_context(
+            ComputedBag(output / 'computed', bag.names, force=force))
         table = stack.enter_context(
-            ComputedTable(output / 'computed.csv', bag.names)) if csv else None
+            ComputedTable(output / 'computed.csv', bag.names, force=force)) if csv else None
         try:
             for chunk in pipeline.chunks(progress):
                 if curves is None:
@@ -230,8 +233,8 @@ def replay(
             if curves is None:
                 raise
             damage = str(error)
-    if curves is None:
-        raise HodynError(f'{bag.path}: no usable joint states on {bag.topic}')
+        if curves is None:
+            raise HodynError(f'{bag.path}: no usable joint states on {bag.topic}')
     rms = [np.sqrt(total / max(used, 1)) for total in squares]
     counts = pipeline.timing_statistics.counts
     left_out = {_REASONS[status]: counts[status] for status in _REASONS if counts[status]}

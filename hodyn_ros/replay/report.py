@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.output_files import Contents, replacing, write_text
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.replay import figures
 from hodyn_ros.replay.comparison import common_lag
@@ -21,10 +22,17 @@ from hodyn_ros.robot.files.plain_values import plain
 
 Array = NDArray[np.float64]
 
+CONTENTS = Contents(
+    frozenset({
+        'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
+        'spectrum.png', 'computed.csv'}),
+    {name: Contents.of_bag(name) for name in ('computed', 'live')}, mark='report.html')
+"""What a replay leaves in its folder."""
 
-def write_report(result: Replay, robot: Robot, output: Path) -> None:
+
+def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = False) -> None:
     """Write ``summary.json``, ``report.html`` and its figures as images."""
-    write_summary(result, output / 'summary.json')
+    write_summary(result, output / 'summary.json', force=force)
     drawn = [
         ('torque', 'Predicted and recorded effort', figures.torque_figure(result)),
         ('friction', 'Friction and what is left, over velocity',
@@ -38,9 +46,10 @@ def write_report(result: Replay, robot: Robot, output: Path) -> None:
     for name, title, figure in drawn:
         buffer = io.BytesIO()
         figure.savefig(buffer, format='png', dpi=110)
-        (output / f'{name}.png').write_bytes(buffer.getvalue())
+        with replacing(output / f'{name}.png', force=force) as file:
+            file.write_bytes(buffer.getvalue())
         images.append((title, base64.b64encode(buffer.getvalue()).decode()))
-    (output / 'report.html').write_text(_page(result, images), 'utf-8')
+    write_text(output / 'report.html', _page(result, images), force=force)
 
 
 def statements(result: Replay) -> list[str]:
@@ -187,7 +196,7 @@ is what the recording tells with a standard deviation below a quarter of the sig
 """
 
 
-def write_summary(result: Replay, path: Path) -> None:
+def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     """Write the figures for machines; numbers that are not finite become null."""
     found = result.timing_statistics
     summary = {
@@ -233,7 +242,7 @@ def write_summary(result: Replay, path: Path) -> None:
             } for i, joint in enumerate(result.joints)],
     }
     text = json.dumps(plain(summary, finite=True), indent=2, allow_nan=False)
-    path.write_text(text + '\n', 'utf-8')
+    write_text(path, text + '\n', force=force)
 
 
 def _agreement(live: Agreement) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
+from hodyn_ros.common.output_files import write_text
 from hodyn_ros.messages.cdr import nanoseconds
 from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
@@ -152,7 +153,7 @@ def _drive(node: SimulatedDriver, executor: Executor, stop: StopFlag) -> None:
 
 def _write(node: SimulatedDriver, report: Path) -> None:
     try:
-        report.write_text(json.dumps(node.figures()), encoding='utf-8')
+        write_text(report, json.dumps(node.figures()), force=True)
     except (HodynError, OSError) as error:
         node.get_logger().error(f'no figures: {error}')
 

@@ -10,6 +10,7 @@ import yaml
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.common.output_files import write_text
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, robot_keys
 from hodyn_ros.simulation.example_motion import REST_TO_REST_PEAK, home
@@ -86,14 +87,18 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
 
 
 def write_example_robot(
-    source: str, kind: ActuatorKind, stiffness: float | None, path: Path,
+    source: str, kind: ActuatorKind, stiffness: float | None, path: Path, *,
+    force: bool = False,
 ) -> None:
-    """Write a robot `with_example_actuators` to a file, for processes that take robots by file."""
+    """Write a robot `with_example_actuators` to a file, for processes that take robots by file.
+
+    An existing file is replaced with force only.
+    """
     robot = with_example_actuators(load_robot(source), kind, stiffness)
     actuators = robot.require_actuators()
-    path.write_text(yaml.safe_dump({**robot_keys(source), 'actuators': {
+    write_text(path, yaml.safe_dump({**robot_keys(source), 'actuators': {
         name: {**_keys(joint.law), 'motor': {'inertia': joint.motor.inertia}}
-        for name, joint in zip(actuators.names, actuators.joints, strict=True)}}), 'utf-8')
+        for name, joint in zip(actuators.names, actuators.joints, strict=True)}}), force=force)
 
 
 def _keys(law: Law) -> dict[str, Any]:

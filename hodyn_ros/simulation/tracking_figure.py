@@ -5,6 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
+from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.elastic_tracking import Method, Tracking
 
@@ -16,9 +17,13 @@ _MIN_ERROR = 1e-9
 
 
 def draw_comparison(
-    robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path,
+    robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path, *,
+    force: bool = False,
 ) -> None:
-    """Write the error of each method, the motion and the stiffness over time to an image file."""
+    """Write the error of each method, the motion and the stiffness over time to an image file.
+
+    An existing file is replaced with force only.
+    """
     first = next(iter(tracking.values()))
     variable = bool(robot.require_actuators().variable.any())
     rows = 3 if variable else 2
@@ -44,4 +49,5 @@ def draw_comparison(
     axes[-1].set_xlabel('time (s)')
     for axis in axes:
         axis.grid(True, linewidth=0.3)
-    figure.savefig(path, dpi=120)
+    with replacing(path, force=force) as file:
+        figure.savefig(file, dpi=120)

@@ -143,7 +143,8 @@ def test_foreign_files_in_the_output_are_not_touched(tmp_path, capsys):
     precious = tmp_path / 'out/computed/precious.txt'
     precious.parent.mkdir(parents=True)
     precious.write_text('mine')
-    assert 'not of a replay' in refused(capsys, bag, '--output', tmp_path / 'out')
+    line = refused(capsys, bag, '--output', tmp_path / 'out')
+    assert f'{precious}: is not of this command' in line
     assert precious.read_text() == 'mine'
 
 

@@ -2,17 +2,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 import time as clock
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import StoragePlugin
 from scipy.interpolate import CubicHermiteSpline
 
 from hodyn_ros.feedforward import TORQUE_NAMES
+from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
@@ -21,25 +23,26 @@ from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 
-BAG_VERSION: Literal[9] = 9
 TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 
 
 class Recorder:
-    """Writes serialized joint states to a rosbag2 (MCAP) as they come."""
+    """Writes serialized joint states to a rosbag2 (MCAP) as they come; a context manager.
 
-    def __init__(self, path: Path) -> None:
-        if path.exists():
-            raise FileExistsError(f'{path}: exists and is no folder of an earlier demo')
-        self._writer = Writer(path, version=BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
+    The bag is there when the context has ended, and not at all after an error.
+    """
+
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        self._bag = bag_writer(path, storage=StoragePlugin.MCAP, force=force)
+        self._end = ExitStack()
         self._heard: dict[str, bool] = {}
 
     def __enter__(self) -> Recorder:
-        self._writer.open()
+        self._writer: Any = self._end.enter_context(self._bag)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
+    def __exit__(self, *error: Any) -> None:
+        self._end.__exit__(*error)
 
     @property
     def has_heard_all(self) -> bool:

@@ -3,6 +3,7 @@ from pathlib import Path
 import tempfile
 from typing import Any
 
+from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot.files import load_robot
 from hodyn_ros.ros.demo.recording_figure import draw_recording
 from hodyn_ros.ros.demo.run import DemoRun, was_disturbed
@@ -14,11 +15,15 @@ HELD_AFTER = 1.5
 """Periods from a state to the middle of the time that its answer is held."""
 TRIES = 3
 """How often a disturbed run is tried."""
+CONTENTS = Contents(
+    frozenset(f'{method}.png' for method in METHODS),
+    {f'bag_{method}': Contents.of_bag(f'bag_{method}') for method in METHODS}, mark='full.png')
+"""What is left in the folder."""
 
 
 def compare_through_ros(
     robot_source: str, actuator: ActuatorKind, duration: float, speed: float, output: Path,
-    stiffness: float | None = None,
+    stiffness: float | None = None, *, force: bool = False,
 ) -> dict[str, Any]:
     """Run one motion of an elastic arm with each method; return the figures.
 
@@ -37,24 +42,28 @@ def compare_through_ros(
         Folder for a bag and a plot of each method.
     stiffness : float, optional
         Stiffness of the example actuators, N m/rad.
+    force : bool
+        Whether existing files of these names are replaced.
 
     """
-    output.mkdir(parents=True, exist_ok=True)
     runs: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with replacing(output, CONTENTS, force=force) as results, tempfile.TemporaryDirectory() as (
+        folder
+    ):
+        results.mkdir()
         file = Path(folder) / 'elastic.yaml'
         write_example_robot(robot_source, actuator, stiffness, file)
         robot = load_robot(file)
         times, positions = fast_motion(robot, duration, speed)
         for method in METHODS:
             run = DemoRun(
-                str(file), robot, (times, positions), duration + 1.0, output / f'bag_{method}',
+                str(file), robot, (times, positions), duration + 1.0, results / f'bag_{method}',
                 method, HELD_AFTER * PERIOD)
-            for _ in range(TRIES):
-                figures, recording = run.record()
+            for tried in range(TRIES):
+                figures, recording = run.record(force=tried > 0)
                 if not was_disturbed(figures):
                     break
-            draw_recording(recording, robot, figures, output / f'{method}.png')
+            draw_recording(recording, robot, figures, results / f'{method}.png')
             runs[method] = figures
     comparison = {
         method: max(figures['rms_tracking_error']) for method, figures in runs.items()}

@@ -4,14 +4,19 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.ros.demo.demo_recording import Recording
 
 
 def draw_recording(
-    recording: Recording, robot: Robot, figures: dict[str, Any], path: Path,
+    recording: Recording, robot: Robot, figures: dict[str, Any], path: Path, *,
+    force: bool = False,
 ) -> None:
-    """Write reference, tracking error and torques over time to an image file."""
+    """Write reference, tracking error and torques over time to an image file.
+
+    An existing file is replaced with force only.
+    """
     trip = figures['round_trip_us']
     figure = Figure(figsize=(10, 12), layout='constrained')
     axes = figure.subplots(5, 1, sharex=True)
@@ -32,4 +37,5 @@ def draw_recording(
         f'{figures["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
         f'p99 {trip["p99"]:.0f} µs')
     axes[-1].set_xlabel('time (s)')
-    figure.savefig(path, dpi=110)
+    with replacing(path, force=force) as file:
+        figure.savefig(file, dpi=110)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 import json
 import os
 from pathlib import Path
-import shutil
 import tempfile
 import threading
 import time
@@ -70,14 +69,24 @@ class DemoRun:
     method: str = 'full'
     lookahead: float = 0.0
 
-    def record(self) -> tuple[dict[str, Any], Recording]:
-        """Run it; return the driver's figures with those of the recording, and the recording."""
-        shutil.rmtree(self.bag, ignore_errors=True)
+    def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
+        """Run it; return the driver's figures with those of the recording, and the recording.
+
+        An existing recording of such a run is replaced with force only.
+        """
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / 'driver.json'
-            with local_ros(), Recorder(self.bag) as recorder, ThreadPoolExecutor(1) as pool:
+            with (
+                local_ros(), Recorder(self.bag, force=force) as recorder,
+                ThreadPoolExecutor(1) as pool,
+            ):
                 # A thread of its own: niceness belongs to a thread, and the caller keeps its own.
-                interruptions = pool.submit(_drive, self, report, recorder).result()
+                given_up = threading.Event()
+                running = pool.submit(_drive, self, report, recorder, given_up)
+                try:
+                    interruptions = running.result()
+                finally:
+                    given_up.set()
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
             figures = json.loads(report.read_text('utf-8'))
@@ -112,7 +121,7 @@ class _Observer(Node):
         self.state = message.message
 
 
-def _drive(run: DemoRun, report: Path, recorder: Recorder) -> int:
+def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.Event) -> int:
     """Run node and driver; return how often the node stopped before the plan's end."""
     observer = _Observer(recorder)
     executor = make_executor()
@@ -133,6 +142,8 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder) -> int:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RECORDING_NICENESS)
 
             def alive() -> None:
+                if given_up.is_set():
+                    raise HodynError('the demo was given up')
                 for running, name in ((node, 'node'), (driver, 'simulated driver')):
                     if running.poll() is not None:
                         raise HodynError(

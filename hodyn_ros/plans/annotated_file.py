@@ -1,0 +1,108 @@
+"""Annotated plans as files that pass the check of plans, whoever reads them.
+
+What reads such a file fits a motion of its own between the samples, whose peaks are not those of
+the plan that was sampled. So the file itself is judged before it gets to its place.
+"""
+from dataclasses import replace
+from pathlib import Path
+import shutil
+
+import numpy as np
+
+from hodyn_ros.common.output_files import replacing
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.annotate import PERIOD, annotate
+from hodyn_ros.plans.files import annotated_contents, read_trajectory, write_annotated
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
+
+MAX_EXTRA = 4.0
+"""By what factor at most a plan is stretched beyond its own stretch, for its samples to pass."""
+
+
+def write_annotated_plan(
+    request: PlanRequest, path: Path, *, force: bool = False,
+) -> PreparedPlan:
+    """Prepare a plan and write it with its torques, so that the file passes the check in its turn.
+
+    The file is read back and judged with the settings of the request, and with the default ones.
+    With the stretch 'auto' the plan is made slower until it passes, in growing steps from 1e-4 on.
+
+    Parameters
+    ----------
+    request : PlanRequest
+        What to write; `annotate_period` is 0.005 s where it is None.
+    path : Path
+        Where it goes, as for `write_annotated`.
+    force : bool
+        Whether what is there is replaced.
+
+    Returns
+    -------
+    PreparedPlan
+        What was written; refused, and nothing written, where it is beyond limits.
+
+    Raises
+    ------
+    HodynError, OSError
+        As of `write_annotated`.
+
+    """
+    period = PERIOD if request.annotate_period is None else request.annotate_period
+    prepared = prepare_plan(replace(request, annotate_period=period))
+    if prepared.plan is None or prepared.annotated is None or prepared.stretch is None:
+        return prepared
+    may_stretch = request.settings.stretch == 'auto' and starts_and_ends_at_rest(prepared.plan)
+    written, step = prepared, RESOLUTION
+    with replacing(path, annotated_contents(path), force=force) as unfinished:
+        while True:
+            assert written.annotated is not None
+            assert written.stretch is not None
+            write_annotated(written.annotated, unfinished, force=True)
+            judged = _judge(unfinished, request)
+            if not judged.refusal:
+                return written
+            if not may_stretch or written.stretch >= MAX_EXTRA * prepared.stretch or (
+                    judged.limit_report is None):
+                break
+            factor = written.stretch * (1.0 + max(step, _smallest_step(judged)))
+            factor = round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
+            plan = prepared.plan.stretched(factor / prepared.stretch)
+            written = replace(
+                prepared, plan=plan, limit_report=judged.limit_report, stretch=factor,
+                annotated=annotate(
+                    plan, FeedForward(request.robot), period, names=prepared.annotated.names,
+                    gravity=request.settings.gravity, friction=request.settings.friction))
+            step *= 2.0
+        # Where nothing is left, nothing is replaced.
+        shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
+    slower = f' even {written.stretch:.4f} times slower' if may_stretch else ''
+    way_out = 'a shorter period' if request.settings.stretch == 'auto' else (
+        'a shorter period, or the stretch auto')
+    return replace(prepared, annotated=None, refusal=(
+        f'resampled every {period:g} s it is not what it was{slower}: {judged.refusal}; '
+        f'take {way_out}'))
+
+
+def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
+    """Return what a plan file is by the settings of a request and by the default ones."""
+    given = request.settings
+    default = PlanSettings(
+        joint_prefix=given.joint_prefix, allow_other_model=given.allow_other_model,
+        driver_prefix=given.driver_prefix)
+    trajectory = read_trajectory(path)
+    for settings in dict.fromkeys(replace(one, stretch='off', gravity=True, friction=True)
+                                  for one in (given, default)):
+        judged = prepare_plan(PlanRequest(trajectory, request.robot, settings))
+        if judged.refusal:
+            break
+    return judged
+
+
+def _smallest_step(judged: PreparedPlan) -> float:
+    """Return by what share a plan must at least be slower: no quantity falls faster than 1/f³."""
+    assert judged.limit_report is not None
+    excess = max((
+        -entry.margin / abs(entry.limit) for entry in judged.limit_report.violations
+        if entry.quantity != 'position' and entry.limit), default=0.0)
+    return float(np.cbrt(1.0 + excess) - 1.0)

@@ -1,0 +1,344 @@
+"""What commands write: never over an input, nothing without being asked, whole or not at all."""
+from contextlib import suppress
+import json
+import os
+from pathlib import Path
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from recordings import messages, record, write
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli import main
+from hodyn_ros.common.output_files import UNFINISHED
+from hodyn_ros.plans.files import read_trajectory
+from hodyn_ros.robot.files import robot_keys
+
+ROBOT = load_robot('twolink')  # small, for the pictures' sake
+# What each command writes: its arguments, with {input} and {output} in them.
+TO_FILES = {
+    'yaml': ('annotate', '{input}', '--output', '{output}.yaml'),
+    'json': ('annotate', '{input}', '--output', '{output}.json'),
+    'csv': ('annotate', '{input}', '--output', '{output}.csv'),
+    'figures': ('check', '{input}', '--json', '{output}.json'),
+    'curves': ('check', '{input}', '--output', '{output}.png'),
+    'figures of a demo': ('demo', '--robot', '{input}', '--json', '{output}.json'),
+}
+TO_FOLDERS = {
+    'bag': (('annotate', '{input}', '--output', '{output}'), 'metadata.yaml'),
+    'report': (('replay', '{input}', '--output', '{output}'), 'summary.json'),
+    'robot': (('identify', '{input}', '--output', '{output}'), 'panda_identified.yaml'),
+    'demo': (('demo', '--robot', '{input}', '--output', '{output}'), 'bag'),
+    'comparison': (
+        ('demo', '--compare', '--direct', '--robot', '{input}', '--output', '{output}'),
+        'comparison.png'),
+}
+PLANS = ['yaml', 'json', 'csv', 'bag']
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ('curves', 'report')]
+
+
+def plan_file(path):
+    """Write a rest-to-rest motion of one second as CSV."""
+    rows = [','.join(('time', *ROBOT.joint_names)), '0,0.1,0.2', '1,0.15,0.2']
+    path.write_text('\n'.join(rows))
+    return path
+
+
+def bag(path):
+    """Write a recording of one second."""
+    recording = record(duration=1.0, robot=ROBOT, prefix='')
+    return write(path, {'/joint_states': messages(recording)})
+
+
+def given_to(kind, tmp_path):
+    """Return the arguments that write one kind of output, `out`, and the path that it goes to."""
+    arguments = TO_FILES[kind] if kind in TO_FILES else TO_FOLDERS[kind][0]
+    given = bag(tmp_path / 'input') if kind == 'report' else plan_file(tmp_path / 'input.csv')
+    return [*fill(arguments, given, 'out'), '--robot', 'twolink'], place(arguments, 'out')
+
+
+def fill(arguments, given, output):
+    return [word.format(input=given, output=output) for word in arguments]
+
+
+def place(arguments, output):
+    """Return the path that a command writes to."""
+    return Path(fill(arguments, '', output)[-1])
+
+
+def refusal(capsys, arguments, code=2):
+    """Return the one line with which a command refuses, before it has computed anything."""
+    assert main(arguments) == code
+    captured = capsys.readouterr()
+    assert captured.out == ''
+    (line,) = captured.err.strip().splitlines()
+    return line
+
+
+def tree(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob('*'))}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize('state', ['file', 'folder', 'symlink', 'no folder'])
+@pytest.mark.parametrize('kind', TO_FILES)
+def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys, kind, state):
+    output = 'none/out' if state == 'no folder' else 'out'
+    path = place(TO_FILES[kind], output)
+    if state == 'file':
+        path.write_text('mine')
+    elif state == 'folder':
+        path.mkdir()
+    elif state == 'symlink':
+        Path('mine').write_text('mine')
+        path.symlink_to('mine')
+    before = tree(tmp_path)
+    # There is no such input: the output is looked at first.
+    line = refusal(capsys, fill(TO_FILES[kind], 'nowhere.csv', output))
+    assert f'{path}: ' in line
+    assert ('exists; --force' in line) == (state in ('file', 'symlink'))
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize('state', ['file', 'ours and others', 'ours with others in it', 'link'])
+@pytest.mark.parametrize('kind', TO_FOLDERS)
+def test_a_folder_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys, kind, state):
+    arguments, ours = TO_FOLDERS[kind]
+    output = Path('out')
+    forced = []
+    if state == 'file':
+        output.write_text('mine')
+    elif state == 'ours and others':
+        output.mkdir()
+        (output / 'precious').write_text('mine')
+        if ours == 'bag':
+            (output / 'bag').mkdir()
+        else:
+            (output / ours).write_text('ours')
+    elif state == 'ours with others in it':
+        forced = ['--force']
+        (output / ours).mkdir(parents=True)
+        (output / ours / 'precious').write_text('mine')
+    else:
+        forced = ['--force']
+        output.mkdir()
+        (output / ours).symlink_to(tmp_path / 'elsewhere')
+    before = tree(tmp_path)
+    line = refusal(capsys, [*fill(arguments, 'nowhere', output), *forced])
+    assert str(output if state == 'file' else output / ours) in line
+    assert ('--force' in line) == (state == 'ours and others')
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize('alias', ['same', 'dotted', 'symlink', 'hard link'])
+@pytest.mark.parametrize('kind', TO_FILES)
+def test_the_input_is_never_an_output(tmp_path, capsys, kind, alias):
+    path = place(TO_FILES[kind], 'plan')
+    path.write_text('mine')
+    link = place(TO_FILES[kind], 'link')
+    if alias == 'symlink':
+        link.symlink_to(path)
+    elif alias == 'hard link':
+        os.link(path, link)
+    output = {'same': 'plan', 'dotted': './../' + tmp_path.name + '/plan'}.get(alias, 'link')
+    for forced in ([], ['--force']):
+        line = refusal(capsys, [*fill(TO_FILES[kind], path, output), *forced])
+        assert f'is or holds the input {path}' in line
+    assert path.read_text() == 'mine'
+
+
+@pytest.mark.parametrize('kind', TO_FOLDERS)
+def test_no_output_folder_is_or_holds_the_input(tmp_path, capsys, kind):
+    arguments, _ = TO_FOLDERS[kind]
+    Path('out').mkdir()
+    Path('out/input').write_text('mine')
+    before = tree(tmp_path)
+    for output in ('out', './out', '.'):
+        line = refusal(capsys, [*fill(arguments, 'out/input', output), '--force'])
+        assert 'is or holds the input out/input' in line
+    assert tree(tmp_path) == before
+
+
+def test_the_robot_is_an_input_as_well(tmp_path, capsys):
+    robot = tmp_path / 'robot.yaml'
+    robot.write_text(json.dumps(robot_keys('panda')))
+    for command in ('check', 'annotate'):
+        for option in ('--json', '--output') if command == 'check' else ('--output',):
+            arguments = [
+                command, 'nowhere.csv', '--robot', str(robot), '--force', option, 'robot.yaml']
+            assert 'is or holds the input' in refusal(capsys, arguments)
+    for command in ('replay', 'identify'):
+        arguments = [command, 'nowhere', '--robot', str(robot), '--output', str(tmp_path)]
+        assert 'is or holds the input' in refusal(capsys, arguments)
+
+
+def test_two_results_in_one_place_are_refused(capsys):
+    arguments = ['check', 'nowhere.csv', '--output', 'out.png', '--json', './out.png']
+    assert 'another of the results goes there' in refusal(capsys, arguments)
+    arguments = ['demo', '--output', 'out', '--json', 'out/demo.png']
+    assert 'another of the results goes there' in refusal(capsys, arguments)
+
+
+@pytest.mark.parametrize(('arguments', 'message'), [
+    (('annotate', 'nowhere.csv', '--output', 'out.txt'), "out.txt: ending '.txt' not known"),
+    (('check', 'PLAN', '--output', 'out.xyz'), 'out.xyz: not an image that can be drawn'),
+])
+def test_an_ending_that_cannot_be_written_is_told_before_the_work(
+    tmp_path, capsys, arguments, message,
+):
+    plan = plan_file(tmp_path / 'plan.csv')
+    line = refusal(capsys, [str(plan) if word == 'PLAN' else word for word in arguments])
+    assert message in line
+
+
+@pytest.mark.parametrize('kind', [*PLANS, 'figures', SLOW[0]])
+def test_what_is_there_is_kept_or_replaced_with_its_mode(tmp_path, capsys, kind):
+    arguments, path = given_to(kind, tmp_path)
+    assert main(arguments) == 0
+    first = tree(tmp_path)
+    assert {name.split('/')[0] for name in first} == {path.name, 'input.csv'}
+    capsys.readouterr()
+    assert '--force' in refusal(capsys, arguments)
+    assert tree(tmp_path) == first
+    file = path / 'out.db3' if kind == 'bag' else path
+    file.chmod(0o604)
+    inode = file.stat().st_ino
+    assert main([*arguments, '--force']) == 0
+    assert set(tree(tmp_path)) == set(first)
+    assert file.stat().st_mode & 0o777 == 0o604
+    assert file.stat().st_ino != inode
+    if kind in PLANS:
+        assert len(read_trajectory(path).times) == 201
+
+
+@pytest.mark.slow
+def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, capsys):
+    replay = ['replay', str(bag(tmp_path / 'bag')), '--robot', 'twolink']
+    assert main([*replay, '--csv']) == 0
+    first = set(tree(tmp_path / 'hodyn_replay'))
+    assert 'computed.csv' in first
+    capsys.readouterr()
+    assert main(replay) == 0
+    assert 'hodyn_replay: the earlier result there will be replaced' in capsys.readouterr().out
+    assert set(tree(tmp_path / 'hodyn_replay')) == first - {'computed.csv'}
+    # With a file that is not ours the folder stays, and what is ours in it takes --force.
+    (tmp_path / 'hodyn_replay/notes.txt').write_text('mine')
+    line = refusal(capsys, replay)
+    assert 'hodyn_replay/computed: exists; --force' in line
+    assert main([*replay, '--csv', '--force']) == 0
+    assert set(tree(tmp_path / 'hodyn_replay')) == first | {'notes.txt'}
+    assert (tmp_path / 'hodyn_replay/notes.txt').read_text() == 'mine'
+    assert {path.name for path in tmp_path.iterdir()} == {'bag', 'hodyn_replay'}
+
+
+def with_file_size(limit, arguments):
+    """Run a command that may write files of no more bytes than a limit."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        return main(arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
+@pytest.mark.parametrize('limit', [0, 1000])
+@pytest.mark.parametrize('kind', [*PLANS, 'figures', *SLOW])
+def test_on_a_full_disk_what_was_there_stays_and_one_line_names_the_file(
+    tmp_path, capsys, kind, limit,
+):
+    arguments, path = given_to(kind, tmp_path)
+    arguments.append('--force')
+    assert main(arguments) == 0  # which compiles the kernels as well
+    before = tree(tmp_path)
+    capsys.readouterr()
+    assert with_file_size(limit, arguments) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert str(path) in line
+    assert UNFINISHED not in line
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(('kind', 'number'), [
+    *((kind, number) for kind in ('yaml', 'bag')
+      for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)),
+    ('report', signal.SIGKILL), ('report', signal.SIGTERM)])
+def test_a_command_that_is_ended_at_any_moment_leaves_the_old_or_the_new(
+    tmp_path, kind, number,
+):
+    arguments, path = given_to(kind, tmp_path)
+    assert main(arguments) == 0
+    if path.is_file():
+        shutil.copy(path, 'old')
+    else:
+        shutil.copytree(path, 'old')
+    former = tree(path) if path.is_dir() else path.read_bytes()
+    begin = time.monotonic()
+    # Another robot, so that old and new can be told from each other.
+    robot = tmp_path / 'robot.yaml'
+    keys = robot_keys('twolink')
+    keys['bodies'][-1]['mass'] *= 1.5
+    robot.write_text(json.dumps(keys))
+    arguments[-1:] = [str(robot), '--force']
+    assert main(arguments) == 0
+    needed = time.monotonic() - begin
+    latter = tree(path) if path.is_dir() else path.read_bytes()
+    rng = np.random.default_rng(number)
+    ended = 0
+    for _ in range(4 if kind == 'report' else 15):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.copytree('old', path) if Path('old').is_dir() else shutil.copy('old', path)
+        child = os.fork()
+        if child == 0:
+            code = 99
+            with suppress(BaseException):
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                try:
+                    code = main(arguments)
+                except SystemExit as end:
+                    code = end.code
+            os._exit(code)
+        time.sleep(rng.uniform(0.0, 1.2 * needed))
+        os.kill(child, number)
+        status = os.waitpid(child, 0)[1]
+        ended += status != 0
+        found = tree(path) if path.is_dir() else path.read_bytes()
+        assert is_same(found, former) != is_same(found, latter)
+        left = [name for name in os.listdir() if name.startswith(UNFINISHED)]
+        if number != signal.SIGKILL:
+            assert not left
+            assert status in (0, 130 << 8, 143 << 8, 99 << 8, number)
+    assert ended
+
+
+def is_same(found, expected):
+    """Whether files or folders are the same; of a report the figures and the bag tell."""
+    if not isinstance(expected, dict):
+        return found == expected
+    return set(found) == set(expected) and all(
+        found[name] == text for name, text in expected.items() if name.endswith(('.json', '.db3')))
+
+
+@pytest.mark.slow
+def test_figures_go_to_pipes_and_to_standard_output(tmp_path):
+    plan = plan_file(tmp_path / 'plan.csv')
+    with (tmp_path / 'heard').open('w') as heard:
+        subprocess.run(
+            [sys.executable, '-m', 'hodyn_ros.cli', 'check', str(plan), '--robot', 'twolink',
+             '--json', '/dev/stdout', '--output', '/dev/null'], stdout=heard, check=True)
+    text = (tmp_path / 'heard').read_text()
+    assert text.index('within all limits') < text.index('{\n')
+    assert json.loads(text[text.index('{\n'):])['within_limits']

@@ -1,0 +1,56 @@
+"""``hodyn demo``: what it leaves, and that it leaves nothing unfinished when it is ended."""
+import json
+import signal
+import subprocess
+import sys
+import time
+
+from processes import children
+import pytest
+
+from hodyn_ros.common.output_files import UNFINISHED
+from hodyn_ros.messages.bags import open_bag
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+TOPICS = {f'/hodyn_demo/{name}' for name in (
+    'joint_states', 'feedforward/torque', 'feedforward/torque_rate', 'feedforward/torque_accel')}
+
+
+def demo(*options):
+    return subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros.cli', 'demo', '--duration', '2', *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_demo_leaves_picture_bag_and_figures_and_one_that_is_ended_leaves_them(
+    ros_environment, tmp_path,
+):
+    output, figures = tmp_path / 'out', tmp_path / 'figures.json'
+    first = demo('--output', str(output), '--json', str(figures))
+    printed, errors = first.communicate(timeout=300)
+    assert first.returncode == 0, errors
+    assert f'plot and bag in {output}/' in printed
+    assert json.loads(figures.read_text())['states'] > 1000
+    before = {
+        str(path): path.read_bytes() for path in sorted(output.rglob('*')) if path.is_file()}
+    assert {name.removeprefix(f'{output}/') for name in before} == {
+        'demo.png', 'bag/bag.mcap', 'bag/metadata.yaml'}
+    reader = open_bag(output / 'bag')
+    assert {connection.topic for connection in reader.connections} == TOPICS
+    assert all(connection.msgcount > 1000 for connection in reader.connections)
+    reader.close()
+
+    second = demo('--output', str(output))
+    end = time.monotonic() + 120.0
+    while len(children(second.pid)) < 2 and second.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    helpers = children(second.pid)
+    assert len(helpers) == 2
+    assert any(path.name.startswith(UNFINISHED) for path in tmp_path.iterdir())
+    second.send_signal(signal.SIGTERM)
+    printed, _ = second.communicate(timeout=60)
+    assert second.returncode == 143
+    assert f'{output}: the earlier result there will be replaced' in printed
+    assert before == {
+        str(path): path.read_bytes() for path in sorted(output.rglob('*')) if path.is_file()}
+    assert {path.name for path in tmp_path.iterdir()} == {'out', 'figures.json'}
