@@ -1,9 +1,15 @@
 """What several commands share: options, and the check of where their results go."""
+from __future__ import annotations
+
 import argparse
 import json
 import os
 from pathlib import Path
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hodyn_ros.estimation.message_counts import MessageCounts
 
 Commands = argparse._SubParsersAction
 
@@ -40,3 +46,9 @@ def write_figures(figures: dict[str, Any], file: Path | None) -> None:
     """Write figures for --json, if it was given."""
     if file is not None:
         file.write_text(json.dumps(figures, indent=1) + '\n', encoding='utf-8')
+
+
+def say_what_is_lost(command: str, counts: MessageCounts) -> None:
+    """Print one line to the standard error where messages of a bag are lost."""
+    if counts.lost:
+        print(f'hodyn {command}: {counts.damage}', file=sys.stderr)

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Table
 import yaml
 
-from hodyn_ros.cli.options import Commands, add_robot, check_output
+from hodyn_ros.cli.options import Commands, add_robot, check_output, say_what_is_lost
 from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'replay', help='compare a recorded bag with the model, offline',
         description='Reads joint states from a rosbag2, computes the torques and their rates '
-        'through the code of the node, and compares them with the recorded effort.')
+        'through the code of the node, and compares them with the recorded effort. Of a damaged '
+        'bag, what can be read; the exit code is 1 when messages are lost.')
     parser.add_argument('bag', type=Path, help='folder of a rosbag2, or a lone .db3 or .mcap file')
     add_robot(parser)
     parser.add_argument(
@@ -97,7 +98,8 @@ def run_replay(
     play : callable, optional
         Plays the recording to a live node as well, as `hodyn_ros.ros.live_replay.play` does. Its
         answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
-        differ from the offline result by more than round-off.
+        differ from the offline result by more than round-off. It is 1 as well when messages of the
+        bag are lost.
 
     Raises
     ------
@@ -133,9 +135,7 @@ def run_replay(
                 source, FeedForward(robot), output, advance, csv=csv,
                 listen=None if play is None else builder.add)
     failure: HodynError | OSError | None = None
-    if result.damage:
-        failure = HodynError(f'{result.damage}; the report in {output} covers what came before')
-    elif play is not None:
+    if play is not None:
         try:
             result.live = _play(play, builder, result.names, robot_source, prefix, output)
         except (HodynError, OSError) as error:  # what was computed before is kept
@@ -144,7 +144,9 @@ def run_replay(
     _print(console, result, output)
     if failure is not None:
         raise failure
-    return 1 if result.live is not None and not result.live.holds else 0
+    say_what_is_lost('replay', result.counts)
+    differs = result.live is not None and not result.live.holds
+    return 1 if result.counts.lost or differs else 0
 
 
 def _play(

@@ -1,10 +1,12 @@
 """What was identified, for machines: ``identification.json``."""
+from collections.abc import Sequence
 import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.identification.regression import Estimate
 from hodyn_ros.robot import Robot
 
@@ -12,7 +14,8 @@ Array = NDArray[np.float64]
 
 
 def write_summary(
-    robot: Robot, found: Estimate, before: Array, after: Array, path: Path,
+    robot: Robot, found: Estimate, before: Array, after: Array,
+    recordings: Sequence[tuple[Path, MessageCounts]], path: Path,
 ) -> None:
     """Write values with half their 95 % confidence intervals, null where none is known.
 
@@ -24,6 +27,8 @@ def write_summary(
         What was identified.
     before, after : (n,) arrays
         RMS errors on held-out motion, N m, of the robot as it was and as identified.
+    recordings : sequence of (Path, MessageCounts)
+        The bags, and what became of their messages.
     path : Path
         The file.
 
@@ -47,6 +52,9 @@ def write_summary(
             'inertia': payload.inertia.tolist(),
             'inertia_excited': found.inertia_excited,
         },
+        'recordings': [
+            {'bag': str(bag), 'topic': counts.topic, **counts.figures}
+            for bag, counts in recordings],
     }
     path.write_text(json.dumps(summary, indent=2, allow_nan=False) + '\n', 'utf-8')
 
