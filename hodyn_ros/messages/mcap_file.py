@@ -4,6 +4,7 @@ The summary at the end of a file is used for its promises alone: how many messag
 and which chunks hold none of them. Format: mcap.dev/spec.
 """
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 import re
 import struct
