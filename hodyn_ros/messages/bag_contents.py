@@ -101,7 +101,8 @@ def settled(
     """Return losses that agree with how many messages were promised, as far as this can be.
 
     What is promised and neither found nor lost in a place of known number was in the places of
-    unknown number, or, if there are none of these, nowhere. Places that lost nothing are left out.
+    unknown number, which become one as only their sum is known; or, if there are none of these,
+    it is in no file. Places that lost nothing are left out.
 
     Parameters
     ----------
@@ -114,17 +115,21 @@ def settled(
 
     """
     if promised is not None:
-        missing = promised - found - sum(loss.messages or 0 for loss in losses)
+        known = [loss for loss in losses if loss.messages is not None]
         unknown = [loss for loss in losses if loss.messages is None]
-        if len(unknown) > 1 or (missing > 0 and not unknown):
-            losses = [
-                *(replace(loss, messages=0) if loss.messages is None and missing <= 0 else loss
-                  for loss in losses),
-                Loss(source, '', f'it counts {promised} messages'
-                     + (', these are in the places of unknown number' if unknown else
-                        ', these are in no file'), max(missing, 0))]
-        else:
-            losses = [
-                replace(loss, messages=max(missing, 0)) if loss.messages is None else loss
-                for loss in losses]
+        missing = promised - found - sum(loss.messages or 0 for loss in known)
+        if unknown:
+            known.append(replace(_joined(unknown), messages=max(missing, 0)))
+        elif missing > 0:
+            known.append(
+                Loss(source, '', f'it counts {promised}, these are in no file', missing))
+        losses = known
     return tuple(loss for loss in losses if loss.messages != 0)
+
+
+def _joined(losses: Sequence[Loss]) -> Loss:
+    places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in losses[1:]]
+    reasons = dict.fromkeys(loss.reason for loss in losses)
+    return replace(
+        losses[0], place=' and '.join([losses[0].place, *places]),
+        reason='; '.join(reasons), before=losses[-1].before)

@@ -13,7 +13,7 @@ _DAMAGE = (sqlite3.Error, MemoryError)  # the latter for lengths that are damage
 _MAX_ROW = 1 << 62
 _ROWS = (
     'SELECT rowid, topic_id, timestamp, CASE WHEN topic_id IN ({}) THEN data END FROM messages '
-    'WHERE rowid >= ? ORDER BY rowid')
+    'WHERE rowid >= ? ORDER BY rowid LIMIT ?')
 
 
 class SqliteFile:
@@ -47,42 +47,52 @@ class SqliteFile:
         """Hand out the messages of a topic in the order of the file, and where some are lost."""
         keys = [key for key, known in self._topics.items() if known == topic]
         alone = len(self._topics) == len(keys)
-        rows, at = 0, 1
-        damaged = False
+        count, at, damaged = 0, 1, False
         while True:
             try:
                 for row, key, received, data in self._rows(keys, at):
-                    at = max(at, row + 1)
-                    rows += 1
+                    at, count = max(at, row) + 1, count + 1
                     if key in keys:
                         yield _message(received, data)
                 break
             except _DAMAGE as error:
                 reason = f'the database says: {error}'
-            damaged = True
-            further = self._beyond(keys, at)
+            damaged, further = True, self._beyond(keys, at)
             if further is None:
                 yield Loss(self._name, f'from row {at} on', reason)
                 return
             yield Loss(
                 self._name, f'rows {at} to {further - 1}', reason, further - at if alone else None)
             at = further
-        if not damaged:
-            missing = self._indexed() - rows
-            if missing > 0:
-                yield Loss(
-                    self._name, '', 'its index has more rows', missing if alone else None)
+        missing = self._indexed() - count
+        if missing > 0 and not damaged:
+            yield Loss(self._name, '', 'its index has more rows', missing if alone else None)
 
     def _rows(self, keys: list[int], at: int) -> Iterator[Any]:
-        marks = ','.join('?' * len(keys))
-        return self._database.execute(_ROWS.format(marks), [*keys, at])
+        while True:
+            try:
+                for row in self._query(keys, at):
+                    at = max(at, row[0]) + 1
+                    yield row
+                return
+            except _DAMAGE:
+                # The cursor reads a row ahead: the one before the damage comes alone.
+                row = self._query(keys, at, limit=1).fetchone()
+                if row is None:
+                    return
+                at = max(at, row[0]) + 1
+                yield row
+
+    def _query(self, keys: list[int], at: int, limit: int = -1) -> sqlite3.Cursor:
+        return self._database.execute(
+            _ROWS.format(','.join('?' * len(keys))), [*keys, at, limit])
 
     def _beyond(self, keys: list[int], at: int) -> int | None:
         """Return the first row after a damaged one from which on rows can be read again."""
         bad, step = at, 1
         while not self._is_readable(keys, bad + step):
             bad, step = bad + step, 2 * step
-            if bad > _MAX_ROW:
+            if bad + step > _MAX_ROW:
                 return None
         good = bad + step
         while good - bad > 1:
@@ -95,7 +105,7 @@ class SqliteFile:
 
     def _is_readable(self, keys: list[int], at: int) -> bool:
         try:
-            next(self._rows(keys, at), None)
+            self._query(keys, at, limit=1).fetchall()
         except _DAMAGE:
             return False
         return True
