@@ -1,5 +1,6 @@
 """SQLite files of bags, read row by row: a cut or damaged one as far as its pages are whole."""
 from collections.abc import Iterator
+import os
 from pathlib import Path
 import shutil
 import sqlite3
@@ -24,8 +25,6 @@ class SqliteFile:
     def __init__(self, path: Path) -> None:
         """Open a file; OSError, or HodynError when its topics cannot be read."""
         self._name = path.name
-        with path.open('rb'):
-            pass  # an OSError says more than SQLite does
         self._folder = tempfile.TemporaryDirectory()
         try:
             self._database = _connected(path, Path(self._folder.name))
@@ -132,23 +131,33 @@ class SqliteFile:
 
 
 def _connected(path: Path, folder: Path) -> sqlite3.Connection:
-    """Return a connection that changes nothing beside the path.
+    """Return a connection that changes nothing beside the path, and reads whole pages only.
 
-    A recorder that was killed leaves a log beside its database, which SQLite works into it: then
-    a copy is read.
+    A recorder that was killed leaves a log beside its database, which SQLite works into it, and
+    SQLite fills a page that was cut with zeros, which would pass for numbers: then a copy is read.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]
-    if logs:
+    size = path.stat().st_size
+    torn = size % _page_size(path)
+    if logs or torn:
         for file in (path, *logs):
             shutil.copyfile(file, folder / file.name)
         path = folder / path.name
+        os.truncate(path, size - torn)
     database = sqlite3.connect(
         path.absolute().as_uri() + ('' if logs else '?immutable=1'), uri=True)
     database.text_factory = lambda text: text.decode(errors='replace')
     # Without it SQLite reads nothing of a file that is shorter than its header says.
     database.execute('PRAGMA writable_schema = ON')
     return database
+
+
+def _page_size(path: Path) -> int:
+    with path.open('rb') as file:
+        header = file.read(18)
+    size = int.from_bytes(header[16:18], 'big')
+    return 65536 if size == 1 else max(size, 1)
 
 
 def _message(received: Any, data: Any) -> Message:

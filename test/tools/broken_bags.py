@@ -363,6 +363,11 @@ def faults_of_reading(bag: BrokenBag) -> list[str]:
     lost = sum(loss.messages or 0 for loss in source.lost)
     known = all(loss.messages is not None for loss in source.lost)
     missing = bag.needed - set(states.stamp.tolist())
+    if 'cut' in bag.damage and any(
+            stamp in bag.positions and not np.array_equal(position, bag.positions[stamp])
+            for stamp, position in zip(states.stamp.tolist(), states.position, strict=True)) and (
+                bag.damage.startswith('0 messages')):
+        faults.append('a cut altered messages')
     if missing:
         faults.append(f'{len(missing)} of {len(bag.needed)} needed messages are not found')
     true = {
