@@ -31,6 +31,7 @@ _DATA_END = 15
 _LEAST = {
     _SCHEMA: 14, _CHANNEL: 16, _MESSAGE: 22, _CHUNK: 40, _INDEX: 6, _DATA_END: 4, _FOOTER: 20}
 _MAX_CHUNK = 1 << 30
+_MAX_NAME = 100  # bytes of the name of a compression
 _BLOCK = 1 << 20
 # An operation code and a length below 2³²: where a record may begin.
 _CANDIDATE = re.compile(rb'[\x03-\x07\x0f].{4}\x00{4}', re.DOTALL)
@@ -287,7 +288,8 @@ def _records(source: _Source, at: int) -> Iterator[_Record]:
         code, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_DAMAGE, 0)
         end = at + _HEAD.size + length
         if not _is_sound(source, code, at, end):
-            code, end = _DAMAGE, _next_record(source, at + 1)
+            cut = code == _CHUNK and end > size and _is_chunk(source, at, length)
+            code, end = _DAMAGE, size if cut else _next_record(source, at + 1)
         yield _Record(code, at, end)
         at = end
 
@@ -297,13 +299,18 @@ def _is_sound(source: _Source, code: int, at: int, end: int) -> bool:
     if not 1 <= code <= _DATA_END or end > len(source) or length < _LEAST.get(code, 0):
         return False
     if code == _CHUNK:
-        text, = struct.unpack('<I', source[at + 37:at + 41])
-        stored = source[at + 41 + text:at + 49 + text] if text < 100 else b''
-        return len(stored) == 8 and 40 + text + struct.unpack('<Q', stored)[0] == length
+        return _is_chunk(source, at, length)
     if code == _INDEX:
         entries, = struct.unpack('<I', source[at + 11:at + 15])
         return bool(entries == length - 6 and entries % 16 == 0)
     return code not in (_DATA_END, _FOOTER) or length == _LEAST[code]
+
+
+def _is_chunk(source: _Source, at: int, length: int) -> bool:
+    """Whether the length of a chunk and that of what it holds agree."""
+    text = int.from_bytes(source[at + 37:at + 41], 'little')
+    stored = source[at + 41 + text:at + 49 + text] if text < _MAX_NAME else b''
+    return len(stored) == 8 and 40 + text + int.from_bytes(stored, 'little') == length
 
 
 def _next_record(source: _Source, at: int) -> int:
