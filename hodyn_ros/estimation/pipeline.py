@@ -110,7 +110,7 @@ class Pipeline:
         if not runs:
             raise HodynError(
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
-                'derivatives from')
+                f'derivatives from, of {bag.total}' + (bag.wants and f': {bag.wants}'))
         self.noise: Noise = fit_noise(runs)
         self.timing_statistics = TimingStatistics(clock, period)
         self.gravity_share = self._gravity_share(windows, clock, period)

@@ -1,5 +1,5 @@
 """What the files of a bag hand out: messages, and the places where some are lost."""
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -61,7 +61,7 @@ class StorageFile(Protocol):
 
     Attributes
     ----------
-    topics : mapping
+    topics : dict
         Messages on each topic: those that the file promises or, where it promises none, those
         that were found.
     promises : bool
@@ -69,7 +69,7 @@ class StorageFile(Protocol):
 
     """
 
-    topics: Mapping[Topic, int]
+    topics: dict[Topic, int]
     promises: bool
 
     def read(self, topic: Topic) -> Iterator[Message | Loss]:

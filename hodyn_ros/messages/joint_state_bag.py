@@ -167,17 +167,22 @@ class JointStateBag:
         self.notes = self._bag.notes
         if not self.usable:
             self._bag.close()
-            reasons = [f'{reason} ({count} times)' for reason, count in self.unusable.items()]
-            reasons += [f'lost: {loss}' for loss in self.lost]
             raise HodynError(
                 f'{self.path}: no usable joint states on {self.topic}: '
-                + ('; '.join(reasons[:_MAX_REASONS]) or 'it is empty'))
+                + (self.wants or 'it is empty'))
 
     def __enter__(self) -> 'JointStateBag':
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bag.close()
+
+    @property
+    def wants(self) -> str:
+        """What keeps messages from being used, in a line; empty where nothing does."""
+        return '; '.join([
+            *(f'{count} ({reason})' for reason, count in self.unusable.items()),
+            *(f'lost: {loss}' for loss in self.lost[:_MAX_REASONS])])
 
     def blocks(self) -> Iterator[JointStates]:
         """Read the joint states in blocks of some thousands, in the order of recording."""
