@@ -24,6 +24,15 @@ def replayed(bag, output, *options):
     return json.loads((output / 'summary.json').read_text())
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave out the drawing, which is most of the time of a short replay."""
+    blank = SimpleNamespace(savefig=lambda *_, **__: None)
+    monkeypatch.setattr(report, 'figures', SimpleNamespace(**{
+        f'{name}_figure': lambda *_: blank
+        for name in ('torque', 'friction', 'rate', 'spectrum')}))
+
+
 def refused(capsys, *arguments):
     """Return the one line of an error with exit code 2."""
     assert main(['replay', *map(str, arguments)]) == 2
@@ -214,6 +223,7 @@ def test_a_damaged_chunk_costs_its_messages_and_exit_code_1_says_so(tmp_path, ca
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures('undrawn')
 def test_a_bag_that_was_cut_short_says_that_more_is_lost_than_is_known(tmp_path, capsys):
     bag = write(
         tmp_path / 'bag', {'/joint_states': messages(record(duration=3.0))}, **FORMS['mcap'])
@@ -270,6 +280,7 @@ def test_numbers_that_no_motion_has_are_refused_in_one_line(
     ('effort', slice(20, 40), np.nan, 'effort not finite'),
     ('effort', slice(None), np.nan, 'effort not finite'),
 ])
+@pytest.mark.usefixtures('undrawn')
 def test_numbers_that_are_none_are_counted_and_the_motion_is_used(
     tmp_path, field, index, value, reason,
 ):
@@ -284,6 +295,7 @@ def test_numbers_that_are_none_are_counted_and_the_motion_is_used(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures('undrawn')
 def test_positions_that_are_none_are_counted(tmp_path):
     recording = record(duration=2.0)
     recording.position[[30, 40, 41], [0, 1, 2]] = [np.nan, -np.inf, 1e300]
@@ -296,12 +308,9 @@ def test_positions_that_are_none_are_counted(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('command', ['replay', 'identify'])
-def test_commands_count_each_message_of_damaged_bags(tmp_path, command, monkeypatch):
+@pytest.mark.usefixtures('undrawn')
+def test_commands_count_each_message_of_damaged_bags(tmp_path, command):
     """Seeds of the generator; more by ``python test/tools/broken_bags.py --commands``."""
-    blank = SimpleNamespace(savefig=lambda *_, **__: None)
-    monkeypatch.setattr(report, 'figures', SimpleNamespace(**{
-        f'{name}_figure': lambda *_: blank
-        for name in ('torque', 'friction', 'rate', 'spectrum')}))
     for seed in range(100, 106):
         bag = break_bag(tmp_path / str(seed), seed)
         faults = faults_of_command(bag, command, tmp_path / f'{seed} {command}')
