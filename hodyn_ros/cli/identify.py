@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hodyn_ros.cli.options import Commands, add_robot, check_output, say_what_is_lost
+from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.identification.regression import Estimate
@@ -88,9 +89,13 @@ def run_identify(
     robot = load_robot(robot_source)
     data, recordings = read_data(bags, robot, topic, prefix)
     console = Console()
-    with console.status('identifying'):
-        found = identify(robot, data, terms)
-        before, after = cross_validate(robot, data, terms)
+    try:
+        with console.status('identifying'):
+            found = identify(robot, data, terms)
+            before, after = cross_validate(robot, data, terms)
+    except HodynError as error:
+        damages = [f'{bag}: {counts.damage}' for bag, counts in recordings if counts.lost]
+        raise HodynError('; '.join([str(error), *damages])) from None
     output.mkdir(parents=True, exist_ok=True)
     file = output / f'{robot.name}_identified.yaml'
     write_robot(robot_source, robot, found, file)
