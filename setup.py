@@ -80,6 +80,8 @@ setup(
         'ruckig>=0.19',
         'urdf_parser_py',
         'rosbags>=0.11',
+        'lz4',  # this and the next come with rosbags, too
+        'backports.zstd; python_version < "3.14"',
         'matplotlib>=3.6',
         'rich>=12',
     ],

@@ -10,8 +10,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.cli.options import (
+    Commands,
+    add_force,
+    add_robot,
+    check_outputs,
+    say_what_is_lost,
+)
 from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.identification.regression import Estimate
@@ -25,7 +32,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'identify', help='fit friction, payload and torque offsets to recordings',
         description='Least squares with confidence intervals, checked on held-out motion; writes '
-        'a robot file with friction and payload.')
+        'a robot file with friction and payload. Of a damaged bag, what can be read is used; the '
+        'exit code is 1 when messages are lost.')
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='with joint efforts')
     add_robot(parser)
     parser.add_argument(
@@ -59,6 +67,8 @@ def run_identify(
 ) -> int:
     """Identify a robot from bags, write and print what was found; return the exit code.
 
+    It is 1 when messages of a bag are lost.
+
     Parameters
     ----------
     bags : sequence of Path
@@ -90,16 +100,25 @@ def run_identify(
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(robot_source)
-    data = read_data(bags, robot, topic, prefix)
+    data, recordings = read_data(bags, robot, topic, prefix)
     console = Console()
-    with console.status('identifying'):
-        found = identify(robot, data, terms)
-        before, after = cross_validate(robot, data, terms)
+    try:
+        with console.status('identifying'):
+            found = identify(robot, data, terms)
+            before, after = cross_validate(robot, data, terms)
+    except HodynError as error:
+        damages = [f'{bag}: {counts.damage}' for bag, counts in recordings if counts.lost]
+        raise HodynError('; '.join([str(error), *damages])) from None
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=force) as folder:
         folder.mkdir()
         write_robot(robot_source, robot, found, folder / file.name)
-        write_summary(robot, found, before, after, folder / 'identification.json')
+        write_summary(
+            robot, found, before, after, recordings, folder / 'identification.json')
+    for bag, counts in recordings:
+        for sentence in counts.sentences:
+            console.print(f'• {bag}: {sentence}', highlight=False)
+        say_what_is_lost(f'identify: {bag}', counts)
     _print(console, robot, found, before, after)
     console.print(f'{file} holds the robot with friction and payload', highlight=False)
     if not np.all(after <= before):
@@ -107,7 +126,7 @@ def run_identify(
             name for name, a, b in zip(robot.joint_names, after, before, strict=True) if a > b)
         console.print(f'On held-out motion the fit is worse for {worse}: record longer and more '
                       'varied motion before using it', style='bold')
-    return 0
+    return 1 if any(counts.lost for _, counts in recordings) else 0
 
 
 def _robot_file(robot: Robot) -> str:

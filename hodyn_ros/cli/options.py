@@ -1,9 +1,15 @@
 """What several commands share: options, and the check of where their results go."""
+from __future__ import annotations
+
 import argparse
 import json
 import os
 from pathlib import Path
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hodyn_ros.estimation.message_counts import MessageCounts
 
 from hodyn_ros.common.output_files import Contents, check_output, write_text
 from hodyn_ros.robot import HodynError
@@ -52,3 +58,9 @@ def write_figures(figures: dict[str, Any], file: Path | None, *, force: bool = F
     """Write figures for --json, if it was given."""
     if file is not None:
         write_text(file, json.dumps(figures, indent=1) + '\n', force=force)
+
+
+def say_what_is_lost(command: str, counts: MessageCounts) -> None:
+    """Print one line to the standard error where messages of a bag are lost."""
+    if counts.lost:
+        print(f'hodyn {command}: {counts.damage}', file=sys.stderr)

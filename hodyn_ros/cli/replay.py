@@ -20,7 +20,13 @@ from rich.progress import (
 from rich.table import Table
 import yaml
 
-from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.cli.options import (
+    Commands,
+    add_force,
+    add_robot,
+    check_outputs,
+    say_what_is_lost,
+)
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import HodynError
 
@@ -39,7 +45,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'replay', help='compare a recorded bag with the model, offline',
         description='Reads joint states from a rosbag2, computes the torques and their rates '
-        'through the code of the node, and compares them with the recorded effort.')
+        'through the code of the node, and compares them with the recorded effort. Of a damaged '
+        'bag, what can be read; the exit code is 1 when messages are lost.')
     parser.add_argument('bag', type=Path, help='folder of a rosbag2, or a lone .db3 or .mcap file')
     add_robot(parser)
     parser.add_argument(
@@ -102,7 +109,8 @@ def run_replay(
     play : callable, optional
         Plays the recording to a live node as well, as `hodyn_ros.ros.live_replay.play` does. Its
         answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
-        differ from the offline result by more than round-off.
+        differ from the offline result by more than round-off. It is 1 as well when messages of the
+        bag are lost.
     force : bool
         Whether other files of the names of the report's are replaced.
 
@@ -144,10 +152,7 @@ def run_replay(
             result = replay(
                 source, FeedForward(robot), folder, advance, csv=csv,
                 listen=None if play is None else builder.add)
-        if result.damage:
-            failure = HodynError(
-                f'{result.damage}; the report in {output} covers what came before')
-        elif play is not None:
+        if play is not None:
             try:
                 answers = _play(play, builder, result.names, robot_source, prefix)
                 result.live = compare_answers(answers[0], answers[2])
@@ -159,7 +164,9 @@ def run_replay(
     _print(console, result, output)
     if failure is not None:
         raise failure
-    return 1 if result.live is not None and not result.live.holds else 0
+    say_what_is_lost('replay', result.counts)
+    differs = result.live is not None and not result.live.holds
+    return 1 if result.counts.lost or differs else 0
 
 
 def _play(

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Motion, Noise, Samples, fit_noise, smooth
+from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.timing import (
     MIN_RUN,
     Run,
+    StampStatus,
     TimingStatistics,
     analyse,
     choose_clock,
@@ -32,6 +34,13 @@ _FIT_WHOLE = 4000  # messages: shorter recordings are fitted whole
 _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # longer ones in windows spread over them
 _MARGIN_MEMORIES = 12.0
 _DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
+_REASONS = {
+    StampStatus.DUPLICATE: 'stamp of the message before',
+    StampStatus.REVERSED: 'stamp out of order',
+    StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or that contradict '
+                           'each other',
+    StampStatus.LONE: 'in a run too short to differentiate',
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +110,7 @@ class Pipeline:
         if not runs:
             raise HodynError(
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
-                'derivatives from')
+                f'derivatives from, of {bag.total}' + (bag.wants and f': {bag.wants}'))
         self.noise: Noise = fit_noise(runs)
         self.timing_statistics = TimingStatistics(clock, period)
         self.gravity_share = self._gravity_share(windows, clock, period)
@@ -117,7 +126,10 @@ class Pipeline:
         product = square = 0.0
         for window in windows:
             for run in analyse(window, clock, period).runs:
-                q = smooth(samples(window, run), self.noise).q
+                try:
+                    q = smooth(samples(window, run), self.noise).q
+                except HodynError:
+                    continue  # counted when the chunks are computed
                 weightless = self._feedforward.torque(q, gravity=False)[:, 0]
                 gravity = self._feedforward.torque(q)[:, 0] - weightless
                 rest = window.effort[run.first_message] - weightless
@@ -125,6 +137,23 @@ class Pipeline:
                 product += float(np.sum((gravity * rest)[known]))
                 square += float(np.sum(gravity[known] ** 2))
         return product / square if square > 0.0 else np.nan
+
+    @property
+    def counts(self) -> MessageCounts:
+        """What became of each message, once all chunks were computed.
+
+        Raises HodynError when the bag changed while it was read.
+        """
+        bag, statuses = self._bag, self.timing_statistics.counts
+        if sum(statuses.values()) != bag.usable:
+            raise HodynError(f'{bag.path}: changed while it was read')
+        left_out = {reason: statuses[status] for status, reason in _REASONS.items()}
+        return MessageCounts(
+            topic=bag.topic, total=bag.total, used=bag.usable - sum(left_out.values()),
+            unusable={
+                **{reason: count for reason, count in left_out.items() if count},
+                **bag.unusable},
+            lost=bag.lost, in_part=bag.in_part, notes=tuple(bag.notes))
 
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
         """Compute chunk after chunk.
@@ -144,7 +173,6 @@ class Pipeline:
 
     def _compute(self, states: JointStates, inner: slice) -> Chunk:
         timing = analyse(states, self.timing_statistics.clock, self.timing_statistics.period)
-        self.timing_statistics.add(states, timing, inner)
         count, n = states.position.shape
         q, q_deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
@@ -153,7 +181,11 @@ class Pipeline:
         instants = timing.stamps.copy()
         every = max(1, int(_DEVIATION_PERIOD / self.noise.step))
         for run in timing.runs:
-            motion: Motion = smooth(samples(states, run), self.noise)
+            try:
+                motion: Motion = smooth(samples(states, run), self.noise)
+            except HodynError:
+                timing.status[run.message] = StampStatus.NO_MOTION
+                continue
             found = self._feedforward.torque(motion.q)
             spread = torque_deviation(self._feedforward, motion, every)
             q[run.message], q_deviation[run.message] = (
@@ -165,7 +197,9 @@ class Pipeline:
             begins[run.message[0]] = True
             passed = np.round(run.time * 1e9).astype(np.int64)
             instants[run.message] = timing.stamps[run.message[0]] + passed[run.sample]
-        used = np.isfinite(torque[:, 0]).all(axis=1)
+        used = np.isfinite(torque).all(axis=(1, 2))
+        timing.status[~used & (timing.status <= StampStatus.AFTER_RESET)] = StampStatus.NO_MOTION
+        self.timing_statistics.add(states, timing, inner)
         return Chunk(states[inner], timing.stamps[inner], instants[inner], used[inner], q[inner],
                     q_deviation[inner], torque[inner], deviation[inner], predicted[inner],
                     begins[inner])
@@ -179,31 +213,18 @@ def samples(states: JointStates, run: Run) -> Samples:
 
 def _windows(bag: JointStateBag) -> list[JointStates]:
     """Read what the smoother is fitted to: all of a short bag, windows of a long one."""
-    if bag.total <= _FIT_WHOLE:
-        spans: list[tuple[int | None, int | None]] = [(None, None)]
-    else:
-        start, stop = bag.span
-        width = int((stop - start) * _FIT_WINDOW / bag.total)
-        begins = np.linspace(start, stop - width, _FIT_WINDOWS).astype(np.int64)
-        spans = [(int(begin), int(begin) + width) for begin in begins]
-    found, damage = [], None
-    for begin, end in spans:
-        blocks = []
-        try:
-            for block in bag.blocks(begin, end):
-                blocks.append(block)
-        except HodynError as error:  # raised again when the chunks are read
-            damage = error
-        if blocks:
-            found.append(JointStates.joined(blocks))
-    if damage is not None and not found:
-        raise damage
-    if not found:
-        reasons = ', '.join(f'{text} ({n} times)' for text, n in bag.unusable.items())
-        raise HodynError(
-            f'{bag.path}: no usable joint states on {bag.topic}: '
-            + (reasons or bag.foreign_reason or 'it is empty'))
-    return found
+    if bag.usable <= _FIT_WHOLE:
+        return [JointStates.joined(list(bag.blocks()))]
+    begins = np.linspace(0, bag.usable - _FIT_WINDOW, _FIT_WINDOWS).astype(int)
+    pieces: list[list[JointStates]] = [[] for _ in begins]
+    passed = 0
+    for block in bag.blocks():
+        for window, begin in zip(pieces, begins - passed, strict=True):
+            piece = block[max(0, begin):max(0, begin + _FIT_WINDOW)]
+            if len(piece):
+                window.append(piece)
+        passed += len(block)
+    return [JointStates.joined(window) for window in pieces]
 
 
 def _with_margins(
@@ -215,16 +236,7 @@ def _with_margins(
     """
     kept: list[JointStates] = []
     length = before = 0
-    damage: HodynError | None = None
-    reading = iter(blocks)
-    while True:
-        try:
-            block = next(reading)
-        except StopIteration:
-            break
-        except HodynError as error:  # compute what was read before
-            damage = error
-            break
+    for block in blocks:
         kept.append(block)
         length += len(block)
         while length >= before + size + margin:
@@ -235,5 +247,3 @@ def _with_margins(
             before = before + size - drop
     if length > before:
         yield JointStates.joined(kept), slice(before, length)
-    if damage is not None:
-        raise damage

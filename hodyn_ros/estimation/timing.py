@@ -52,14 +52,17 @@ class Run:
 
 
 class StampStatus(IntEnum):
-    """How a message's stamp follows the one before, or why the message is not used."""
+    """How a message's stamp follows the one before, or why the message is not used.
+
+    NO_MOTION is for runs that cannot be smoothed, which shows later than what stamps show.
+    """
 
     FOLLOWS = 0
     AFTER_GAP = 1
     AFTER_RESET = 2
     DUPLICATE = 3
     REVERSED = 4
-    NOT_FINITE = 5
+    NO_MOTION = 5
     LONE = 6
 
 
@@ -76,7 +79,7 @@ class Timing:
     period : float
         Typical time between messages, s.
     status : (T,) int8 array
-        StampStatus of each message; the first usable one has AFTER_RESET.
+        StampStatus of each message; the first one has AFTER_RESET.
     republished : (T,) bool array
         Messages that repeat the state of the one before, bit for bit, under a new stamp.
     sampling_period : float
@@ -175,17 +178,12 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     """
     clock = clock or choose_clock(states)
     stamps = states.stamp if clock == 'header' else states.received
-    status = np.where(
-        np.isfinite(states.position).all(axis=1), np.int8(StampStatus.FOLLOWS),
-        np.int8(StampStatus.NOT_FINITE))
-    index = np.flatnonzero(status == StampStatus.FOLLOWS)
     if period is None:
-        period = typical_period(stamps[index])
-    found = np.zeros(len(index), dtype=np.int8)
+        period = typical_period(stamps)
+    status = np.zeros(len(stamps), dtype=np.int8)
     longest = np.iinfo(np.int64).max if np.isnan(period) else int(GAP_PERIODS * period * 1e9)
-    _classify(stamps[index], longest, found)
-    status[index] = found
-    index = index[found <= StampStatus.AFTER_RESET]
+    _classify(stamps, longest, status)
+    index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
     begins = np.flatnonzero(status[index] != StampStatus.FOLLOWS)
     republished = np.zeros(len(states), dtype=bool)
     sampling_period, runs = np.nan, []

@@ -1,4 +1,5 @@
 """What was identified, for machines: ``identification.json``."""
+from collections.abc import Sequence
 import json
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.output_files import write_text
+from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.identification.regression import Estimate
 from hodyn_ros.robot import Robot
 
@@ -13,8 +15,8 @@ Array = NDArray[np.float64]
 
 
 def write_summary(
-    robot: Robot, found: Estimate, before: Array, after: Array, path: Path, *,
-    force: bool = False,
+    robot: Robot, found: Estimate, before: Array, after: Array,
+    recordings: Sequence[tuple[Path, MessageCounts]], path: Path, *, force: bool = False,
 ) -> None:
     """Write values with half their 95 % confidence intervals, null where none is known.
 
@@ -26,6 +28,8 @@ def write_summary(
         What was identified.
     before, after : (n,) arrays
         RMS errors on held-out motion, N m, of the robot as it was and as identified.
+    recordings : sequence of (Path, MessageCounts)
+        The bags, and what became of their messages.
     path : Path
         The file.
     force : bool
@@ -51,6 +55,9 @@ def write_summary(
             'inertia': payload.inertia.tolist(),
             'inertia_excited': found.inertia_excited,
         },
+        'recordings': [
+            {'bag': str(bag), 'topic': counts.topic, **counts.figures}
+            for bag, counts in recordings],
     }
     write_text(path, json.dumps(summary, indent=2, allow_nan=False) + '\n', force=force)
 

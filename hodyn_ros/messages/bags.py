@@ -1,35 +1,229 @@
-"""Opening rosbag2 bags: a folder, or a lone file of one; no ROS installation is needed."""
-from pathlib import Path
+"""rosbag2 bags, whole or not: a folder, or a lone file of one; no ROS installation is needed.
+
+What can be read of a bag that was cut or damaged is handed out, and so is where messages are lost.
+"""
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path, PurePath
+import re
+import sys
+import tempfile
 from typing import Any
 
-from rosbags.rosbag2 import Reader
+import yaml
 
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.messages.bag_contents import (
+    Loss,
+    Message,
+    StorageFile,
+    Topic,
+    settled,
+    with_times,
+)
+from hodyn_ros.messages.mcap_file import McapFile
+from hodyn_ros.messages.sqlite_file import SqliteFile
+
+# Both come with rosbags.
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdDecompressor, ZstdError
+else:
+    from backports.zstd import ZstdDecompressor, ZstdError
+
+_KINDS: dict[str, type[McapFile] | type[SqliteFile]] = {'.mcap': McapFile, '.db3': SqliteFile}
+_ZSTD = '.zstd'
+_ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'  # no message in CDR begins so
+_METADATA = 'metadata.yaml'
+_MAX_MESSAGE = 1 << 30
+_BLOCK = 1 << 16
 
 
-def open_bag(path: Path) -> Any:
-    """Return an open `rosbags.rosbag2.Reader` of a bag's folder or of its lone storage file.
+class Bag:
+    """An open bag; a context manager.
 
-    Raises FileNotFoundError where nothing is, HodynError where it is no bag, in one line.
+    Attributes
+    ----------
+    path : Path
+        The folder or the file.
+    topics : dict
+        Messages on each topic: what the bag promises or, where that is less, what was found.
+    notes : list of str
+        What is wrong with the bag, but for lost messages.
+
     """
-    if not path.exists():
-        raise FileNotFoundError(f'no bag {str(path)!r}')
-    if path.is_dir() and not (path / 'metadata.yaml').exists():
-        files = [*path.glob('*.db3'), *path.glob('*.mcap')]
-        if len(files) != 1:
+
+    def __init__(self, path: Path) -> None:
+        """Open a bag.
+
+        Raises
+        ------
+        HodynError, OSError
+            When there is none, or nothing of it can be read, in one line.
+
+        """
+        if not path.exists():
+            raise FileNotFoundError(f'no bag {str(path)!r}')
+        self.path = path
+        self.notes: list[str] = []
+        self._metadata: dict[Topic, int] = {}  # messages of each topic, if there is one
+        self._files: list[StorageFile | Loss] = []
+        self._stack = ExitStack()
+        try:
+            for file in self._paths():
+                self._files.append(self._opened(file))
+        except BaseException:
+            self.close()
+            raise
+        whole = [file for file in self._files if not isinstance(file, Loss)]
+        if not whole:
+            self.close()
+            reasons = [
+                f'{file.file}: {file.reason}' if path.is_dir() else file.reason
+                for file in self._files if isinstance(file, Loss)]
+            raise HodynError(f'{path}: not a readable rosbag2: {reasons[0]}')
+        found = _added(whole)
+        self.topics = {
+            topic: max(self._metadata.get(topic, 0), found.get(topic, 0))
+            for topic in {**self._metadata, **found}}
+        complete = len(whole) == len(self._files) and all(file.promises for file in whole)
+        self._promised = self.topics if complete else self._metadata
+
+    def __enter__(self) -> 'Bag':
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._stack.close()
+
+    def read(self, topic: Topic) -> Iterator[Message | Loss]:
+        """Hand out the messages of a topic in the order of recording, and where some are lost."""
+        return with_times(self._read(topic))
+
+    def settled(self, losses: list[Loss], found: int, topic: Topic) -> tuple[Loss, ...]:
+        """Return the losses that `read` met, made to agree with the messages that were promised.
+
+        They do if `found` and the messages of the losses add up to that. Where metadata.yaml
+        counts less than was found, `notes` says so.
+        """
+        total = found + sum(loss.messages or 0 for loss in losses)
+        if self._metadata.get(topic, total) < total:
+            self.notes.append(
+                f'{_METADATA} counts {self._metadata[topic]} messages on {topic.name}, but there '
+                f'are {total}')
+        return settled(losses, found, self._promised.get(topic), self._promises)
+
+    def _read(self, topic: Topic) -> Iterator[Message | Loss]:
+        for file in self._files:
+            if isinstance(file, Loss):
+                yield file
+                continue
+            for item in file.read(topic):
+                if isinstance(item, Message) and item.data.startswith(_ZSTD_MAGIC):
+                    item = item._replace(data=_decompressed(item.data))
+                yield item
+
+    def _paths(self) -> list[Path]:
+        self._promises = self.path.name
+        if not self.path.is_dir():
+            return [self.path]
+        metadata = self.path / _METADATA
+        if metadata.exists():
+            self._promises = _METADATA
+            try:
+                return self._by_metadata(yaml.safe_load(metadata.read_text('utf-8')))
+            except (yaml.YAMLError, LookupError, TypeError, ValueError, AttributeError,
+                    RecursionError) as error:
+                self._metadata = {}
+                reason = ' '.join(str(error).split())
+                self.notes.append(f'{_METADATA} cannot be used ({reason:.100})')
+        found = sorted(
+            (file for file in self.path.iterdir() if _kind(file) in _KINDS), key=_natural)
+        if len(found) != 1 and not _is_split(found):
             raise HodynError(
-                f'{path}: a folder without metadata.yaml and with '
-                f'{len(files)} .db3 or .mcap files; name one, or run ros2 bag reindex')
-        path = files[0]
+                f'{self.path}: a folder without {_METADATA} and with '
+                f'{len(found)} .db3 or .mcap files; name one, or run ros2 bag reindex')
+        return found
+
+    def _by_metadata(self, document: Any) -> list[Path]:
+        information = document['rosbag2_bagfile_information']
+        paths = [
+            self.path / PurePath(file).name for file in information['relative_file_paths']]
+        for entry in information['topics_with_message_count']:
+            topic = Topic(
+                str(entry['topic_metadata']['name']), str(entry['topic_metadata']['type']))
+            count = entry['message_count']
+            if not isinstance(count, int) or count < 0:
+                raise ValueError(f'message_count {count!r}')
+            self._metadata[topic] = self._metadata.get(topic, 0) + count
+        if not paths:
+            raise ValueError('no files')
+        return paths
+
+    def _opened(self, path: Path) -> StorageFile | Loss:
+        if _kind(path) not in _KINDS:
+            return Loss(path.name, '', f'its ending is none of {", ".join(_KINDS)}')
+        try:
+            if path.suffix == _ZSTD:
+                path = self._unpacked(path)
+            file = _KINDS[_kind(path)](path)
+        except (HodynError, FileNotFoundError) as error:
+            reason = 'it is missing' if isinstance(error, FileNotFoundError) else str(error)
+            return Loss(path.name, '', reason)
+        self._stack.callback(file.close)
+        return file
+
+    def _unpacked(self, path: Path) -> Path:
+        """Return a temporary file with as much as can be decompressed."""
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
+        unpacked = folder / path.stem
+        decompressor = ZstdDecompressor()
+        with path.open('rb') as source, unpacked.open('wb') as target:
+            while block := source.read(_BLOCK):
+                try:
+                    target.write(decompressor.decompress(block))
+                except (ZstdError, EOFError):
+                    break  # what is missing shows in the file
+        return unpacked
+
+
+def _added(files: list[StorageFile]) -> dict[Topic, int]:
+    counts: dict[Topic, int] = {}
+    for file in files:
+        for topic, count in file.topics.items():
+            counts[topic] = counts.get(topic, 0) + count
+    return counts
+
+
+def _bare(path: Path) -> Path:
+    return path.with_suffix('') if path.suffix == _ZSTD else path
+
+
+def _kind(path: Path) -> str:
+    return _bare(path).suffix
+
+
+def _is_split(files: list[Path]) -> bool:
+    """Whether files are NAME_0, NAME_1, …, as a recorder names the parts of one bag."""
+    if not files:
+        return False
+    name = re.sub(r'_0$', '', _bare(files[0]).stem)
+    return [_bare(file).stem for file in files] == [f'{name}_{i}' for i in range(len(files))]
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Order bag_2 before bag_10."""
+    return [(int(part), '') if part.isdecimal() else (0, part)
+            for part in re.split(r'(\d+)', path.name)]
+
+
+def _decompressed(data: bytes) -> bytes:
+    """Return a message that was compressed alone; nothing where it is damaged."""
     try:
-        reader = Reader(path)
-        reader.open()
-    except Exception as error:  # rosbags lets through what its storages raise on damaged bytes
-        raise HodynError(f'{path}: not a readable rosbag2: {first_line(error)}') from error
-    return reader
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or its kind where it says nothing."""
-    text = str(error).strip().splitlines()
-    return text[0] if text else type(error).__name__
+        decompressor = ZstdDecompressor()
+        message = decompressor.decompress(data, _MAX_MESSAGE)
+    except ZstdError:
+        return b''
+    return message if decompressor.eof else b''

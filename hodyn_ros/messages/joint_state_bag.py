@@ -1,23 +1,27 @@
 """Joint states of one arm from a rosbag2: any storage, any order of joints, in blocks.
 
-Only rosbags is used, so no ROS is needed. A topic is found by its type, joints by their names.
+A topic is found by its type, joints by their names. Each message is counted: those that can be
+used, those that cannot, and those that are lost.
 """
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.errors import HodynError, NoKnownJointError
-from hodyn_ros.messages.bags import first_line, open_bag
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.messages.bag_contents import Loss, Topic
+from hodyn_ros.messages.bags import Bag
+from hodyn_ros.messages.cdr import MAX_VALUE
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 _READ_AT_ONCE = 4096
+_MAX_REASONS = 20  # damaged bytes find ever new ones
+_Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and where the joints stand in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +33,8 @@ class JointStates:
     stamp, received : (T,) int64 arrays
         Header stamps and receive times, ns.
     position, velocity, effort : (T, n) arrays
-        rad, rad/s, N m (prismatic: m, m/s, N); velocities and efforts are NaN where not recorded
-        or not finite.
+        rad, rad/s, N m (prismatic: m, m/s, N); velocities and efforts are NaN where not recorded,
+        not finite or beyond MAX_VALUE.
 
     """
 
@@ -54,179 +58,216 @@ class JointStates:
             for field in fields(cls)))
 
 
+@dataclass
+class Tally:
+    """What reading a topic met.
+
+    Attributes
+    ----------
+    found, usable : int
+        Messages that were read, and those whose positions can be used.
+    unusable : dict
+        The others: reason and count.
+    in_part : dict
+        Usable messages without effort or velocity: reason and count.
+    losses : list of Loss
+        Where messages are lost.
+
+    """
+
+    found: int = 0
+    usable: int = 0
+    unusable: dict[str, int] = field(default_factory=dict)
+    in_part: dict[str, int] = field(default_factory=dict)
+    losses: list[Loss] = field(default_factory=list)
+
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        """Count messages that cannot be used."""
+        if len(self.unusable) >= _MAX_REASONS:
+            reason = reason if reason in self.unusable else 'other reasons'
+        self.unusable[reason] = self.unusable.get(reason, 0) + count
+
+    def take(self, received: NDArray[np.int64], stamps: Stamps, values: dict[str, Array]) -> \
+            JointStates:
+        """Return the usable ones of some messages, and count them and the others."""
+        position = values['position']
+        finite = np.isfinite(position).all(axis=1)
+        kept = (np.abs(position) <= MAX_VALUE).all(axis=1)
+        for reason, those in (
+                ('positions not finite', ~finite),
+                (f'positions beyond {MAX_VALUE:g}', finite & ~kept)):
+            if those.any():
+                self.leave_out(reason, int(np.count_nonzero(those)))
+        self.usable += int(np.count_nonzero(kept))
+        position = position[kept]
+        measured = []
+        for name in ('velocity', 'effort'):
+            array = values[name][kept] if name in values else np.full(position.shape, np.nan)
+            finite, possible = np.isfinite(array), np.abs(array) <= MAX_VALUE
+            for reason, those in (
+                    (f'{name} not finite' if name in values else f'no {name}', ~finite),
+                    (f'{name} beyond {MAX_VALUE:g}', finite & ~possible)):
+                count = int(np.count_nonzero(those.any(axis=1)))
+                if count:
+                    self.in_part[reason] = self.in_part.get(reason, 0) + count
+            measured.append(np.where(possible, array, np.nan))
+        return JointStates(stamps[kept], received[kept], position, *measured)
+
+
 class JointStateBag:
     """An open rosbag2 with the joint states of a robot; a context manager.
+
+    It is read to its end when it is opened, to count the messages and to find what is lost.
 
     Attributes
     ----------
     topic : str
         Topic that is read.
     total : int
-        Messages on the topic.
+        Messages on the topic, with those of `lost` whose number is known.
+    usable : int
+        Messages that `blocks` hands out.
+    unusable, in_part : dict
+        As in `Tally`.
+    lost : tuple of Loss
+        Where messages of the topic are lost.
+    notes : list of str
+        What else is wrong with the bag.
     names : tuple of str
-        The driver's names of the robot's joints, in the robot's order, once one was read.
-    foreign : int
-        Messages read so far that name none of the robot's joints, a gripper's say.
-    foreign_reason : str
-        Which names the last of them had.
-    unusable : dict
-        Messages read so far that could not be used: reason and count.
+        The driver's names of the robot's joints, in the robot's order.
 
     """
 
     def __init__(self, path: Path, joints: JointFinder, topic: str | None = None) -> None:
+        """Open a bag and choose its topic, by name or as the only one with joint states.
+
+        Raises
+        ------
+        HodynError, OSError
+            When it cannot be read, has no such topic, or no message can be used, another robot's
+            say.
+
+        """
         self.path = Path(path)
         self.names: tuple[str, ...] = ()
-        self.foreign = 0
-        self.foreign_reason = ''
-        self.unusable: dict[str, int] = {}
         self._joints = joints
-        self._reader = open_bag(self.path)
+        self._bag = Bag(self.path)
         try:
-            self._connections = _connections(self._reader, self.path, topic)
+            self._topic = _chosen(self._bag, topic)
+            tally = Tally()
+            for _ in self._blocks(tally):
+                pass
+            self.lost = self._bag.settled(tally.losses, tally.found, self._topic)
         except BaseException:
-            self._reader.close()
+            self._bag.close()
             raise
-        self.topic = str(self._connections[0].topic)
-        self.total = sum(int(connection.msgcount) for connection in self._connections)
+        self.topic = self._topic.name
+        self.usable, self.unusable, self.in_part = tally.usable, tally.unusable, tally.in_part
+        self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
+        self.notes = self._bag.notes
+        if not self.usable:
+            self._bag.close()
+            raise HodynError(
+                f'{self.path}: no usable joint states on {self.topic}: '
+                + (self.wants or 'it is empty'))
 
     def __enter__(self) -> 'JointStateBag':
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._reader.close()
+        self._bag.close()
 
     @property
-    def span(self) -> tuple[int, int]:
-        """First and last receive time in the bag, ns."""
-        return int(self._reader.start_time), int(self._reader.end_time)
+    def wants(self) -> str:
+        """What keeps messages from being used, in a line; empty where nothing does."""
+        return '; '.join([
+            *(f'{count} ({reason})' for reason, count in self.unusable.items()),
+            *(f'lost: {loss}' for loss in self.lost[:_MAX_REASONS])])
 
-    def blocks(self, start: int | None = None, stop: int | None = None) -> Iterator[JointStates]:
-        """Read the joint states in blocks of some thousands, in the order of reception.
+    def blocks(self) -> Iterator[JointStates]:
+        """Read the joint states in blocks of some thousands, in the order of recording."""
+        return self._blocks(Tally())
 
-        Parameters
-        ----------
-        start, stop : int, optional
-            Receive times to read between, ns.
-
-        Raises
-        ------
-        HodynError
-            When the bag is damaged, and when its joints are another robot's.
-
-        """
-        layouts: dict[tuple[int, bytes], tuple[Layout, NDArray[np.intp]] | None] = {}
-        current: tuple[Layout, NDArray[np.intp]] | None = None
+    def _blocks(self, tally: Tally) -> Iterator[JointStates]:
+        mappings: dict[tuple[bytes, ...], _Mapping | str] = {}
+        current: _Mapping | None = None
         received: list[int] = []
         messages: list[bytes] = []
-        damage: HodynError | None = None
-        reading = self._messages(start, stop)
-        while True:
-            try:
-                time, data = next(reading)
-            except StopIteration:
-                break
-            except HodynError as error:  # hand on what was read before
-                damage = error
-                break
-            if current is None or not current[0].fits(data):
+        for item in self._bag.read(self._topic):
+            if isinstance(item, Loss):
+                tally.losses.append(item)
+                continue
+            tally.found += 1
+            if current is None or not current[0].fits(item.data):
+                found = self._mapping(item.data, mappings)
+                if isinstance(found, str):
+                    tally.leave_out(found)
+                    continue
                 if current is not None and messages:
-                    found = self._layout(data, layouts)
-                    if found is None:
-                        continue
-                    yield _states(current, received, messages)
-                    current, received, messages = found, [], []
-                else:
-                    current = self._layout(data, layouts)
-                    if current is None:
-                        continue
-            received.append(time)
-            messages.append(data)
+                    yield _states(current, received, messages, tally)
+                current, received, messages = found, [], []
+            received.append(item.received)
+            messages.append(item.data)
             if len(messages) == _READ_AT_ONCE:
-                yield _states(current, received, messages)
+                yield _states(current, received, messages, tally)
                 received, messages = [], []
         if current is not None and messages:
-            yield _states(current, received, messages)
-        if damage is not None:
-            raise damage
+            yield _states(current, received, messages, tally)
 
-    def _messages(self, start: int | None, stop: int | None) -> Iterator[tuple[int, bytes]]:
-        messages = self._reader.messages(self._connections, start, stop)
-        while True:
-            try:
-                _, time, data = next(messages)
-            except StopIteration:
-                return
-            except Exception as error:  # whatever the storage raises on damaged bytes
-                raise HodynError(f'{self.path}: damaged: {first_line(error)}') from error
-            yield time, data
-
-    def _layout(
-        self, data: bytes, known: dict[tuple[int, bytes], tuple[Layout, NDArray[np.intp]] | None],
-    ) -> tuple[Layout, NDArray[np.intp]] | None:
-        """Return the layout of a message and where the joints stand in it; None: skip it."""
+    def _mapping(
+        self, data: bytes, known: dict[tuple[bytes, ...], _Mapping | str],
+    ) -> _Mapping | str:
+        """Return the layout of a message and where the joints stand in it, or why it has none."""
         try:
             layout = Layout.of(data)
+            if 'position' not in layout.offsets:
+                return 'no positions'
+            key = (len(data).to_bytes(8, 'little'), layout.encapsulation, layout.text,
+                   *(count for _, count in layout.counts))
+            if key not in known:
+                try:
+                    indices = self._joints.indices(layout.names)
+                    self.names = tuple(layout.names[i] for i in indices)
+                    known[key] = layout, indices
+                except HodynError as error:
+                    known[key] = str(error)
+            return known[key]
         except HodynError as error:
-            self.unusable[str(error)] = self.unusable.get(str(error), 0) + 1
-            return None
-        counts = b''.join(count for _, count in layout.counts)
-        key = layout.size, layout.encapsulation + layout.text + counts
-        if key not in known:
-            try:
-                indices = self._joints.indices(layout.names)
-                known[key] = (layout, indices)
-                self.names = tuple(layout.names[i] for i in indices)
-            except NoKnownJointError as error:
-                self.foreign_reason = str(error)
-                known[key] = None
-        found = known[key]
-        if found is None:
-            self.foreign += 1
-        elif 'position' not in layout.offsets:
-            reason = 'no positions'
-            self.unusable[reason] = self.unusable.get(reason, 0) + 1
-            return None
-        return found
+            return str(error)
 
 
-def _connections(reader: Any, path: Path, topic: str | None) -> list[Any]:
-    found: dict[str, list[Any]] = {}
-    for connection in reader.connections:
-        if connection.msgtype == MESSAGE_TYPE:
-            found.setdefault(connection.topic, []).append(connection)
-    if topic is not None:
-        others = [c for c in reader.connections if c.topic == topic]
-        if topic not in found and others:
-            raise HodynError(f'{path}: {topic} is {others[0].msgtype}, not {MESSAGE_TYPE}')
-        if topic not in found:
-            raise HodynError(f'{path}: no topic {topic}; joint states: {_list(found)}')
-        return found[topic]
-    filled = {name: some for name, some in found.items() if sum(c.msgcount for c in some)}
+def _chosen(bag: Bag, name: str | None) -> Topic:
+    found = [topic for topic in bag.topics if topic.type == MESSAGE_TYPE]
+    if name is not None:
+        for topic in found:
+            if topic.name == name:
+                return topic
+        for topic in bag.topics:
+            if topic.name == name:
+                raise HodynError(f'{bag.path}: {name} is {topic.type}, not {MESSAGE_TYPE}')
+        raise HodynError(f'{bag.path}: no topic {name}; joint states: {_list(bag, found)}')
+    filled = [topic for topic in found if bag.topics[topic]]
     if not filled:
-        topics = {c.topic: [c] for c in reader.connections}
         raise HodynError(
-            f'{path}: no messages of type {MESSAGE_TYPE}; its topics: {_list(topics)}')
+            f'{bag.path}: no messages of type {MESSAGE_TYPE}; its topics: '
+            f'{_list(bag, list(bag.topics))}')
     if len(filled) > 1:
-        raise HodynError(f'{path}: joint states on several topics: {_list(filled)}; '
+        raise HodynError(f'{bag.path}: joint states on several topics: {_list(bag, filled)}; '
                          'choose one with --topic')
-    return next(iter(filled.values()))
+    return filled[0]
+
+
+def _list(bag: Bag, topics: list[Topic]) -> str:
+    return ', '.join(
+        f'{topic.name} ({topic.type}, {bag.topics[topic]} messages)'
+        for topic in sorted(topics)) or 'none'
 
 
 def _states(
-    layout: tuple[Layout, NDArray[np.intp]], received: list[int], messages: list[bytes],
+    mapping: _Mapping, received: list[int], messages: list[bytes], tally: Tally,
 ) -> JointStates:
-    stamps, values = layout[0].read(messages)
-    missing = np.full((len(messages), len(layout[1])), np.nan)
-    position, velocity, effort = (
-        values[field][:, layout[1]] if field in values else missing
-        for field in ('position', 'velocity', 'effort'))
-    for measured in (velocity, effort):
-        measured[~np.isfinite(measured)] = np.nan
-    return JointStates(stamps, np.array(received, dtype=np.int64), position, velocity, effort)
-
-
-def _list(topics: dict[str, list[Any]]) -> str:
-    return ', '.join(
-        f'{name} ({some[0].msgtype}, {sum(c.msgcount for c in some)} messages)'
-        for name, some in sorted(topics.items())) or 'none'
+    layout, indices = mapping
+    stamps, values = layout.read(messages)
+    return tally.take(
+        np.array(received, dtype=np.int64), stamps,
+        {name: array[:, indices] for name, array in values.items()})

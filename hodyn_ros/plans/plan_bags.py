@@ -1,9 +1,10 @@
 """Trajectories in rosbag2 bags; no ROS installation is needed."""
-from contextlib import closing
 from pathlib import Path
+import warnings
 
+from hodyn_ros.messages.bag_contents import Loss
 from hodyn_ros.messages.bag_writer import bag_writer
-from hodyn_ros.messages.bags import first_line, open_bag
+from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode
 from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.plans.annotate import Annotated
@@ -19,24 +20,32 @@ def is_bag(path: Path) -> bool:
 
 def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> JointWaypoints:
     """Return a trajectory of a bag: the only one, or the one chosen by topic and index from 1."""
-    with closing(open_bag(path)) as reader:
-        topics = sorted({c.topic for c in reader.connections if c.msgtype == MESSAGE_TYPE})
+    with Bag(path) as bag:
+        topics = {known.name: known for known in bag.topics if known.type == MESSAGE_TYPE}
         if topic is None and len(topics) == 1:
-            topic = topics[0]
+            topic = next(iter(topics))
         if topic is None or topic not in topics:
-            known = ', '.join(topics) or 'none'
+            known = ', '.join(sorted(topics)) or 'none'
             raise HodynError(
                 f'{path}: choose a topic of type {MESSAGE_TYPE}; in this bag: {known}')
-        chosen = [c for c in reader.connections if c.topic == topic and c.msgtype == MESSAGE_TYPE]
-        try:
-            found = [data for _, _, data in reader.messages(chosen)]
-        except Exception as error:  # whatever the storage raises on damaged bytes
-            raise HodynError(f'{path}: damaged: {first_line(error)}') from error
+        found: list[bytes] = []
+        losses: list[Loss] = []
+        for item in bag.read(topics[topic]):
+            if isinstance(item, Loss):
+                losses.append(item)
+            else:
+                found.append(item.data)
+        lost = '; '.join(map(str, bag.settled(losses, len(found), topics[topic])))
+    if lost:
+        warnings.warn(
+            f'{path}: damaged: trajectories on {topic} are lost and not counted by --number: '
+            f'{lost}', stacklevel=2)
     if index is None and len(found) == 1:
         index = 1
     if index is None or not 1 <= index <= len(found):
         raise HodynError(
-            f'{path}: {len(found)} trajectories on {topic}; choose one by its number')
+            f'{path}: {len(found)} trajectories on {topic}; choose one by its number'
+            + (f'; lost: {lost}' if lost else ''))
     try:
         return decode(found[index - 1])
     except HodynError as error:

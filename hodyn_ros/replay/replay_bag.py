@@ -1,15 +1,16 @@
 """A replay: the pipeline's chunks gathered to results, and written while they come."""
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Noise
+from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.pipeline import Chunk, Pipeline
-from hodyn_ros.estimation.timing import StampStatus, TimingStatistics
+from hodyn_ros.estimation.timing import TimingStatistics
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profile
@@ -35,12 +36,12 @@ class Replay:
 
     Attributes
     ----------
-    bag, topic, robot : str
-        Path of the bag, topic that was read, name of the robot.
+    bag, robot : str
+        Path of the bag, name of the robot.
     names : tuple of str
         The driver's joint names in the robot's order.
-    samples_total, samples_used : int
-        Messages on the topic, and those that were compared.
+    counts : MessageCounts
+        What became of each message on the topic.
     joints : list of JointComparison
         Errors of each joint.
     timing_statistics : TimingStatistics
@@ -57,21 +58,15 @@ class Replay:
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
         For figures.
-    left_out : dict
-        Messages that were not used: reason and count.
-    damage : str
-        Where the bag could not be read on; empty when it could.
     live : Agreement or None
         How the live node that the recording was played to agrees with the offline result.
 
     """
 
     bag: str
-    topic: str
     robot: str
     names: tuple[str, ...]
-    samples_total: int
-    samples_used: int
+    counts: MessageCounts
     joints: list[JointComparison]
     timing_statistics: TimingStatistics
     noise: Noise
@@ -82,8 +77,6 @@ class Replay:
     gravity_share: float
     extremes: list[Extreme]
     curves: 'Curves'
-    left_out: dict[str, int] = field(default_factory=dict)
-    damage: str = ''
     live: Agreement | None = None
 
     @property
@@ -192,8 +185,8 @@ def replay(
     Raises
     ------
     HodynError
-        When the bag holds nothing to compute from. A bag that is damaged on the way gives the
-        result of what could be read, which says so.
+        When the bag holds nothing to compute from. A damaged bag gives the result of what could be
+        read, and its `counts` say what is lost.
     OSError
         When the output cannot be written.
 
@@ -203,56 +196,36 @@ def replay(
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(robot, bag.names)
-    used, damage = 0, ''
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
         computed = stack.enter_context(
             ComputedBag(output / 'computed', bag.names, force=force))
         table = stack.enter_context(
             ComputedTable(output / 'computed.csv', bag.names, force=force)) if csv else None
-        try:
-            for chunk in pipeline.chunks(progress):
-                if curves is None:
-                    if not chunk.used.any():
-                        continue
-                    curves = Curves(robot, bag.names, chunk)
-                curves.add(chunk)
-                watch.add(chunk)
-                used += int(np.count_nonzero(chunk.used))
-                for total, values in zip(
-                        squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
-                        strict=True):
-                    total += np.nansum(values ** 2, axis=0)
-                computed.write(chunk.states.stamp[chunk.used], chunk.states.received[chunk.used],
-                               chunk.q[chunk.used], chunk.torque[chunk.used])
-                if table is not None:
-                    table.write(chunk)
-                if listen is not None:
-                    listen(chunk)
-        except HodynError as error:
+        for chunk in pipeline.chunks(progress):
             if curves is None:
-                raise
-            damage = str(error)
-        if curves is None:
-            raise HodynError(f'{bag.path}: no usable joint states on {bag.topic}')
-    rms = [np.sqrt(total / max(used, 1)) for total in squares]
-    counts = pipeline.timing_statistics.counts
-    left_out = {_REASONS[status]: counts[status] for status in _REASONS if counts[status]}
-    left_out.update(bag.unusable)
-    if bag.foreign:
-        left_out['names other joints'] = bag.foreign
+                if not chunk.used.any():
+                    continue
+                curves = Curves(robot, bag.names, chunk)
+            curves.add(chunk)
+            watch.add(chunk)
+            for total, values in zip(
+                    squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
+                    strict=True):
+                total += np.nansum(values ** 2, axis=0)
+            computed.write(chunk.states.stamp[chunk.used], chunk.states.received[chunk.used],
+                           chunk.q[chunk.used], chunk.torque[chunk.used])
+            if table is not None:
+                table.write(chunk)
+            if listen is not None:
+                listen(chunk)
+    counts = pipeline.counts
+    if curves is None:
+        raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
+    rms = [np.sqrt(total / counts.used) for total in squares]
     return Replay(
-        bag=str(bag.path), topic=bag.topic, robot=robot.name, names=bag.names,
-        samples_total=bag.total, samples_used=used, joints=curves.comparison.joints,
+        bag=str(bag.path), robot=robot.name, names=bag.names, counts=counts,
+        joints=curves.comparison.joints,
         timing_statistics=pipeline.timing_statistics, noise=pipeline.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
-        gravity_share=pipeline.gravity_share, extremes=watch.extremes, curves=curves,
-        left_out=left_out, damage=damage)
-
-
-_REASONS = {
-    StampStatus.DUPLICATE: 'stamp of the message before',
-    StampStatus.REVERSED: 'stamp out of order',
-    StampStatus.NOT_FINITE: 'positions not finite',
-    StampStatus.LONE: 'in a run too short to differentiate',
-}
+        gravity_share=pipeline.gravity_share, extremes=watch.extremes, curves=curves)

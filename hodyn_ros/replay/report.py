@@ -56,12 +56,9 @@ def statements(result: Replay) -> list[str]:
     """Return what can be said of the recording and of the prediction, in sentences."""
     found, noise = result.timing_statistics, result.noise
     said = [
-        f'{result.samples_used} of {result.samples_total} messages on {result.topic} are used, '
-        f'{1.0 / found.period:.4g} Hz by their {found.clock} stamps with a jitter of '
-        f'{1e3 * found.jitter:.2g} ms.']
-    if result.damage:
-        said.append(f'The bag could not be read to its end: {result.damage}.')
-    said += [f'Left out: {count} ({reason}).' for reason, count in result.left_out.items()]
+        *result.counts.sentences,
+        f'They come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a jitter '
+        f'of {1e3 * found.jitter:.2g} ms.']
     for word, events in (('gaps', found.gaps), ('jumps back of the clock', found.resets)):
         if events:
             said.append(
@@ -201,13 +198,9 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     found = result.timing_statistics
     summary = {
         'bag': result.bag,
-        'topic': result.topic,
+        'topic': result.counts.topic,
         'robot': result.robot,
-        'complete': not result.damage,
-        'damage': result.damage or None,
-        'samples_total': result.samples_total,
-        'samples_used': result.samples_used,
-        'samples_left_out': result.left_out,
+        **result.counts.figures,
         'timing': {
             'clock': found.clock,
             'period': found.period,

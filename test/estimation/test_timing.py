@@ -76,13 +76,10 @@ def test_jitter_is_measured():
     assert statistics.jitter == pytest.approx(0.003 / np.sqrt(6), rel=0.1)
 
 
-def test_positions_that_are_not_finite_and_lone_messages_are_left_out():
-    recording = record(duration=3.0)
-    recording.position[20, 3] = np.nan
-    timing, statistics = judged(recording[np.r_[0:100, 150:153, 200:300]])
-    assert statistics.counts[StampStatus.NOT_FINITE] == 1
+def test_lone_messages_are_left_out():
+    timing, statistics = judged(record(duration=3.0)[np.r_[0:100, 150:153, 200:300]])
     assert statistics.counts[StampStatus.LONE] == 3
-    assert [len(run.message) for run in timing.runs] == [99, 100]
+    assert [len(run.message) for run in timing.runs] == [100, 100]
 
 
 def test_findings_of_parts_add_up():

@@ -216,3 +216,29 @@ def test_a_bag_with_several_trajectories_needs_a_number(tmp_path, annotated):
         read_trajectory(tmp_path / 'two', topic='/a')
     assert read_trajectory(tmp_path / 'two', topic='/a', index=2).names == NAMES
     assert read_trajectory(tmp_path / 'two', topic='/b').names == NAMES
+
+
+def test_a_damaged_bag_gives_the_trajectories_that_can_be_read_and_says_what_is_lost(
+    tmp_path, annotated, capsys,
+):
+    from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    write_annotated(annotated, tmp_path / 'one')
+    with Reader(tmp_path / 'one') as reader:
+        ((connection, _, raw),) = reader.messages()
+    with Writer(tmp_path / 'two', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        target = writer.add_connection(
+            '/a', connection.msgtype, typestore=get_typestore(Stores.ROS2_JAZZY))
+        for time in range(2):
+            writer.write(target, time, raw)
+    file = tmp_path / 'two/two.mcap'
+    whole = file.read_bytes()
+    file.write_bytes(whole[:whole.rindex(raw) + 100])
+    with pytest.warns(UserWarning, match=r'damaged: .* on /a are lost.*: 1 in two.mcap, bytes'):
+        assert read_trajectory(tmp_path / 'two').names == NAMES
+    assert main(['check', str(tmp_path / 'two')]) == 0
+    assert 'warning: ' in capsys.readouterr().err
+    file.write_bytes(whole[:whole.index(raw)])
+    assert main(['check', str(tmp_path / 'two')]) == 2
+    assert '0 trajectories on /a; choose one by its number; lost: 2 in' in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""What became of each message of a recording."""
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hodyn_ros.messages.bag_contents import Loss
+
+_LISTED = 10  # places that are told one by one
+
+
+@dataclass(frozen=True)
+class MessageCounts:
+    """How many messages of a topic were used, could not be used, and are lost.
+
+    Attributes
+    ----------
+    topic : str
+        The topic.
+    total : int
+        Its messages: those used, those not usable, and those lost in places of known number.
+    used : int
+        Messages whose motion was estimated.
+    unusable : dict
+        Messages that were read and not used: reason and count.
+    lost : tuple of Loss
+        Where messages are lost.
+    in_part : dict
+        Messages that were read and whose effort or velocity is not used: reason and count.
+    notes : tuple of str
+        What else is wrong with the bag.
+
+    """
+
+    topic: str
+    total: int
+    used: int
+    unusable: Mapping[str, int]
+    lost: Sequence[Loss]
+    in_part: Mapping[str, int]
+    notes: Sequence[str]
+
+    def __post_init__(self) -> None:
+        assert self.used + sum(self.unusable.values()) + self.lost_messages == self.total
+
+    @property
+    def lost_messages(self) -> int:
+        """How many are lost where their number is known."""
+        return sum(loss.messages or 0 for loss in self.lost)
+
+    @property
+    def all_known(self) -> bool:
+        """Whether the number of lost messages is known."""
+        return all(loss.messages is not None for loss in self.lost)
+
+    @property
+    def damage(self) -> str:
+        """How many messages are lost, and where, in one line; empty when none is."""
+        if not self.lost:
+            return ''
+        places = [str(loss) for loss in self.lost[:_LISTED]]
+        if len(self.lost) > _LISTED:
+            places.append(f'and {len(self.lost) - _LISTED} more places')
+        count = str(self.lost_messages) if self.all_known else (
+            f'at least {self.lost_messages}' if self.lost_messages else 'an unknown number')
+        return (
+            f'{count} of {self._of} messages on {self.topic} are lost: {"; ".join(places)}')
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is to be said of the messages, the ones that were used first."""
+        said = [f'{self.used} of {self._of} messages on {self.topic} are used.']
+        if self.lost:
+            said.append(f'The bag is damaged: {self.damage}.')
+        said += [f'Left out: {count} ({reason}).' for reason, count in self.unusable.items()]
+        said += [f'Used in part: {count} ({reason}).' for reason, count in self.in_part.items()]
+        return said + [f'{note}.' for note in self.notes]
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            'complete': not self.lost,
+            'damage': self.damage or None,
+            'samples_total': self.total,
+            'samples_used': self.used,
+            'samples_left_out': dict(self.unusable),
+            'samples_lost': [vars(loss) for loss in self.lost],
+            'samples_used_in_part': dict(self.in_part),
+            'notes': list(self.notes),
+        }
+
+    @property
+    def _of(self) -> str:
+        return str(self.total) if self.all_known else f'at least {self.total}'

@@ -1,0 +1,135 @@
+"""What the files of a bag hand out: messages, and the places where some are lost."""
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+MAX_TIME = 2**62  # ns: times beyond are bytes that are no time, and sums of them would overflow
+
+
+class Topic(NamedTuple):
+    """A topic and the type of its messages, as in ``sensor_msgs/msg/JointState``."""
+
+    name: str
+    type: str
+
+
+class Message(NamedTuple):
+    """A serialized message and when it was received, ns."""
+
+    received: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A place in a bag where messages of a topic are lost.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    place : str
+        Bytes or rows in it; empty for all of it.
+    reason : str
+        What is wrong there.
+    messages : int or None
+        How many are lost; None where nothing tells.
+    after, before : int or None
+        Receive times of the last message before and the first one after, ns; None at an end.
+
+    """
+
+    file: str
+    place: str
+    reason: str
+    messages: int | None = None
+    after: int | None = None
+    before: int | None = None
+
+    def __str__(self) -> str:
+        count = 'an unknown number' if self.messages is None else str(self.messages)
+        where = f'{self.file}, {self.place}' if self.place else self.file
+        times = [
+            f'{word} {time * 1e-9:.3f} s' for word, time in (
+                ('after', self.after), ('before', self.before)) if time is not None]
+        received = f', received {" and ".join(times)}' if times else ''
+        return f'{count} in {where}{received} ({self.reason})'
+
+
+class StorageFile(Protocol):
+    """A file of a bag, open.
+
+    Attributes
+    ----------
+    topics : dict
+        Messages on each topic: those that the file promises or, where it promises none, those
+        that were found.
+    promises : bool
+        Whether the file says how many messages it holds.
+
+    """
+
+    topics: dict[Topic, int]
+    promises: bool
+
+    def read(self, topic: Topic) -> Iterator[Message | Loss]:
+        """Hand out the messages of a topic in the order of the file, and where some are lost."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+def with_times(items: Iterator[Message | Loss]) -> Iterator[Message | Loss]:
+    """Hand items on, losses with the receive times of the messages before and after them."""
+    last: int | None = None
+    losses: list[Loss] = []
+    for item in items:
+        if isinstance(item, Loss):
+            losses.append(replace(item, after=last))
+            continue
+        for loss in losses:
+            yield replace(loss, before=item.received)
+        losses.clear()
+        last = item.received
+        yield item
+    yield from losses
+
+
+def settled(
+    losses: Sequence[Loss], found: int, promised: int | None, source: str,
+) -> tuple[Loss, ...]:
+    """Return losses that agree with how many messages were promised, as far as this can be.
+
+    What is promised and neither found nor lost in a place of known number was in the places of
+    unknown number, which become one as only their sum is known; or, if there are none of these,
+    it is in no file. Places that lost nothing are left out.
+
+    Parameters
+    ----------
+    losses : sequence of Loss
+        As they were met.
+    found, promised : int, and int or None
+        Messages that were read, and that there should be.
+    source : str
+        What promises them.
+
+    """
+    if promised is not None:
+        known = [loss for loss in losses if loss.messages is not None]
+        unknown = [loss for loss in losses if loss.messages is None]
+        missing = promised - found - sum(loss.messages or 0 for loss in known)
+        if unknown:
+            known.append(replace(_joined(unknown), messages=max(missing, 0)))
+        elif missing > 0:
+            known.append(
+                Loss(source, '', f'it counts {promised}, these are in no file', missing))
+        losses = known
+    return tuple(loss for loss in losses if loss.messages != 0)
+
+
+def _joined(losses: Sequence[Loss]) -> Loss:
+    places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in losses[1:]]
+    reasons = dict.fromkeys(loss.reason for loss in losses)
+    return replace(
+        losses[0], place=' and '.join([losses[0].place, *places]),
+        reason='; '.join(reasons), before=losses[-1].before)

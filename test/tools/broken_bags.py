@@ -1,0 +1,460 @@
+"""Bags that are cut, damaged and lied about, by seeds, and what must hold of reading them.
+
+``python test/tools/broken_bags.py --seeds 500 --first 1`` reads as many; ``--commands`` sends each
+through ``hodyn replay`` and ``hodyn identify`` as well.
+"""
+import argparse
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cache
+import io
+import json
+from pathlib import Path
+import shutil
+import sqlite3
+import struct
+import sys
+import tempfile
+import zlib
+
+import lz4.frame
+import numpy as np
+from recordings import FORMS, JOINT_STATE, PANDA, TYPES, joint_state, record
+from rosbags.rosbag2 import Writer
+import yaml
+
+from hodyn_ros.cli import main
+from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.joint_names import JointNames
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+TOPIC = '/joint_states'
+RATE, COUNT, IN_A_CHUNK = 50, 600, 40
+SHAPES = ('sqlite3', 'mcap', 'mcap chunks', 'messages', 'file', 'mcap lz4', 'split')
+_CHUNK, _DATA_END = 0x06, 0x0F
+
+
+@dataclass
+class BrokenBag:
+    """A bag, and what is known of it.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    shape : str
+        How it was written.
+    damage : str
+        What was done to it.
+    positions : dict
+        Those of the usable joint states that were written, by stamp.
+    needed : set of int
+        Stamps of those that must be found.
+    total : int
+        Joint states that were written.
+    told : bool
+        Whether metadata.yaml says how many there are.
+
+    """
+
+    path: Path
+    shape: str
+    damage: str
+    positions: dict[int, np.ndarray]
+    needed: set[int]
+    total: int
+    told: bool = True
+
+
+@cache
+def _recording():
+    return record(rate=RATE, duration=COUNT / RATE)
+
+
+def break_bag(path: Path, seed: int) -> BrokenBag:
+    """Write a bag and damage it, both as the seed says."""
+    rng = np.random.default_rng(seed)
+    shape = SHAPES[rng.integers(len(SHAPES))]
+    states = [
+        joint_state(stamp, _recording().names, *values) for stamp, *values in zip(
+            _recording().stamp, _recording().position, _recording().velocity,
+            _recording().effort, strict=True)]
+    said = []
+    if rng.random() < 0.3:
+        said = _spoil(states, rng)
+    rows = [
+        (int(received), bytes(TYPES.serialize_cdr(state, JOINT_STATE)))
+        for received, state in zip(_recording().received, states, strict=True)]
+    _write(path, shape, rows)
+    positions = {
+        _stamp(state): state.position for i, state in enumerate(states) if i not in said}
+    bag = BrokenBag(path, shape, f'{len(said)} messages', positions, set(positions), COUNT)
+    damages = (_cut, _flip, _zero, _drop_metadata, _lie, _remove_a_file, _nothing)
+    damages[rng.integers(len(damages))](bag, rng)
+    if rng.random() < 0.3 and bag.shape != 'split':
+        _drop_metadata(bag, rng)
+    return bag
+
+
+def _stamp(state) -> int:
+    return state.header.stamp.sec * 10 ** 9 + state.header.stamp.nanosec
+
+
+def _spoil(states: list, rng: np.random.Generator) -> set[int]:
+    """Spoil some messages; return which ones."""
+    chosen = {int(i) for i in rng.integers(0, COUNT, 5)}
+    for i in chosen:
+        state = states[i]
+        joint = rng.integers(7)
+        match rng.integers(8):
+            case 0:
+                state.position[joint] = rng.choice([np.nan, np.inf, 1e300, -1e7])
+            case 1:
+                state.velocity[joint] = rng.choice([np.nan, -np.inf, 1e300])
+            case 2:
+                state.effort[:] = rng.choice([np.nan, np.inf, 1e300])
+            case 3:
+                state.position = state.position[:3]
+            case 4:
+                state.name = ['finger1', 'finger2']
+                state.position = state.velocity = state.effort = np.zeros(2)
+            case 5:
+                state.header.stamp = states[max(0, i - 1)].header.stamp
+            case 6:
+                stamp = state.header.stamp
+                state.header.stamp = replace(stamp, sec=stamp.sec - 3, nanosec=stamp.nanosec + 1)
+            case 7:
+                state.velocity[:] = 5e-324
+    return chosen
+
+
+def _write(path: Path, shape: str, rows: list) -> None:
+    """Write a bag with joint states, those of a gripper, and a topic without messages."""
+    form = FORMS[{'mcap lz4': 'mcap', 'split': 'mcap chunks'}.get(shape, shape)]
+    if shape == 'split':
+        cuts = [rows[:200], rows[200:400], rows[400:]]
+        parts = [path.with_name(f'{path.name}_{i}') for i in range(3)]
+        for part, some in zip(parts, cuts, strict=True):
+            _write_part(part, some, form)
+        _join(path, parts)
+    else:
+        _write_part(path, rows, form)
+    if shape == 'mcap lz4':
+        _recompress(next(path.glob('*.mcap')))
+
+
+def _write_part(path: Path, rows: list, form: dict) -> None:
+    writer = Writer(path, version=8, **(
+        {'storage_plugin': form['storage']} if 'storage' in form else {}))
+    if 'compression' in form:
+        writer.set_compression(*form['compression'])
+    gripper = TYPES.serialize_cdr(joint_state(0, ['finger'], [0.0]), JOINT_STATE)
+    with writer:
+        states = writer.add_connection(TOPIC, JOINT_STATE, typestore=TYPES)
+        other = writer.add_connection('/gripper', JOINT_STATE, typestore=TYPES)
+        writer.add_connection('/nothing', JOINT_STATE, typestore=TYPES)
+        for i, (received, data) in enumerate(rows):
+            writer.write(states, received, data)
+            if i % 10 == 0:
+                writer.write(other, received, gripper)
+            if (i + 1) % IN_A_CHUNK == 0 and hasattr(writer.storage, 'close_chunk'):
+                writer.storage.close_chunk()
+
+
+def _join(path: Path, parts: list[Path]) -> None:
+    """Make one split bag of bags."""
+    path.mkdir()
+    whole = None
+    for part in parts:
+        document = yaml.safe_load((part / 'metadata.yaml').read_text())
+        its = document['rosbag2_bagfile_information']
+        file = its['relative_file_paths'][0]
+        (part / file).rename(path / file)
+        shutil.rmtree(part)
+        if whole is None:
+            whole = document
+            continue
+        joined = whole['rosbag2_bagfile_information']
+        joined['relative_file_paths'].append(file)
+        joined['files'] += its['files']
+        joined['message_count'] += its['message_count']
+        for mine, more in zip(joined['topics_with_message_count'],
+                              its['topics_with_message_count'], strict=True):
+            mine['message_count'] += more['message_count']
+    (path / 'metadata.yaml').write_text(yaml.safe_dump(whole))
+
+
+def _recompress(file: Path) -> None:
+    """Rewrite an MCAP file with LZ4, checksums, and no summary at its end."""
+    raw = file.read_bytes()
+    out = bytearray(raw[:8])
+    for code, body in _mcap_records(raw).values():
+        if code == _CHUNK:
+            inner = body[40:]
+            packed = lz4.frame.compress(inner)
+            body = body[:24] + struct.pack('<I', zlib.crc32(inner)) + struct.pack(
+                '<I3sQ', 3, b'lz4', len(packed)) + packed
+        out += struct.pack('<BQ', code, len(body)) + body
+    out += struct.pack('<BQI', _DATA_END, 4, 0) + struct.pack('<BQQQI', 2, 20, 0, 0, 0) + raw[:8]
+    file.write_bytes(out)
+
+
+def _mcap_records(raw: bytes) -> dict[int, tuple[int, bytes]]:
+    """Return the records of a whole MCAP file before its summary: place → code and body."""
+    found, at = {}, 8
+    while raw[at] != _DATA_END:
+        size, = struct.unpack_from('<Q', raw, at + 1)
+        found[at] = raw[at], raw[at + 9:at + 9 + size]
+        at += 9 + size
+    return found
+
+
+def _places(bag: BrokenBag, file: Path) -> dict[int, tuple[int, int]]:
+    """Return the bytes of a file that must be whole for each message: stamp → (begin, end)."""
+    raw, places = file.read_bytes(), {}
+    if file.suffix == '.mcap':
+        for at, (code, body) in _mcap_records(raw).items():
+            if code == _CHUNK:
+                for stamp in _stamps_in(bag, _unpacked(body)):
+                    places.setdefault(stamp, (at, at + 9 + len(body)))
+    elif file.suffix == '.db3':
+        page = struct.unpack_from('>H', raw, 16)[0]
+        database = sqlite3.connect(file)
+        for data, in database.execute('SELECT data FROM messages'):
+            at = raw.find(data)
+            whole = zstd.decompress(data) if bag.shape == 'messages' else data
+            for stamp in _stamps_in(bag, whole):
+                places.setdefault(stamp, (
+                    at // page * page, (at + len(data) - 1) // page * page + page))
+        database.close()
+    return places
+
+
+def _stamps_in(bag: BrokenBag, raw: bytes) -> list[int]:
+    """Return the stamps of the joint states in some bytes, by their headers."""
+    mark = b'\x05\x00\x00\x00base\x00'
+    found, at = [], raw.find(mark)
+    while at >= 0:
+        seconds, nanoseconds = struct.unpack_from('<iI', raw, at - 8)
+        stamp = seconds * 10 ** 9 + nanoseconds
+        if stamp in bag.positions:
+            found.append(stamp)
+        at = raw.find(mark, at + 1)
+    return found
+
+
+def _unpacked(body: bytes) -> bytes:
+    length, = struct.unpack_from('<I', body, 28)
+    kind, packed = body[32:32 + length], body[40 + length:]
+    return {b'lz4': lz4.frame.decompress, b'zstd': zstd.decompress, b'': bytes}[kind](packed)
+
+
+def _begin_of_rows(bag: BrokenBag, file: Path) -> int:
+    """Return from where on a damage leaves the messages elsewhere in the file readable."""
+    if file.suffix == '.mcap':
+        # Topics stand in the first chunk and in the summary.
+        return min(end for _, end in _places(bag, file).values()) if bag.shape == 'mcap lz4' else 0
+    database = sqlite3.connect(file)
+    roots = [root for root, in database.execute('SELECT rootpage FROM sqlite_master')]
+    page, = database.execute('PRAGMA page_size').fetchone()
+    database.close()
+    return max(roots) * page
+
+
+def _storage(bag: BrokenBag, rng: np.random.Generator) -> Path:
+    files = sorted(file for file in bag.path.iterdir() if file.suffix != '.yaml')
+    return files[rng.integers(len(files))]
+
+
+def _alter(bag: BrokenBag, file: Path, raw: bytes, begin: int, end: float) -> None:
+    """Write altered bytes; what stands outside of begin to end is still needed."""
+    if file.suffix == '.zstd':
+        bag.needed = set()
+    else:
+        places = _places(bag, file)
+        free = begin >= _begin_of_rows(bag, file)
+        if file.suffix == '.mcap' and end == np.inf:
+            free = True
+        bag.needed -= {
+            stamp for stamp, (first, last) in places.items()
+            if not free or (last > begin and first < end)}
+    file.write_bytes(raw)
+
+
+def _cut(bag: BrokenBag, rng: np.random.Generator) -> None:
+    file = _storage(bag, rng)
+    raw = file.read_bytes()
+    at = int(rng.integers(0, len(raw)))
+    bag.damage += f', {file.name} cut at {at} of {len(raw)}'
+    _alter(bag, file, raw[:at], at, np.inf)
+
+
+def _flip(bag: BrokenBag, rng: np.random.Generator) -> None:
+    file = _storage(bag, rng)
+    raw = bytearray(file.read_bytes())
+    begin = int(rng.integers(0, len(raw)))
+    end = min(len(raw), begin + int(rng.choice([1, 2, 30, 3000])))
+    for at in range(begin, end):
+        raw[at] ^= int(rng.integers(1, 256))
+    bag.damage += f', bytes {begin} to {end} of {file.name} flipped'
+    _alter(bag, file, bytes(raw), begin, end)
+
+
+def _zero(bag: BrokenBag, rng: np.random.Generator) -> None:
+    file = _storage(bag, rng)
+    raw = bytearray(file.read_bytes())
+    begin = int(rng.integers(0, len(raw))) // 4096 * 4096
+    end = min(len(raw), begin + 4096 * int(rng.integers(1, 4)))
+    raw[begin:end] = bytes(end - begin)
+    bag.damage += f', bytes {begin} to {end} of {file.name} zeroed'
+    _alter(bag, file, bytes(raw), begin, end)
+
+
+def _drop_metadata(bag: BrokenBag, rng: np.random.Generator) -> None:
+    bag.damage += ', no metadata.yaml'
+    if bag.shape == 'split':  # a recorder that was killed leaves its parts so
+        for i, file in enumerate(sorted(bag.path.glob('*.mcap'))):
+            file.rename(bag.path / f'part_{i}.mcap')
+    (bag.path / 'metadata.yaml').unlink(missing_ok=True)
+    bag.told, bag.total = False, COUNT
+    del rng
+
+
+def _lie(bag: BrokenBag, rng: np.random.Generator) -> None:
+    file = bag.path / 'metadata.yaml'
+    document = yaml.safe_load(file.read_text())
+    topic = document['rosbag2_bagfile_information']['topics_with_message_count'][0]
+    count = int(rng.choice([0, COUNT - 7, COUNT + 50]))
+    topic['message_count'] = count
+    file.write_text(yaml.safe_dump(document))
+    bag.damage += f', metadata.yaml counts {count}'
+    bag.total = max(COUNT, count)
+
+
+def _remove_a_file(bag: BrokenBag, rng: np.random.Generator) -> None:
+    file = _storage(bag, rng)
+    if bag.shape != 'split':
+        return
+    bag.needed -= set(_places(bag, file))
+    file.unlink()
+    bag.damage += f', no {file.name}'
+
+
+def _nothing(bag: BrokenBag, rng: np.random.Generator) -> None:
+    del bag, rng
+
+
+def faults_of_reading(bag: BrokenBag) -> list[str]:
+    """Read a bag and return what is wrong with what came out."""
+    before = _bytes_of(bag.path)
+    faults = []
+    try:
+        with JointStateBag(bag.path, JointNames(PANDA), TOPIC) as source:
+            states = JointStates.joined(list(source.blocks()))
+    except (HodynError, OSError) as error:
+        if bag.needed:
+            faults.append(f'refused: {error}')
+        return faults
+    lost = sum(loss.messages or 0 for loss in source.lost)
+    known = all(loss.messages is not None for loss in source.lost)
+    missing = bag.needed - set(states.stamp.tolist())
+    if 'cut' in bag.damage and any(
+            stamp in bag.positions and not np.array_equal(position, bag.positions[stamp])
+            for stamp, position in zip(states.stamp.tolist(), states.position, strict=True)) and (
+                bag.damage.startswith('0 messages')):
+        faults.append('a cut altered messages')
+    if missing:
+        faults.append(f'{len(missing)} of {len(bag.needed)} needed messages are not found')
+    true = {
+        stamp for stamp, position in zip(states.stamp.tolist(), states.position, strict=True)
+        if stamp in bag.needed and np.array_equal(position, bag.positions[stamp])}
+    if true != bag.needed - missing:
+        faults.append('needed messages are altered')
+    found = source.usable + sum(source.unusable.values())
+    if found + lost != source.total:
+        faults.append(f'{found} + {lost} are not {source.total}')
+    if bag.told and (source.total != bag.total or not known):
+        faults.append(f'total {source.total}, not {bag.total}')
+    # Flipped bytes may make a message one of another topic; only metadata.yaml tells then.
+    if not source.lost and found < bag.total and (bag.told or 'flipped' not in bag.damage):
+        faults.append(f'{bag.total - found} messages are lost without a word')
+    if len(bag.needed) == len(bag.positions) == COUNT and bag.total == COUNT and bag.told and (
+            source.lost):
+        faults.append(f'lost, though all are there: {source.lost}')
+    if _bytes_of(bag.path) != before:
+        faults.append('the bag was changed')
+    return faults
+
+
+def faults_of_command(bag: BrokenBag, command: str, output: Path) -> list[str]:
+    """Run ``hodyn replay`` or ``hodyn identify`` and return what is wrong with what came out."""
+    before = _bytes_of(bag.path)
+    said, shown = io.StringIO(), io.StringIO()
+    with redirect_stderr(said), redirect_stdout(shown):
+        code = main([command, str(bag.path), '--topic', TOPIC, '--output', str(output)])
+    lines = said.getvalue().strip().splitlines()
+    faults = []
+    if _bytes_of(bag.path) != before:
+        faults.append('the bag was changed')
+    if code == 2:
+        if len(lines) != 1:
+            faults.append(f'{len(lines)} lines')
+        # An identification needs 8 s in whole blocks.
+        if len(bag.needed) > (10 * RATE if command == 'identify' else 100):
+            faults.append(f'refused: {lines}')
+        return faults
+    if command == 'replay':
+        figures = json.loads((output / 'summary.json').read_text())
+    else:
+        figures, = json.loads((output / 'identification.json').read_text())['recordings']
+    lost = sum(entry['messages'] or 0 for entry in figures['samples_lost'])
+    left_out = sum(figures['samples_left_out'].values())
+    if figures['samples_used'] + left_out + lost != figures['samples_total']:
+        faults.append('the counts do not add up')
+    if code != (1 if figures['samples_lost'] else 0):
+        faults.append(f'exit code {code}')
+    if bool(figures['damage']) != bool(code) or figures['complete'] == bool(code):
+        faults.append(f'exit code {code}, damage {figures["damage"]}')
+    if code and not any('lost' in line for line in lines):
+        faults.append(f'exit code 1 and no line of it: {lines}')
+    if figures['samples_used'] + left_out < len(bag.needed):
+        faults.append('needed messages are not counted')
+    return faults
+
+
+def _bytes_of(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def run() -> int:
+    """Read bags of many seeds; return 1 when one is not read as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seeds', type=int, default=100)
+    parser.add_argument('--first', type=int, default=1)
+    parser.add_argument('--commands', action='store_true')
+    options = parser.parse_args()
+    wrong = 0
+    for seed in range(options.first, options.first + options.seeds):
+        with tempfile.TemporaryDirectory() as folder:
+            bag = break_bag(Path(folder) / 'bag', seed)
+            try:
+                faults = faults_of_reading(bag)
+                if options.commands:
+                    for command in ('replay', 'identify'):
+                        faults += faults_of_command(bag, command, Path(folder) / command)
+            except Exception as error:  # what the project must never let through
+                faults = [repr(error)]
+            if faults:
+                wrong += 1
+                print(f'seed {seed}: {bag.shape}, {bag.damage}: {"; ".join(faults)}', flush=True)
+    print(f'{options.seeds} bags, {wrong} read wrong')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(run())
