@@ -15,6 +15,7 @@ from benchmarks import growth, startup
 from benchmarks.interleaved import Contender, race
 from benchmarks.peers import casadi_torques, installed, pinocchio_model
 from hodyn_ros import InverseDynamics, Robot, inverse_dynamics, load_robot
+from hodyn_ros.common.output_files import write_text
 from hodyn_ros.dynamics.kernels import rnea_spatial
 
 SAMPLES = 10_000
@@ -142,14 +143,14 @@ def main() -> None:
             _verdict(value, target))
     console.print(table)
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps({
+        write_text(arguments.json, json.dumps({
             'machine': {
                 'processor': platform.processor() or platform.machine(),
                 'cpus': os.cpu_count(), 'python': platform.python_version(),
                 'numpy': np.__version__, 'numba': numba.__version__},
             'turns': arguments.turns, 'baseline': BASELINE if baseline else None,
             'times': rows, 'growth': exponents, 'startup': seconds,
-        }, indent=2, ensure_ascii=False) + '\n', encoding='utf-8')
+        }, indent=2, ensure_ascii=False) + '\n', force=True)
 
 
 def _number(value: float | None) -> str:

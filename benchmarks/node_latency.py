@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.output_files import write_text
 from hodyn_ros.messages import cdr
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -331,7 +332,7 @@ def main() -> int:
     figures = measure(options)
     print(json.dumps(figures, indent=2))
     if options.json is not None:
-        options.json.write_text(json.dumps(figures, indent=2) + '\n')
+        write_text(options.json, json.dumps(figures, indent=2) + '\n', force=True)
     return 0
 
 

@@ -22,6 +22,7 @@ from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto']
+ROUND_OFF = 1e-12
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -242,6 +243,7 @@ def _deviation(robot: Robot, plan: Plan, points: AcceptedWaypoints) -> Deviation
     missed = np.zeros_like(points.positions)
     if plan.interpolation == 'band':
         missed = np.abs(plan.evaluate(points.times)[:, 0] - points.positions)
+        missed[missed <= ROUND_OFF * np.maximum(1.0, np.abs(points.positions))] = 0.0
     point, joint = np.unravel_index(int(missed.argmax()), missed.shape)
     return Deviation(
         robot.joint_names[joint], unit(robot, int(joint), 'position'), float(points.times[point]),
