@@ -109,13 +109,21 @@ def identify(robot: Robot, data: Data, terms: Sequence[str]) -> Estimate:
     The payload is taken to be there only when its mass differs from 0 significantly, and to have
     an inertia only when that explains the efforts better (by Bayes' information criterion).
 
-    Raises HodynError when there are too few samples.
+    Raises HodynError when there are too few samples, or their numbers are too large for a fit.
     """
     if len(np.unique(data.block)) < 8:
         raise HodynError(
             f'only {len(np.unique(data.block))} s of motion: at least 8 s are needed to tell '
             'parameters from noise')
-    problem = _Problem(robot, data, terms)
+    try:
+        return _identified(_Problem(robot, data, terms), terms)
+    except np.linalg.LinAlgError as error:
+        raise HodynError(
+            f'the recorded motions or efforts are too large for a fit ({error}): they are not '
+            "an arm's") from None
+
+
+def _identified(problem: '_Problem', terms: Sequence[str]) -> Estimate:
     best = problem.solve(None, 0)
     if 'payload' in terms:
         start = problem.linear_payload(best)

@@ -87,9 +87,19 @@ class Tally:
             reason = reason if reason in self.unusable else 'other reasons'
         self.unusable[reason] = self.unusable.get(reason, 0) + count
 
-    def take(self, received: NDArray[np.int64], stamps: Stamps, values: dict[str, Array]) -> \
-            JointStates:
-        """Return the usable ones of some messages, and count them and the others."""
+    def take(
+        self, received: Stamps, stamps: Stamps, values: dict[str, Array],
+    ) -> JointStates:
+        """Return the usable ones of some messages, and count them and the others.
+
+        Parameters
+        ----------
+        received, stamps : (T,) int64 arrays
+            Receive times and header stamps, ns.
+        values : dict of (T, n) arrays
+            `position`, and `velocity` and `effort` where they were recorded.
+
+        """
         position = values['position']
         finite = np.isfinite(position).all(axis=1)
         kept = (np.abs(position) <= MAX_VALUE).all(axis=1)

@@ -134,7 +134,7 @@ class McapFile:
             compression = source[begin - length:begin].decode()
             stored, = struct.unpack('<Q', source[begin:begin + 8])
             data = source[begin + 8:begin + 8 + stored]
-            if compression == '':
+            if compression == '' or size == 0:
                 raw = data[:size]
             else:
                 raw = _DECOMPRESSORS[compression]().decompress(data, min(size, _MAX_CHUNK))

@@ -120,6 +120,13 @@ def test_too_short_a_recording_is_refused():
         identify(PANDA, data(duration=5.0), ('friction',))
 
 
+def test_numbers_that_no_fit_can_hold_are_refused():
+    given = data(duration=12.0)
+    given.q[::3, :3] *= 1e90
+    with np.errstate(all='ignore'), pytest.raises(ValueError, match='too large for a fit'):
+        identify(PANDA, given, ('friction', 'offsets'))
+
+
 def bag(path, given, rate=50.0):
     recording = record(rate=rate, duration=len(given.q) / rate, position_noise=1e-5)
     recording.effort = given.effort
@@ -196,6 +203,26 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
     assert 'no efforts recorded' in capsys.readouterr().err
     assert main(['identify', str(tmp_path / 'none'), '--output', str(tmp_path / 'out')]) == 2
     assert 'no bag' in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_messages_that_are_lost_are_told_and_counted_bag_by_bag(tmp_path, capsys):
+    whole, cut = bag(tmp_path / 'whole', data(duration=10.0)), bag(
+        tmp_path / 'cut', data(duration=10.0, seed=1))
+    file = cut / 'cut.db3'
+    file.write_bytes(file.read_bytes()[:file.stat().st_size * 3 // 4])
+    assert main(['identify', str(whole), str(cut), '--terms', 'friction', '--output',
+                 str(tmp_path / 'out')]) == 1
+    line, = capsys.readouterr().err.strip().splitlines()
+    first, second = json.loads((tmp_path / 'out/identification.json').read_text())['recordings']
+    assert (first['samples_used'], first['damage']) == (500, None)
+    lost = sum(place['messages'] for place in second['samples_lost'])
+    assert second['samples_used'] + lost == second['samples_total'] == 500
+    assert line.startswith(
+        f'hodyn identify: {cut}: {lost} of 500 messages on /joint_states are lost: ')
+    assert main(['identify', str(cut), '--output', str(tmp_path / 'out')]) == 2
+    assert f'at least 8 s are needed to tell parameters from noise; {cut}: {lost} of 500' in (
+        capsys.readouterr().err)
 
 
 @pytest.mark.slow
