@@ -15,6 +15,7 @@ import errno
 import os
 from pathlib import Path
 import re
+import secrets
 import shutil
 import stat
 import sys
@@ -166,12 +167,12 @@ def replacing(
         check_output(path, contents, force=force)
     home = Path(tempfile.gettempdir()) if stream else _home(place, contents)
     made = [folder for folder in (home, *home.parents) if not folder.exists()]
-    hidden = new = home / UNFINISHED
+    hidden = home / f'{UNFINISHED}{secrets.token_hex(8)}'
+    # A bag's files bear its name, and the ending of a file tells its kind.
+    new = hidden / ((path if contents is None else place).name or 'output')
     try:
         home.mkdir(parents=True, exist_ok=True)
-        hidden = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=home))
-        # A bag's files bear its name, and the ending of a file tells its kind.
-        new = hidden / ((path if contents is None else place).name or 'output')
+        hidden.mkdir(mode=0o700)
         yield new
         if os.path.lexists(new):
             if stream:
@@ -186,7 +187,9 @@ def replacing(
             raise
         raise named from error
     finally:
-        if hidden.name != UNFINISHED:
+        try:
+            shutil.rmtree(hidden, ignore_errors=True)
+        finally:  # a signal may come while it is removed
             shutil.rmtree(hidden, ignore_errors=True)
         with suppress(OSError):  # not empty: the output is in them
             for folder in made:

@@ -99,6 +99,34 @@ def test_an_error_leaves_all_as_it_was(tmp_path, error, there):
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize('error', [
+    lambda file: HodynError(f'{file}: is wrong'), lambda file: OSError(f'{file}: is wrong'),
+    lambda file: OSError(errno.ENOENT, 'is wrong', str(file)),
+    lambda file: OSError(errno.ENOSPC, 'is wrong'),
+])
+def test_an_error_names_the_output_and_not_where_it_was_written_to(tmp_path, error):
+    def write(folder=False):
+        with replacing(tmp_path / 'out', REPORT if folder else None) as unfinished:
+            raise error(unfinished / 'report.html' if folder else unfinished)
+
+    for folder in (False, True):
+        with pytest.raises((HodynError, OSError)) as caught:
+            write(folder)
+        assert str(tmp_path / 'out') in str(caught.value)
+        assert UNFINISHED not in str(caught.value)
+        assert caught.value.__class__.__name__ in ('HodynError', 'OSError', 'FileNotFoundError')
+
+
+def test_an_error_of_another_file_stays_as_it_is(tmp_path):
+    def write():
+        with replacing(tmp_path / 'out'):
+            (tmp_path / 'input').read_text()
+
+    with pytest.raises(FileNotFoundError) as caught:
+        write()
+    assert caught.value.filename == str(tmp_path / 'input')
+
+
 def test_where_nothing_is_written_nothing_is_replaced(tmp_path):
     write_text(tmp_path / 'file', 'old')
     with replacing(tmp_path / 'file', force=True):
@@ -439,11 +467,16 @@ def test_killed_at_any_moment_it_is_whole_the_old_or_the_new(tmp_path, kind):
         else:
             write_report(output, text, force=True)
 
-    write(texts[0])
+    begin = time.monotonic()
+    for text in (*texts, *texts):
+        write(text)
+    needed = time.monotonic() - begin
     if 'foreign' in kind:
         (output / 'precious').write_text('mine')
     seen = set()
-    for _ in range(60):
+    for count in range(400):
+        if count >= 30 and len(seen) == 2:
+            break
         child = os.fork()
         if child == 0:
             with suppress(BaseException):
@@ -451,7 +484,7 @@ def test_killed_at_any_moment_it_is_whole_the_old_or_the_new(tmp_path, kind):
                     for text in texts:
                         write(text)
             os._exit(1)
-        time.sleep(rng.uniform(0.0, 0.02))
+        time.sleep(rng.uniform(0.0, needed * (1.0 + count / 50)))  # the machine may be busy
         os.kill(child, signal.SIGKILL)
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
         if kind == 'file':

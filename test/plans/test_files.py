@@ -45,6 +45,12 @@ def test_annotated_plans_read_back(tmp_path, annotated, name):
         np.testing.assert_allclose(np.array(rows), annotated.motion[:, k])
 
 
+def test_a_bag_is_not_written_where_its_storage_would_go_elsewhere(tmp_path, annotated):
+    with pytest.raises(ValueError, match=r'what\?: a bag cannot be where'):
+        write_annotated(annotated, tmp_path / 'what?')
+    assert not any(tmp_path.iterdir())
+
+
 def test_efforts_are_written(tmp_path, annotated):
     write_annotated(annotated, tmp_path / 'plan.json')
     points = json.loads((tmp_path / 'plan.json').read_text())['points']
