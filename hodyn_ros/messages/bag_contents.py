@@ -115,15 +115,16 @@ def settled(
 
     """
     if promised is not None:
-        known = [loss for loss in losses if loss.messages is not None]
+        missing = promised - found - sum(loss.messages or 0 for loss in losses)
         unknown = [loss for loss in losses if loss.messages is None]
-        missing = promised - found - sum(loss.messages or 0 for loss in known)
         if unknown:
-            known.append(replace(_joined(unknown), messages=max(missing, 0)))
+            one = replace(_joined(unknown), messages=max(missing, 0))
+            losses = [
+                one if loss is unknown[0] else loss for loss in losses
+                if loss is unknown[0] or loss.messages is not None]
         elif missing > 0:
-            known.append(
-                Loss(source, '', f'it counts {promised}, these are in no file', missing))
-        losses = known
+            losses = [
+                *losses, Loss(source, '', f'it counts {promised}, these are in no file', missing)]
     return tuple(loss for loss in losses if loss.messages != 0)
 
 
