@@ -453,6 +453,7 @@ def test_a_system_call_that_fails_leaves_all_as_it_was(tmp_path, monkeypatch, ca
     assert found in (before, {'report': None, **whole})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', ['file', 'report', 'report with foreign files'])
 def test_killed_at_any_moment_it_is_whole_the_old_or_the_new(tmp_path, kind):
     rng = np.random.default_rng(len(kind))
