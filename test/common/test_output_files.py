@@ -6,6 +6,7 @@ from pathlib import Path
 import resource
 import signal
 import stat
+import tempfile
 import threading
 import time
 
@@ -51,18 +52,17 @@ class Stop(Exception):
 
 
 @pytest.fixture
-def nobody(tmp_path_factory):
+def nobody():
     """Become a user without rights over what root owns; return a folder of that user."""
-    folder = tmp_path_factory.mktemp('nobody')
     root = os.geteuid() == 0
-    if root:
-        for parent in (folder, folder.parent, folder.parent.parent):
-            parent.chmod(0o755)
-        os.chown(folder, 65534, 65534)
-        os.setresuid(65534, 65534, 0)
-    yield folder
-    if root:
-        os.setresuid(0, 0, 0)
+    # Not among pytest's own, which others cannot enter.
+    with tempfile.TemporaryDirectory() as folder:
+        if root:
+            os.chown(folder, 65534, 65534)
+            os.setresuid(65534, 65534, 0)
+        yield Path(folder)
+        if root:
+            os.setresuid(0, 0, 0)
 
 
 def test_a_file_and_a_folder_are_written(tmp_path):

@@ -9,7 +9,7 @@ from processes import children
 import pytest
 
 from hodyn_ros.common.output_files import UNFINISHED
-from hodyn_ros.messages.bags import open_bag
+from hodyn_ros.messages.bags import Bag
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 TOPICS = {f'/hodyn_demo/{name}' for name in (
@@ -35,10 +35,9 @@ def test_a_demo_leaves_picture_bag_and_figures_and_one_that_is_ended_leaves_them
         str(path): path.read_bytes() for path in sorted(output.rglob('*')) if path.is_file()}
     assert {name.removeprefix(f'{output}/') for name in before} == {
         'demo.png', 'bag/bag.mcap', 'bag/metadata.yaml'}
-    reader = open_bag(output / 'bag')
-    assert {connection.topic for connection in reader.connections} == TOPICS
-    assert all(connection.msgcount > 1000 for connection in reader.connections)
-    reader.close()
+    with Bag(output / 'bag') as bag:
+        assert {topic.name for topic in bag.topics} == TOPICS
+        assert min(bag.topics.values()) > 1000
 
     second = demo('--output', str(output))
     end = time.monotonic() + 120.0
