@@ -92,7 +92,8 @@ def check_output(
     contents : Contents or None
         What is written to it if it is a folder; None for a file.
     inputs : paths
-        Files and folders that are read: an output is none of these, holds none, is in none.
+        Files and folders that are read: an output is none of these, holds none, and is no
+        file of a folder that is read.
     force : bool
         Whether existing files, and folders of these contents, are replaced.
 
@@ -266,8 +267,16 @@ def _home(place: Path, contents: Contents | None) -> Path:
     """Return where the hidden folder is made: beside the place, or within one that must stay."""
     stays = contents is not None and place.is_dir() and (
         contents.foreign(place) or os.path.ismount(place) or not os.access(place.parent, os.W_OK)
-        or Path.cwd().is_relative_to(place))
+        or _is_in_use(place))
     return place if stays else place.parent
+
+
+def _is_in_use(place: Path) -> bool:
+    """Whether this process stands in a folder, which it must not lose under its feet."""
+    try:
+        return Path.cwd().is_relative_to(place)
+    except OSError:  # it has lost its own already
+        return False
 
 
 def _finish(new: Path, place: Path) -> None:

@@ -86,6 +86,7 @@ def hybrid_dynamics(
         `MAX_ROUND_OFF`.
 
     """
+    moved_joints = tuple(moved_joints)
     unknown = [name for name in moved_joints if name not in robot.joint_names]
     if unknown:
         raise HodynError(

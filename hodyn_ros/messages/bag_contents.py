@@ -102,7 +102,8 @@ def settled(
 
     What is promised and neither found nor lost in a place of known number was in the places of
     unknown number, which become one as only their sum is known; or, if there are none of these,
-    it is in no file. Places that lost nothing are left out.
+    it is in no file. A promise of fewer messages than there are is wrong, and tells nothing. Places
+    that lost nothing are left out.
 
     Parameters
     ----------
@@ -117,8 +118,8 @@ def settled(
     if promised is not None:
         missing = promised - found - sum(loss.messages or 0 for loss in losses)
         unknown = [loss for loss in losses if loss.messages is None]
-        if unknown:
-            one = replace(_joined(unknown), messages=max(missing, 0))
+        if unknown and missing >= 0:
+            one = replace(_joined(unknown), messages=missing)
             losses = [
                 one if loss is unknown[0] else loss for loss in losses
                 if loss is unknown[0] or loss.messages is not None]

@@ -149,8 +149,8 @@ class Bag:
 
     def _by_metadata(self, document: Any) -> list[Path]:
         information = document['rosbag2_bagfile_information']
-        paths = [
-            self.path / PurePath(file).name for file in information['relative_file_paths']]
+        paths = list(dict.fromkeys(  # one that is listed twice is read once
+            self.path / PurePath(file).name for file in information['relative_file_paths']))
         for entry in information['topics_with_message_count']:
             topic = Topic(
                 str(entry['topic_metadata']['name']), str(entry['topic_metadata']['type']))

@@ -100,7 +100,8 @@ class McapFile:
                 section.add_index(length // 16 if channel in channels else 0)
             elif record.code in (_CHUNK, _DAMAGE):
                 yield from section.loss(record.at, damaged_next=record.code == _DAMAGE)
-                section = _Section(self._name, record.at)
+                section = _Section(
+                    self._name, record.at, whole_chunk=record.code == _CHUNK)
                 if record.code == _CHUNK and channels.isdisjoint(
                         self._chunks.get(record.at, channels)):
                     continue
@@ -170,8 +171,9 @@ class McapFile:
                 reader.take(record.code, body)
                 if record.code == _CHUNK_INDEX:
                     place, length = struct.unpack_from('<Q8xI', body, 16)
-                    chunks[place] = {key for key, _ in struct.iter_unpack(
-                        '<HQ', body[36:36 + length])}
+                    if length:  # without it, there is no index of what is in the chunk
+                        chunks[place] = {key for key, _ in struct.iter_unpack(
+                            '<HQ', body[36:36 + length])}
                 elif record.code == _STATISTICS:
                     total, length = struct.unpack_from('<Q34xI', body)
                     counts = dict(struct.iter_unpack('<HQ', body[46:46 + length]))
@@ -223,7 +225,8 @@ class _Section:
 
     """
 
-    def __init__(self, name: str, begin: int) -> None:
+    def __init__(self, name: str, begin: int, *, whole_chunk: bool = False) -> None:
+        self._whole_chunk = whole_chunk
         self.found = 0
         self.problem = ''
         self.promised: int | None = None
@@ -236,6 +239,8 @@ class _Section:
     def loss(self, end: int, *, damaged_next: bool = False) -> Iterator[Loss]:
         """Hand out what is lost in the section, if something is."""
         promised = self.promised
+        if self.problem and not self._whole_chunk:
+            promised = None  # there may have been several chunks
         if damaged_next and not promised:
             promised = None  # the index may be what is damaged
         lost = None if promised is None else promised - self.found

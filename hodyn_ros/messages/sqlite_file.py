@@ -46,25 +46,30 @@ class SqliteFile:
         """Hand out the messages of a topic in the order of the file, and where some are lost."""
         keys = [key for key, known in self._topics.items() if known == topic]
         alone = len(self._topics) == len(keys)
-        count, at, damaged = 0, 1, False
+        count, lost, at = 0, 0, 1
         while True:
             try:
                 for row, key, received, data in self._rows(keys, at):
                     at, count = max(at, row) + 1, count + 1
                     if key in keys:
                         yield _message(received, data)
+                    elif key not in self._topics:
+                        yield Loss(
+                            self._name, f'row {row}', 'its topic is none of the file',
+                            1 if alone else None)
                 break
             except _DAMAGE as error:
                 reason = f'the database says: {error}'
-            damaged, further = True, self._beyond(keys, at)
+            further = self._beyond(keys, at)
             if further is None:
                 yield Loss(self._name, f'from row {at} on', reason)
                 return
             yield Loss(
                 self._name, f'rows {at} to {further - 1}', reason, further - at if alone else None)
+            lost += further - at
             at = further
-        missing = self._indexed() - count
-        if missing > 0 and not damaged:
+        missing = self._indexed() - count - lost
+        if missing > 0:
             yield Loss(self._name, '', 'its index has more rows', missing if alone else None)
 
     def _rows(self, keys: list[int], at: int) -> Iterator[Any]:

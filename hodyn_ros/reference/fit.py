@@ -125,8 +125,11 @@ def fit_plan(
     return local if overshoot(local, knots[:, 0]).max() < excess else best
 
 
-def overshoot(plan: Plan, waypoints: Array) -> Array:
+def overshoot(plan: Plan, waypoints: ArrayLike) -> Array:
     """Return by how much each joint leaves the range of its `waypoints` (m, n), 0 if within."""
+    waypoints = numbers(waypoints, 'waypoints')
+    if waypoints.ndim != 2 or len(waypoints) == 0 or waypoints.shape[1] != plan.n:
+        raise HodynError(f'waypoints have shape {waypoints.shape}; expected (m, {plan.n})')
     values, _ = extrema(plan, 0)
     low, high = waypoints.min(axis=0), waypoints.max(axis=0)
     excess: Array = np.maximum(np.maximum(low - values[0], values[1] - high), 0.0)
