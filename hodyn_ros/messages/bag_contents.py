@@ -102,8 +102,8 @@ def settled(
 
     What is promised and neither found nor lost in a place of known number was in the places of
     unknown number, which become one as only their sum is known; or, if there are none of these,
-    it is in no file. A promise of fewer messages than there are is wrong, and tells nothing. Places
-    that lost nothing are left out.
+    it is in no file. A promise of fewer messages than there are is wrong, and tells nothing.
+    Places that lost nothing are left out.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     times,
     write_known_vector,
 )
+from hodyn_ros.dynamics.kernels.workspace import borrowed
 from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot.body_table import (
     COM,
@@ -158,6 +159,7 @@ def _recursion(memory: Array, n: int, motions: int, like: Number) -> None:
 @kernel
 def single(memory: Array, q: Array, out: Array) -> None:
     """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); other shapes raise HodynError."""
+    memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
     joint_polynomials.check_shapes(memory, q, out)
     n = q.shape[1]
     _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
