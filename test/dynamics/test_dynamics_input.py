@@ -178,3 +178,10 @@ def test_christoffel_symbols(arm):
     for q in (np.zeros((2, 7)), np.zeros((1, 7)), np.zeros(6)):
         with pytest.raises(ValueError, match=r'q has shape .*; expected \(7,\)'):
             hd.christoffel_symbols(arm, q)
+
+
+def test_moved_joints_may_be_any_iterable(arm):
+    given, names = np.ones((1, 7)), arm.joint_names[:3]
+    np.testing.assert_array_equal(
+        hd.hybrid_dynamics(arm, STATE, given, (name for name in names)),
+        hd.hybrid_dynamics(arm, STATE, given, names))

@@ -1,6 +1,9 @@
 """Joint states are read from any rosbag2, by name; damage is named, and each message counted."""
+from contextlib import closing
 import shutil
 import sqlite3
+import struct
+from zlib import crc32
 
 from broken_bags import break_bag, faults_of_reading
 import numpy as np
@@ -16,6 +19,7 @@ from recordings import (
     write,
 )
 from rosbags.rosbag2 import Reader, Writer
+import yaml
 
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot.joint_names import JointNames
@@ -327,6 +331,65 @@ def test_metadata_that_says_another_number_is_contradicted(tmp_path):
     _, bag = read(path)
     assert (bag.total, bag.lost) == (30, ())
     assert 'metadata.yaml cannot be used' in bag.notes[0]
+
+
+@pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
+def test_metadata_that_counts_too_few_does_not_hide_a_loss(tmp_path, form):
+    path = write(
+        tmp_path / 'bag', {'/joint_states': messages(record(duration=5.0))}, **FORMS[form])
+    metadata = path / 'metadata.yaml'
+    metadata.write_text(metadata.read_text().replace('message_count: 500', 'message_count: 10'))
+    file = next(file for file in path.iterdir() if file != metadata)
+    file.write_bytes(file.read_bytes()[:file.stat().st_size * 3 // 4])
+    states, bag = read(path)
+    assert 10 < len(states) < 500
+    assert [loss.messages for loss in bag.lost] == [None]
+
+
+def test_a_file_that_is_listed_twice_is_read_once(tmp_path):
+    recording = record(duration=0.3)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['sqlite3'])
+    metadata = path / 'metadata.yaml'
+    document = yaml.safe_load(metadata.read_text())
+    document['rosbag2_bagfile_information']['relative_file_paths'] *= 2
+    metadata.write_text(yaml.safe_dump(document))
+    states, bag = read(path)
+    assert_same(states, recording)
+    assert bag.total == 30
+
+
+def test_rows_of_no_topic_are_lost(tmp_path):
+    path = write(
+        tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))}, **FORMS['sqlite3'])
+    (path / 'metadata.yaml').unlink()
+    with closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
+        database.execute('UPDATE messages SET topic_id = 0 WHERE id IN (7, 8)')
+    states, bag = read(path)
+    assert len(states) == 28
+    assert [(loss.place, loss.messages) for loss in bag.lost] == [('row 7', 1), ('row 8', 1)]
+    assert bag.total == 30
+
+
+def test_chunks_without_an_index_are_read(tmp_path):
+    recording = record(duration=0.3)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap'])
+    file = next(path.glob('*.mcap'))
+    raw = bytearray(file.read_bytes())
+    end = len(raw) - 8  # the magic bytes; before them the footer, with where the summary begins
+    begin, = struct.unpack('<Q', raw[end - 20:end - 12])
+    at, emptied = begin, 0
+    while at < end:
+        code, length = struct.unpack('<BQ', raw[at:at + 9])
+        if code == 8:  # of a chunk: 32 bytes of times and places, then where its indexes stand
+            raw[at + 41:at + 45] = bytes(4)
+            emptied += 1
+        at += 9 + length
+    assert emptied
+    raw[end - 4:end] = struct.pack('<I', crc32(raw[begin:end - 4]))
+    file.write_bytes(raw)
+    states, bag = read(path)
+    assert_same(states, recording)
+    assert not bag.lost
 
 
 def test_the_log_of_a_killed_recorder_is_read_and_nothing_is_changed(tmp_path):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from hodyn_ros.reference import bounded_spline, extrema, fit_plan
+from hodyn_ros.reference import bounded_spline, extrema, fit_plan, overshoot
 
 TOLERANCE = 0.01
 
@@ -85,3 +85,10 @@ def test_given_derivatives_are_met_though_they_lead_out():
 def test_needs_a_tolerance():
     with pytest.raises(ValueError, match='overshoot_tolerance above 0'):
         fit_plan([0.0, 1.0], [[0.0], [1.0]], interpolation='bounded', overshoot_tolerance=0.0)
+
+
+def test_overshoot_takes_lists_and_names_another_number_of_joints():
+    plan = fit_plan([0.0, 1.0], [[0.0], [1.0]])
+    assert overshoot(plan, [[0.0], [0.5]]) == pytest.approx([0.5])
+    with pytest.raises(ValueError, match=r'waypoints have shape \(2, 2\); expected \(m, 1\)'):
+        overshoot(plan, [[0.0, 0.0], [1.0, 1.0]])

@@ -19,9 +19,10 @@ _preparing = threading.Lock()
 
 
 def prepare(compiled: Any, *arguments: Any) -> None:
-    """Compile a kernel for arguments like these; from then on others are a TypeError.
+    """Compile a kernel, whose last arguments are `q` and `out`, for arguments like these.
 
-    Numba would compile anew for a list or a strided view, for seconds, in the midst of a loop.
+    From then on others are a TypeError. Numba would compile anew for a list or a strided view,
+    for seconds, in the midst of a loop.
     """
     if not hasattr(compiled, 'overloads'):  # numba is switched off
         return
