@@ -46,7 +46,7 @@ class SigmoidFriction:
         if shapes != 3 * [(self.amplitude.size,)]:
             raise HodynError(f'{", ".join(names)} have shapes {shapes}; expected (n,) for each')
 
-    def add_to(self, q: Array, torque: Array) -> None:
+    def add_to(self, q: Array, torque: Array, *, check: bool = True) -> None:
         """Add τ_f, τ̇_f, τ̈_f to torques in place, without allocating.
 
         Parameters
@@ -55,6 +55,8 @@ class SigmoidFriction:
             Positions and derivatives to the jerk at least.
         torque : (3, n) or (T, 3, n) array
             N m, N m/s, N m/s².
+        check : bool
+            False where the arrays are known to be such: others would corrupt memory.
 
         Raises
         ------
@@ -62,8 +64,9 @@ class SigmoidFriction:
             For wrong shapes, and for anything but C-contiguous float64 arrays.
 
         """
-        check_motion(q, 'q', 4, self.amplitude.size)
-        check_array(torque, 'torque', (*q.shape[:-2], 3, self.amplitude.size))
+        if check:
+            check_motion(q, 'q', 4, self.amplitude.size)
+            check_array(torque, 'torque', (*q.shape[:-2], 3, self.amplitude.size))
         if q.ndim == 2:
             _add(self.amplitude, self.slope, self.velocity_offset, q, torque)
         else:

@@ -62,6 +62,7 @@ class MotorSide:
 
     def evaluate(
         self, q: Array, torque: Array, stiffness: Array | None = None, dt: float = 0.0,
+        *, check: bool = True,
     ) -> Array:
         """Return `reference`, (4, m), of one instant; nothing is allocated.
 
@@ -76,6 +77,8 @@ class MotorSide:
             one of the actuators.
         dt : float
             Time since the last call, s; only dampers need it.
+        check : bool
+            False where the arrays are known to be such: others would corrupt memory.
 
         Raises
         ------
@@ -85,9 +88,10 @@ class MotorSide:
         """
         n = self.actuators.n
         stiffness = self._stiffness if stiffness is None else stiffness
-        check_motion(q, 'q', 3, n)
-        check_array(torque, 'torque', (3, n))
-        check_array(stiffness, 'stiffness', (3, n))
+        if check:
+            check_motion(q, 'q', 3, n)
+            check_array(torque, 'torque', (3, n))
+            check_array(stiffness, 'stiffness', (3, n))
         _evaluate(
             *self._laws, q, torque, stiffness, float(dt), self._started, self._memory,
             self.reference, self.elongation, self.margin, self.feasible)

@@ -104,8 +104,8 @@ class MotorReferenceHold:
     def evaluate(
         self, now: int, q: Array, torque: Array, stiffness: Array | None, dt: float,
     ) -> None:
-        """Evaluate the reference at an instant (ns), as `MotorSide.evaluate` does."""
-        wanted = self._side.evaluate(q, torque, stiffness, dt)
+        """Evaluate the reference at an instant (ns), as `MotorSide.evaluate` without a check."""
+        wanted = self._side.evaluate(q, torque, stiffness, dt, check=False)
         if not self._started:
             self.reference[:] = wanted
             self._started = True

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.torque import FeedForward
-from hodyn_ros.reference import MotionLimits
+from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 
 Array = NDArray[np.float64]
 
@@ -85,10 +85,14 @@ class EffortWatch:
     def __init__(self, feedforward: FeedForward, margin: float) -> None:
         """Take the robot's limits, and by which fraction of them they may be passed."""
         limits = feedforward.robot.limits
-        self._limits = np.vstack((limits.effort, limits.effort_rate))
-        self._motor_limits = np.empty((2, 0))
+        # Of Q̈, and of the motors' positions and accelerations, there are no limits.
+        self._limits = np.vstack((
+            limits.effort, limits.effort_rate, np.full_like(limits.effort, np.inf)))
+        self._motor_limits = np.empty((4, 0))
         if feedforward.robot.actuators is not None:
-            self._motor_limits = feedforward.robot.actuators.motor_limits()[:2]
+            velocity, torque = feedforward.robot.actuators.motor_limits()[:2]
+            self._motor_limits = np.full((4, velocity.size), np.inf)
+            self._motor_limits[1], self._motor_limits[3] = velocity, torque
         self._margin = 1.0 + margin
 
     def excess(self, torque: Array, motors: Array | None) -> EffortExcess | None:
@@ -96,29 +100,18 @@ class EffortWatch:
 
         Of Q and Q̇, the first rows of (3, n), or θ̇ and τ_m of the motors' reference, (4, m).
         """
-        row, place = _worst(torque[:2], self._limits, self._margin)
-        if row >= 0:
-            return self._found(row, place, torque[:2], self._limits, ('torque', 'torque rate'))
-        if motors is None:
-            return None
-        values = motors[1::2]
-        row, place = _worst(values, self._motor_limits, self._margin)
-        if row < 0:
-            return None
-        return self._found(
-            row, place, values, self._motor_limits, ('motor velocity', 'motor torque'))
+        found = self._worst(torque, self._limits, ('torque', 'torque rate'))
+        if found is None and motors is not None:
+            found = self._worst(
+                motors, self._motor_limits, ('', 'motor velocity', '', 'motor torque'))
+        return found
 
-    def _found(
-        self, row: int, place: int, values: Array, limits: Array, quantities: tuple[str, str],
-    ) -> EffortExcess:
+    def _worst(
+        self, values: Array, limits: Array, quantities: tuple[str, ...],
+    ) -> EffortExcess | None:
+        place, ratio = largest_ratio(values.ravel(), limits.ravel())
+        if ratio <= self._margin:
+            return None
+        row, column = divmod(place, limits.shape[1])
         return EffortExcess(
-            place, quantities[row], float(values[row, place]), float(limits[row, place]))
-
-
-def _worst(values: Array, limits: Array, margin: float) -> tuple[int, int]:
-    """Return row and column of the largest ratio to the limits beyond the margin, or −1, −1."""
-    ratios = np.abs(values) / limits
-    if ratios.size == 0 or ratios.max() <= margin:
-        return -1, -1
-    row, column = np.unravel_index(ratios.argmax(), ratios.shape)
-    return int(row), int(column)
+            column, quantities[row], values.item(place), limits.item(place))

@@ -21,23 +21,25 @@ class TypicalInterval:
     rank : float
         From 0, the shortest, to 1: 0.5 is the median.
 
-    Attributes
-    ----------
-    value : float
-        The interval, in the unit in which they are given; 0 while there are fewer than five.
-
     """
 
     def __init__(self, rank: float) -> None:
         self._rank = rank
         self._latest: deque[float] = deque(maxlen=WINDOW)
-        self.value = 0.0
+        self._value: float | None = 0.0
 
     def add(self, interval: float) -> None:
         """Take an interval."""
         self._latest.append(interval)
         if len(self._latest) >= MIN_INTERVALS:
-            self.value = sorted(self._latest)[int(self._rank * len(self._latest))]
+            self._value = None
+
+    @property
+    def value(self) -> float:
+        """The interval, in the unit in which they are given; 0 while there are fewer than five."""
+        if self._value is None:
+            self._value = sorted(self._latest)[int(self._rank * len(self._latest))]
+        return self._value
 
 
 class ReferenceClock:
@@ -94,12 +96,14 @@ class ReferenceClock:
         """
         step = stamp - self.stamp
         self.stamp = stamp
-        known = self._period.value
-        longest = self.max_step
         passed, self._moved_at = at - self._moved_at, at
+        is_allowed = 0 <= step <= self._max_step * 1e9
+        # The period is asked for only where it matters: most steps are allowed without it.
+        known = 0.0 if is_allowed else self._period.value
+        longest = 0 if is_allowed else self.max_step
         if 0 < step <= 1e9 * min(MAX_INTERVAL, MAX_SPEED * passed + ARRIVAL):
             self._period.add(step)
-        if 0 <= step <= longest:
+        if is_allowed or 0 <= step <= longest:
             return 0.0
         kept = round(known) if known else min(max(step, 0), longest)
         self.left_out += step - kept

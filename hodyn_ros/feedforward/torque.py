@@ -86,5 +86,5 @@ class FeedForward:
         else:
             dynamics.batch(q[np.newaxis], out[np.newaxis], wrenches[np.newaxis])
         if friction and self.robot.friction is not None:
-            self.robot.friction.add_to(q, out)
+            self.robot.friction.add_to(q, out, check=False)  # the dynamics have looked at them
         return out

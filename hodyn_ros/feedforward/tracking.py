@@ -2,6 +2,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.reference.limits import largest_ratio
+
 Array = NDArray[np.float64]
 
 # A single wrong reading of an encoder is no departure.
@@ -54,9 +56,8 @@ class TrackingWatch:
     def compare(self, measured: Array, reference: Array) -> None:
         """Compare positions, (n,) each, of the same instant."""
         error = measured - reference
-        ratios = np.abs(error) / self.tolerance
-        self.joint = int(ratios.argmax())
-        self.ratio, self.error = float(ratios[self.joint]), float(error[self.joint])
+        self.joint, self.ratio = largest_ratio(error, self.tolerance)
+        self.error = error.item(self.joint)
         self._beyond = self._beyond + 1 if self.ratio > 1.0 else 0
 
     def forget(self) -> None:

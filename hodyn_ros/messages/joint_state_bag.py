@@ -232,8 +232,8 @@ class JointStateBag:
             layout = Layout.of(data)
             if 'position' not in layout.offsets:
                 return 'no positions'
-            key = (len(data).to_bytes(8, 'little'), layout.encapsulation, layout.text,
-                   *(count for _, count in layout.counts))
+            key = (len(data).to_bytes(8, 'little'), layout.encapsulation,
+                   *(fixed for _, fixed in layout.fixed))
             if key not in known:
                 try:
                     indices = self._joints.indices(layout.names)

@@ -35,12 +35,12 @@ class Layout:
         Byte order, ``<`` or ``>``.
     size : int
         Bytes of a message.
-    encapsulation, text : bytes
-        What stands before the stamp, and frame and names: the same in all these messages.
+    encapsulation : bytes
+        What stands before the stamp, the same in all these messages.
     offsets : dict
         Byte offset of each of the arrays `position`, `velocity` and `effort` that is not empty.
-    counts : tuple of (offset, bytes)
-        The lengths of the arrays, the same in all these messages.
+    fixed : tuple of (offset, bytes)
+        What else is: frame, names and the length of the first array, and those of the others.
 
     """
 
@@ -48,9 +48,8 @@ class Layout:
     order: str
     size: int
     encapsulation: bytes
-    text: bytes
     offsets: dict[str, int]
-    counts: tuple[tuple[int, bytes], ...]
+    fixed: tuple[tuple[int, bytes], ...]
 
     @classmethod
     def of(cls, data: bytes) -> 'Layout':
@@ -68,21 +67,21 @@ class Layout:
         if count > cdr.MAX_JOINTS:
             raise HodynError(f'{count} joints; at most {cdr.MAX_JOINTS} are read')
         names = tuple(cursor.text() for _ in range(count))
-        text = data[cdr.AFTER_STAMP:cursor.at]
-        offsets, counts = {}, []
+        offsets, fixed = {}, []
+        begin = cdr.AFTER_STAMP
         for field in _FIELDS:
             length = cursor.count()
-            counts.append((cursor.at - 4, data[cursor.at - 4:cursor.at]))
+            fixed.append((begin, data[begin:cursor.at]))
             if length:
                 if length != count:
                     raise HodynError(f'{count} names but {length} entries of {field}')
                 offsets[field] = cdr.aligned(cursor.at, 8)
                 cursor.at = offsets[field] + 8 * length
+            begin = cursor.at
         if cursor.at > len(data):
             raise HodynError('a joint state cut short')
         return cls(
-            names, cursor.order, len(data), data[:cdr.ENCAPSULATION], text, offsets,
-            tuple(counts))
+            names, cursor.order, len(data), data[:cdr.ENCAPSULATION], offsets, tuple(fixed))
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -98,9 +97,8 @@ class Layout:
         """Return whether a message has this layout."""
         return (
             len(data) == self.size
-            and data.startswith(self.text, cdr.AFTER_STAMP)
             and data.startswith(self.encapsulation)
-            and all(data.startswith(count, at) for at, count in self.counts))
+            and all(data.startswith(fixed, at) for at, fixed in self.fixed))
 
     def field(self, data: bytes | bytearray, field: str) -> Array:
         """Return the view of an array, (names,), in a message of this layout.
@@ -206,9 +204,9 @@ class JointStateReader:
         if field not in layout.offsets:
             raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
         values: Array = layout.field(data, field)[self._indices]
-        possible = np.abs(values) <= cdr.MAX_VALUE
-        if not possible.all():
-            i = int(np.argmin(possible))
+        magnitudes = np.abs(values)
+        i = int(magnitudes.argmax())  # of one that is not a number, if there is one
+        if magnitudes.size and not magnitudes.item(i) <= cdr.MAX_VALUE:
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
             raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
         return values

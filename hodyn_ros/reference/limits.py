@@ -8,6 +8,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import Array
 
 
@@ -56,3 +57,17 @@ class MotionLimits:
         return MotionLimits(
             np.minimum(self.lower, position), np.maximum(self.upper, position),
             self.velocity, self.acceleration, self.jerk, self.effort_ratio)
+
+
+@njit()
+def largest_ratio(values: Array, limits: Array) -> tuple[int, float]:
+    """Return where the magnitude of values, (k,), is largest in units of limits, and this ratio.
+
+    0, 0 where there are none.
+    """
+    place, largest = 0, 0.0
+    for i in range(values.size):
+        ratio = abs(values[i]) / limits[i]
+        if ratio > largest:
+            place, largest = i, ratio
+    return place, largest
