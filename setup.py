@@ -84,6 +84,7 @@ setup(
         'backports.zstd; python_version < "3.14"',
         'matplotlib>=3.6',
         'rich>=12',
+        'argcomplete>=2',
     ],
     extras_require={
         'ros': ROS,

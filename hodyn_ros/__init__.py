@@ -1,39 +1,55 @@
 """Higher-order rigid-body dynamics of robots."""
-from importlib import metadata
-import sys
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.dynamics.equations_of_motion import (
-    EquationsOfMotion,
-    christoffel_symbols,
-    equations_of_motion,
-)
-from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
-from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
-from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
-from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
-from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
-from hodyn_ros.dynamics.pose_solver import solve_pose
-from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
-from hodyn_ros.dynamics.task_space import TaskSpaceDynamics, link_wrench, task_space_dynamics
-from hodyn_ros.dynamics.wrenches import (
-    body_wrench,
-    external_efforts,
-    gravity_wrenches,
-    world_wrench,
-)
-from hodyn_ros.robot import Body, HodynError, Limits, Robot
-from hodyn_ros.robot.files import actuators as _actuator_files
-from hodyn_ros.robot.files import load_robot, robot_names
-from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
-
-# The docs of 0.1 named this module by its old place, which works for one more release.
-actuator_files = sys.modules['hodyn_ros.actuator_files'] = _actuator_files
+if TYPE_CHECKING:
+    from hodyn_ros.dynamics.equations_of_motion import (
+        EquationsOfMotion,
+        christoffel_symbols,
+        equations_of_motion,
+    )
+    from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
+    from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
+    from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
+    from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
+    from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
+    from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
+    from hodyn_ros.dynamics.pose_solver import solve_pose
+    from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
+    from hodyn_ros.dynamics.task_space import TaskSpaceDynamics, link_wrench, task_space_dynamics
+    from hodyn_ros.dynamics.wrenches import (
+        body_wrench,
+        external_efforts,
+        gravity_wrenches,
+        world_wrench,
+    )
+    from hodyn_ros.robot import Body, HodynError, Limits, Robot
+    from hodyn_ros.robot.files import load_robot, robot_names
+    from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
 try:
     __version__ = metadata.version('hodyn_ros')
 except metadata.PackageNotFoundError:  # a checkout on the path
     __version__ = 'unknown'
+
+# Where the public names are. They are imported when they are asked for: numba takes a second.
+_PLACES = {
+    'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
+    'dynamics.forward_dynamics': 'forward_dynamics',
+    'dynamics.forward_kinematics': 'forward_kinematics jacobian',
+    'dynamics.hybrid_dynamics': 'hybrid_dynamics',
+    'dynamics.integration': 'simulate simulate_by_euler',
+    'dynamics.inverse_dynamics': 'InverseDynamics inverse_dynamics',
+    'dynamics.inverse_kinematics': 'inverse_kinematics',
+    'dynamics.pose_solver': 'solve_pose',
+    'dynamics.propellers': 'propeller_map tilted_hexagon',
+    'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
+    'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
+    'robot': 'Body HodynError Limits Robot',
+    'robot.files': 'load_robot robot_names',
+    'robot.files.joint_geometry': 'dh modified_dh product_of_exponentials',
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
     'Body', 'EquationsOfMotion', 'HodynError', 'InverseDynamics', 'Limits', 'Robot',
@@ -44,3 +60,14 @@ __all__ = [
     'modified_dh', 'product_of_exponentials', 'propeller_map', 'robot_names', 'simulate',
     'simulate_by_euler', 'solve_pose', 'task_space_dynamics', 'tilted_hexagon', 'world_wrench',
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACE_OF:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = globals()[name] = getattr(import_module(f'{__name__}.{_PLACE_OF[name]}'), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -38,7 +38,9 @@ MAX_FLOORS = 9
 def room(name):
     """Return the room of a name that begins with the package's; names in the package are its."""
     part = name.split('.')[1] if '.' in name else '__init__'
-    return part if f'{PACKAGE.name}.{part}' in MODULES else '__init__'
+    if part == '__main__':
+        return 'cli'
+    return part if (PACKAGE / part).is_dir() else '__init__'
 
 
 @cache

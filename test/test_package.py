@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 def hodyn(*arguments):
     # Not from the checkout's folder, where python would find the package before the installed one.
     return subprocess.run(
-        [sys.executable, '-m', 'hodyn_ros.cli', *arguments],
+        [sys.executable, '-m', 'hodyn_ros', *arguments],
         capture_output=True, text=True, cwd=tempfile.gettempdir())
 
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from hodyn_ros.common.errors import HodynError
 
@@ -131,6 +130,8 @@ class TabulatedSpring:
         for name, values in (('deflection', x), ('torque', y)):
             if not np.all(np.isfinite(values)) or np.any(np.diff(values) <= 0.0):
                 raise HodynError(f'{name}: must increase from entry to entry')
+        from scipy.interpolate import CubicSpline  # takes half a second, for tables alone
+
         spline = CubicSpline(x, y)
         slope = spline.derivative()
         # The slope is quadratic on a piece: least at an end, or where the second one vanishes.

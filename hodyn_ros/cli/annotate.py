@@ -13,7 +13,7 @@ from hodyn_ros.cli.plan_source import (
     add_plan_options,
     outcome,
 )
-from hodyn_ros.robot import HodynError
+from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import StretchMode

@@ -7,10 +7,14 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
-from hodyn_ros.cli.options import Commands, add_force, check_outputs, write_figures
+from hodyn_ros.cli.options import (
+    Commands,
+    FiguresFile,
+    add_force,
+    add_json,
+    check_outputs,
+    write_figures,
+)
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
@@ -18,7 +22,7 @@ from hodyn_ros.cli.plan_source import (
     add_plan_options,
     outcome,
 )
-from hodyn_ros.robot import HodynError
+from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.limit_check import LimitReport
@@ -33,7 +37,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '1 beyond (with the time stretch that would mend it), 2 bad input.')
     add_plan_options(parser)
     parser.add_argument('--output', type=Path, metavar='IMAGE', help='draw the curves to IMAGE')
-    parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures to FILE')
+    parser.add_argument(
+        '--brief', action='store_true', help='print only whether the plan is within limits')
+    add_json(parser)
     add_force(parser)
     parser.set_defaults(run=run)
 
@@ -43,12 +49,12 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(options, options.plan, options.robot)
     return run_check(
         PlanSource.of(options), output=options.output, json_file=options.json,
-        force=options.force)
+        brief=options.brief, force=options.force)
 
 
 def run_check(
-    source: PlanSource, *, output: Path | None = None, json_file: Path | None = None,
-    force: bool = False,
+    source: PlanSource, *, output: Path | None = None, json_file: FiguresFile | None = None,
+    brief: bool = False, force: bool = False,
 ) -> int:
     """Check a plan file; print the worst value of each quantity of each joint.
 
@@ -58,8 +64,10 @@ def run_check(
         What to check.
     output : Path, optional
         Image file for the curves.
-    json_file : Path, optional
+    json_file : Path or stream, optional
         For the same figures, to be read by programs.
+    brief : bool
+        Print only the last line: whether it is within limits.
     force : bool
         Whether existing files are replaced.
 
@@ -86,14 +94,12 @@ def run_check(
     plan, limit_report = prepared.plan, prepared.limit_report
     if plan is None or limit_report is None:
         raise HodynError(f'{source.path}: {prepared.refusal}')
-    console = Console()
-    console.print(
-        f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
-        f'{plan.interpolation} interpolation, {prepared.deviation}', highlight=False,
-        soft_wrap=True)
-    console.print(_table(limit_report))
-    if prepared.note:
-        print(f'note: {prepared.note}')
+    if not brief:
+        print(f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
+              f'{plan.interpolation} interpolation, {prepared.deviation}')
+        _print_worst(limit_report)
+        if prepared.note:
+            print(f'note: {prepared.note}')
     print(outcome(prepared))
     if output is not None:
         draw_curves(plan, FeedForward(request.robot), output, force=force)
@@ -111,13 +117,12 @@ def run_check(
     return WITHIN_LIMITS if limit_report.within_limits else BEYOND_LIMITS
 
 
-def _table(limit_report: LimitReport) -> Table:
-    table = Table()
-    table.add_column('joint', no_wrap=True)
-    table.add_column('quantity', no_wrap=True)
-    for heading in ('worst', 'limit', 'margin', 'time (s)'):
-        table.add_column(heading, justify='right', no_wrap=True)
-    table.add_column('unit', no_wrap=True)
+def _print_worst(limit_report: LimitReport) -> None:
+    from hodyn_ros.cli.tables import make_console, make_table
+
+    table = make_table(
+        None, 'joint', 'quantity', 'worst', 'limit', 'unit', 'margin', 'time (s)',
+        left=('quantity', 'unit'))
     previous = ''
     for entry in limit_report.worst:
         if previous not in ('', entry.joint):
@@ -125,11 +130,11 @@ def _table(limit_report: LimitReport) -> Table:
         known = math.isfinite(entry.limit)
         table.add_row(
             '' if entry.joint == previous else entry.joint, entry.quantity,
-            f'{entry.value:.4g}', f'{entry.limit:.4g}' if known else 'unknown',
-            f'{entry.margin:.3g}' if known else '', f'{entry.time:.3f}', entry.unit,
+            f'{entry.value:.4g}', f'{entry.limit:.4g}' if known else 'unknown', entry.unit,
+            f'{entry.margin:.3g}' if known else '', f'{entry.time:.3f}',
             style='bold red' if entry.exceeded else None)
         previous = entry.joint
-    return table
+    make_console().print(table)
 
 
 def _entries(limit_report: LimitReport) -> list[dict[str, Any]]:

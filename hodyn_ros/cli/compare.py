@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
-from hodyn_ros.cli.options import write_figures
+from hodyn_ros.cli.options import FiguresFile, write_figures
+from hodyn_ros.cli.tables import make_console, make_table
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
-from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.simulation.examples import ActuatorKind
@@ -23,7 +23,8 @@ DIRECT = Contents(frozenset({'comparison.png'}), mark='comparison.png')
 
 
 def run_comparison(
-    settings: ComparisonSettings, output: Path, json_file: Path | None, *, force: bool = False,
+    settings: ComparisonSettings, output: Path, json_file: FiguresFile | None, *,
+    force: bool = False,
 ) -> int:
     """Compare in this process and report it; return the exit code.
 
@@ -37,7 +38,7 @@ def run_comparison(
         if not 0.0 < getattr(settings, name) < np.inf:
             raise HodynError(f'--{name} {getattr(settings, name):g}: must be above 0')
     comparison = MethodComparison(settings)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=make_console(stderr=True), transient=True) as progress:
         task = progress.add_task('simulating', total=comparison.runs)
         figures, exact = comparison.simulate(lambda: progress.advance(task))
     title = (
@@ -53,7 +54,7 @@ def run_comparison(
 
 def run_comparison_through_ros(
     robot_source: str, actuator: ActuatorKind, duration: float, speed: float, output: Path,
-    json_file: Path | None, stiffness: float | None = None, *, force: bool = False,
+    json_file: FiguresFile | None, stiffness: float | None = None, *, force: bool = False,
 ) -> int:
     """Compare through node and driver and report it; return the exit code.
 
@@ -71,16 +72,14 @@ def run_comparison_through_ros(
 def _print_direct(title: str, figures: dict[str, Any], output: Path) -> None:
     from hodyn_ros.simulation.elastic_tracking import METHODS
 
-    table = Table(title=f'{title}\nRMS error of the worst link joint (rad)')
-    table.add_column('arm and signals', no_wrap=True)
-    for method in METHODS:
-        table.add_column(method, justify='right')
-    table.add_column('rigid/full', justify='right')
+    table = make_table(
+        f'{title}\nRMS error of the worst link joint (rad)', 'arm and signals', *METHODS,
+        'rigid/full')
     for case, row in figures['conditions'].items():
         table.add_row(
             case, *(f'{row[method]:.2e}' for method in METHODS),
             f'{row["rigid"] / row["full"]:.3g}')
-    console = Console()
+    console = make_console()
     console.print(table)
     if 'stiffness_error' in figures:
         console.print(f'largest stiffness error: {figures["stiffness_error"]:.2g} N m/rad')
@@ -88,17 +87,16 @@ def _print_direct(title: str, figures: dict[str, Any], output: Path) -> None:
 
 
 def _print_through_ros(figures: dict[str, Any], output: Path) -> None:
-    table = Table(
-        title=f'{figures["robot"]} through ROS 2, actuator {figures["actuator"]} (an example)\n'
-        'RMS error of the worst link joint')
-    for heading in ('feed-forward', 'error (rad)', 'answered', 'round trip p50, p99 (µs)'):
-        table.add_column(heading, justify='right')
+    table = make_table(
+        f'{figures["robot"]} through ROS 2, actuator {figures["actuator"]} (an example)\n'
+        'RMS error of the worst link joint', 'feed-forward', 'error (rad)', 'answered',
+        'round trip p50, p99 (µs)')
     for method, run in figures['runs'].items():
         trip = run['round_trip_us']
         table.add_row(
             method, f'{figures["comparison"][method]:.2e}', f'{100 * run["answered_share"]:.2f} %',
             f'{trip["p50"]:.0f}, {trip["p99"]:.0f}')
-    console = Console()
+    console = make_console()
     console.print(table)
     for method, run in figures['runs'].items():
         print_disturbance(console, run, method)

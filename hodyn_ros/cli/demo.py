@@ -5,18 +5,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
-from hodyn_ros.cli.compare import (
-    DIRECT,
-    print_disturbance,
-    run_comparison,
-    run_comparison_through_ros,
+from hodyn_ros.cli.options import (
+    Commands,
+    FiguresFile,
+    add_force,
+    add_json,
+    add_robot,
+    check_outputs,
+    write_figures,
 )
-from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs, write_figures
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
-from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.robot import Robot
@@ -38,7 +37,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_demo'),
         help='folder for the plot and the bag (default: hodyn_demo)')
-    parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures to FILE')
+    add_json(parser)
     add_force(parser)
     parser.add_argument(
         '--actuator', choices=['rigid', 'sea', 'vsa'],
@@ -72,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
         duration = 10.0 if options.duration is None else options.duration
         return run_demo(
             options.robot, duration, options.output, options.json, force=options.force)
+    from hodyn_ros.cli.compare import run_comparison, run_comparison_through_ros
+
     if options.direct:
         from hodyn_ros.simulation.method_comparison import ComparisonSettings
 
@@ -93,6 +94,8 @@ def _contents(options: argparse.Namespace) -> Contents:
     if not options.compare:
         return CONTENTS
     if options.direct:
+        from hodyn_ros.cli.compare import DIRECT
+
         return DIRECT
     from hodyn_ros.ros.demo.method_runs import CONTENTS as THROUGH_ROS
 
@@ -133,7 +136,7 @@ def _check_simulation(source: str) -> None:
 
 
 def run_demo(
-    robot_source: str, duration: float, output: Path, json_file: Path | None, *,
+    robot_source: str, duration: float, output: Path, json_file: FiguresFile | None, *,
     force: bool = False,
 ) -> int:
     """Run the demo and report it; return the exit code.
@@ -146,7 +149,7 @@ def run_demo(
         Seconds from the trajectory's start to the end of the run, at least 2.
     output : Path
         Folder for ``demo.png`` and the bag; an earlier demo's is replaced.
-    json_file : Path or None
+    json_file : Path, stream or None
         Where to write the figures.
     force : bool
         Whether other files of these names are replaced.
@@ -173,16 +176,17 @@ def run_demo(
 
 
 def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
+    from hodyn_ros.cli.compare import print_disturbance
+    from hodyn_ros.cli.tables import make_console, make_table
     from hodyn_ros.feedforward import TORQUE_NAMES
 
-    table = Table(title=f'{robot.name}: feed-forward through ROS 2')
-    for heading in ('joint', 'RMS error (rad)', 'max |Q| (N m)', 'max |Q̇| (N m/s)',
-                    'max |Q̈| (N m/s²)'):
-        table.add_column(heading, justify='right')
+    table = make_table(
+        f'{robot.name}: feed-forward through ROS 2', 'joint', 'RMS error (rad)', 'max |Q| (N m)',
+        'max |Q̇| (N m/s)', 'max |Q̈| (N m/s²)')
     for i, joint in enumerate(robot.joint_names):
         peaks = (f'{figures[f"max_{name}"][i]:.4g}' for name in TORQUE_NAMES)
         table.add_row(joint, f'{figures["rms_tracking_error"][i]:.2e}', *peaks)
-    console = Console()
+    console = make_console()
     console.print(table)
     trip = figures['round_trip_us']
     console.print(

@@ -5,7 +5,8 @@ One module a command; each imports the packages that it needs only when it runs,
 """
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import TextIOWrapper
 import os
 import signal
 import sys
@@ -15,9 +16,10 @@ import warnings
 
 from hodyn_ros import __version__
 from hodyn_ros.cli import annotate, check, demo, identify, replay, robots
-from hodyn_ros.robot import HodynError
+from hodyn_ros.common.errors import HodynError
 
 BAD_INPUT = 2
+STDOUT = 1  # the descriptor
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
 _EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
@@ -25,7 +27,22 @@ _EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; wrong input is one line and code 2."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    if '_ARGCOMPLETE' in os.environ:
+        from argcomplete import autocomplete
+
+        autocomplete(parser)
+    options = parser.parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors='replace')  # for terminals without Unicode
+    if getattr(options, 'json', None) is sys.stdout:
+        with redirect_stdout(sys.stderr):
+            return _run(options)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught, _ending_in_order():
         warnings.simplefilter('default')
         try:
@@ -33,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader closed the pipe: the interpreter's last flush must not fail as well.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
             return PIPE_CLOSED
         except (HodynError, OSError, ImportError) as error:
             if isinstance(error, ImportError) and (error.name or '').startswith('hodyn_ros'):
@@ -44,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f'hodyn {options.command}: {text}', file=sys.stderr)
             return BAD_INPUT
         except KeyboardInterrupt:
+            print(f'hodyn {options.command}: interrupted', file=sys.stderr)
             return INTERRUPTED
     for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
         print(f'hodyn {options.command}: warning: {text}', file=sys.stderr)

@@ -6,21 +6,33 @@ import json
 import os
 from pathlib import Path
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.output_files import Contents, check_output, write_text
 
 if TYPE_CHECKING:
     from hodyn_ros.estimation.message_counts import MessageCounts
 
-from hodyn_ros.common.output_files import Contents, check_output, write_text
-from hodyn_ros.robot import HodynError
-
 Commands = argparse._SubParsersAction
+FiguresFile = Path | TextIO
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the option --robot."""
     parser.add_argument(
         '--robot', default='panda', help='built-in name, or path of a robot file (default: panda)')
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option --json."""
+    parser.add_argument(
+        '--json', type=_figures_file, metavar='FILE',
+        help='write the figures to FILE; - is the standard output, where they are then alone')
+
+
+def _figures_file(text: str) -> FiguresFile:
+    return sys.stdout if text == '-' else Path(text)
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +55,7 @@ def check_outputs(
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):
             print(f'{output}: the earlier result there will be replaced')
-    if json_file is None:
+    if not isinstance(json_file, Path):
         return
     results = [] if output is None else [output, *(output / name for name in (
         () if contents is None else (*contents.files, *contents.folders)))]
@@ -54,10 +66,16 @@ def check_outputs(
     # Otherwise it goes to the new folder, which is there by then.
 
 
-def write_figures(figures: dict[str, Any], file: Path | None, *, force: bool = False) -> None:
+def write_figures(
+    figures: dict[str, Any], file: FiguresFile | None, *, force: bool = False,
+) -> None:
     """Write figures for --json, if it was given."""
-    if file is not None:
-        write_text(file, json.dumps(figures, indent=1) + '\n', force=force)
+    text = json.dumps(figures, indent=1) + '\n'
+    if isinstance(file, Path):
+        write_text(file, text, force=force)
+    elif file is not None:
+        file.write(text)
+        file.flush()
 
 
 def say_what_is_lost(command: str, counts: MessageCounts) -> None:

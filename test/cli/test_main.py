@@ -89,7 +89,7 @@ def test_the_version_is_that_of_the_package(capsys):
 @pytest.mark.slow
 def test_a_reader_that_has_had_enough_is_no_fault():
     process = subprocess.Popen(
-        [sys.executable, '-m', 'hodyn_ros.cli', 'robots'],
+        [sys.executable, '-m', 'hodyn_ros', 'robots'],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
     assert process.stderr.read() == ''

@@ -339,7 +339,7 @@ def test_figures_go_to_pipes_and_to_standard_output(tmp_path):
     plan = plan_file(tmp_path / 'plan.csv')
     with (tmp_path / 'heard').open('w') as heard:
         subprocess.run(
-            [sys.executable, '-m', 'hodyn_ros.cli', 'check', str(plan), '--robot', 'twolink',
+            [sys.executable, '-m', 'hodyn_ros', 'check', str(plan), '--robot', 'twolink',
              '--json', '/dev/stdout', '--output', '/dev/null'], stdout=heard, check=True)
     text = (tmp_path / 'heard').read_text()
     assert text.index('within all limits') < text.index('{\n')

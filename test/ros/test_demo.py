@@ -18,7 +18,7 @@ TOPICS = {f'/hodyn_demo/{name}' for name in (
 
 def demo(*options):
     return subprocess.Popen(
-        [sys.executable, '-m', 'hodyn_ros.cli', 'demo', '--duration', '2', *options],
+        [sys.executable, '-m', 'hodyn_ros', 'demo', '--duration', '2', *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -134,7 +134,7 @@ def test_a_simulated_driver_that_loads_ends_at_once(ros_environment):
 
 def test_no_node_of_a_demo_that_is_killed_goes_on(ros_environment, tmp_path):
     demo = subprocess.Popen(
-        [sys.executable, '-m', 'hodyn_ros.cli', 'demo', '--output', str(tmp_path / 'out')],
+        [sys.executable, '-m', 'hodyn_ros', 'demo', '--output', str(tmp_path / 'out')],
         cwd=tmp_path, env={**os.environ, **ros_environment}, stderr=subprocess.DEVNULL)
     wait_until(lambda: len(children(demo.pid)) == 2, demo)
     helpers = children(demo.pid)

@@ -1,4 +1,4 @@
-"""``python -m hodyn_ros.cli``."""
+"""``python -m hodyn_ros``."""
 import sys
 
 from hodyn_ros.cli.main import main
