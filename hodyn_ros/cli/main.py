@@ -1,4 +1,4 @@
-"""The command line: ``hodyn demo | replay | identify | check | annotate | robots``.
+"""The command line: ``hodyn demo | replay | identify | check | annotate | info | robots``.
 
 One module a command; each imports the packages that it needs only when it runs, so that
 ``hodyn --help`` is quick and a command needs no more installed than it uses.
@@ -15,13 +15,16 @@ from typing import Any
 import warnings
 
 from hodyn_ros import __version__
-from hodyn_ros.cli import annotate, check, demo, identify, replay, robots
+from hodyn_ros.cli import annotate, check, demo, identify, info, replay, robots
+from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.errors import HodynError
 
 BAD_INPUT = 2
 STDOUT = 1  # the descriptor
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
+# What the library calls what these options set.
+_OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn'}
 _EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
 
 
@@ -46,7 +49,8 @@ def _run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught, _ending_in_order():
         warnings.simplefilter('default')
         try:
-            code = int(options.run(options))
+            with used_robot(options):
+                code = int(options.run(options))
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader closed the pipe: the interpreter's last flush must not fail as well.
@@ -56,6 +60,8 @@ def _run(options: argparse.Namespace) -> int:
             if isinstance(error, ImportError) and (error.name or '').startswith('hodyn_ros'):
                 raise  # a fault of the package, not of what is installed
             text = ' '.join(str(error).split())
+            for word, option in _OPTIONS.items():
+                text = text.replace(word, option)
             if isinstance(error, ModuleNotFoundError):
                 text += f'; {_EXTRAS}'
             print(f'hodyn {options.command}: {text}', file=sys.stderr)
@@ -93,6 +99,6 @@ def _parser() -> argparse.ArgumentParser:
         prog='hodyn', description='Feed-forward torque and its rates for robot arms.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
-    for command in (demo, replay, identify, check, annotate, robots):
+    for command in (demo, replay, identify, check, annotate, info, robots):
         command.add_parser(commands)
     return parser

@@ -21,7 +21,28 @@ FiguresFile = Path | TextIO
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the option --robot."""
     parser.add_argument(
-        '--robot', default='panda', help='built-in name, or path of a robot file (default: panda)')
+        '--robot', default='panda',
+        help='built-in name, or path of a robot file or URDF (default: panda)')
+    add_used_robot(parser)
+
+
+def add_used_robot(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how the robot is used, see `used_robot`."""
+    group = parser.add_argument_group('the robot as it is used')
+    group.add_argument(
+        '--lock', nargs='+', action='extend', default=[], metavar='JOINT=VALUE',
+        help='joints that do not move, and where they are, rad or m: those of a gripper')
+    group.add_argument(
+        '--inertia-check', choices=('error', 'warn'),
+        help='whether inertias that no rigid body has are refused (default), or only told')
+    group.add_argument(
+        '--limits', type=Path, metavar='YAML',
+        help="limits that count instead of the robot's: MoveIt's joint_limits.yaml, or as "
+        'docs/robots.md has them')
+    group.add_argument(
+        '--payload', nargs='+', metavar='LINK KG X Y Z',
+        help='load on a link: its mass, and where its centre is in the axes of the link, m '
+        '(default: 0 0 0)')
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +71,7 @@ def check_outputs(
     file --json. An input is a path, or the name of a built-in robot.
     """
     output, json_file = options.output, getattr(options, 'json', None)
+    inputs = (*inputs, *getattr(options, 'robot_files', ()))
     given = [Path(name) for name in inputs if Path(name).exists()]
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)

@@ -1,4 +1,6 @@
 """The command line: options that have no effect are refused, faults are one line."""
+import json
+import os
 import subprocess
 import sys
 
@@ -94,3 +96,127 @@ def test_a_reader_that_has_had_enough_is_no_fault():
     process.stdout.close()
     assert process.stderr.read() == ''
     assert process.wait() == 141
+
+
+def test_help_imports_nothing_that_takes_long():
+    code = ('import sys, hodyn_ros.cli.main; '
+            'print([m for m in ("numpy", "numba", "scipy", "rich") if m in sys.modules])')
+    result = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert result.stdout == '[]\n'
+
+
+@pytest.mark.parametrize('name', sorted(hd.__all__))
+def test_each_public_name_is_there_when_it_is_asked_for(name):
+    assert getattr(hd, name) is not None
+    assert name in dir(hd)
+
+
+PLAN = json.dumps({
+    'joint_names': ['joint1', 'joint2'], 'points': [
+        {'positions': [0.0, 0.0], 'time_from_start': 0.0},
+        {'positions': [0.5, 0.3], 'time_from_start': 1.0}]})
+
+
+@pytest.fixture
+def plan(tmp_path):
+    (tmp_path / 'plan.json').write_text(PLAN)
+    return ['check', 'plan.json', '--robot', 'twolink']
+
+
+def test_figures_on_the_standard_output_are_alone_there(capsys, plan):
+    assert main([*plan, '--json', '-']) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)['within_limits']
+    assert 'within all limits' in captured.err
+
+
+def test_a_brief_check_is_one_line(capsys, plan):
+    assert main([*plan, '--brief']) == 0
+    assert capsys.readouterr().out == 'within all limits\n'
+
+
+@pytest.mark.parametrize('width', ['30', '60', '80'])
+def test_a_narrow_terminal_cuts_nothing(capsys, monkeypatch, plan, width):
+    monkeypatch.setenv('COLUMNS', width)
+    monkeypatch.setenv('FORCE_COLOR', '1')  # what a terminal is to rich
+    monkeypatch.setenv('TTY_COMPATIBLE', '1')
+    assert main(plan) == 0
+    assert '…' not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('encoding', ['ascii', 'latin-1', 'utf-8'])
+def test_a_terminal_without_unicode_gets_every_line(plan, encoding):
+    result = subprocess.run(
+        [sys.executable, '-m', 'hodyn_ros', *plan], capture_output=True,
+        env={**os.environ, 'PYTHONIOENCODING': encoding})
+    assert result.returncode == 0, result.stderr
+    assert b'within all limits' in result.stdout
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_is_not_beyond_limits(plan):
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros', *plan], stdout=subprocess.PIPE)
+    process.stdout.close()
+    assert process.wait() == 141
+
+
+GRIPPER = """<robot name="arm"><link name="base"/>{}
+<joint name="arm_j1" type="revolute"><parent link="base"/><child link="l1"/>
+<limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
+<joint name="finger1" type="prismatic"><parent link="l1"/><child link="l2"/>
+<limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint>
+<joint name="finger2" type="prismatic"><parent link="l1"/><child link="l3"/>
+<limit lower="0" upper="0.04" velocity="0.2" effort="20"/><mimic joint="finger1"/></joint>
+</robot>""".format(''.join(
+    f'<link name="l{i}"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>'
+    '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    for i in (1, 2, 3)))
+
+
+def info(capsys, *arguments):
+    assert main(['info', *arguments, '--json', '-']) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
+    (tmp_path / 'arm.urdf').write_text(GRIPPER)
+    (tmp_path / 'moveit.yaml').write_text(
+        'joint_limits:\n  arm_j1: {has_velocity_limits: true, max_velocity: 0.5, '
+        'has_acceleration_limits: false, max_acceleration: 9.0}\n  finger1: {}\n')
+    assert '--lock JOINT=VALUE' in refusal(capsys, 'info', 'arm.urdf')
+    figures = info(
+        capsys, 'arm.urdf', '--lock', 'finger1=0.02', '--limits', 'moveit.yaml',
+        '--payload', 'l2', '0.5')
+    assert list(figures['joints']) == ['arm_j1']
+    assert figures['mass'] == 3.5
+    joint = figures['joints']['arm_j1']
+    assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
+
+
+@pytest.mark.parametrize(('options', 'message'), [
+    (('--lock', 'finger1'), '--lock finger1: expected JOINT=VALUE'),
+    (('--lock', 'finger1=nan'), 'expected JOINT=VALUE'),
+    (('--lock', 'thumb=0'), "no joint 'thumb' to lock"),
+    (('--payload', 'l1'), 'expected LINK KG'),
+    (('--payload', 'l1', '1', '2'), 'expected LINK KG'),
+    (('--payload', 'l9', '1'), "no link 'l9'"),
+    (('--payload', 'l1', '-1'), 'below 0'),
+    (('--limits', 'none.yaml'), 'no file of limits'),
+    (('--limits', 'wrong.yaml'), "joint 'arm_j1', key 'velocity': -1: must be above 0"),
+])
+def test_what_the_robot_cannot_be_is_one_line(capsys, tmp_path, options, message):
+    (tmp_path / 'arm.urdf').write_text(GRIPPER.replace('<mimic joint="finger1"/>', ''))
+    (tmp_path / 'wrong.yaml').write_text('limits: {arm_j1: {velocity: -1}}')
+    assert message in refusal(capsys, 'info', 'arm.urdf', *options)
+
+
+def test_a_robot_file_is_an_input_also_when_options_change_it(capsys, tmp_path, plan):
+    hd.save_robot(hd.load_robot('twolink'), tmp_path / 'arm.yaml')
+    before = (tmp_path / 'arm.yaml').read_bytes()
+    message = refusal(
+        capsys, *plan[:-1], 'arm.yaml', '--payload', 'link2', '0.1', '--json', 'arm.yaml',
+        '--force')
+    assert 'arm.yaml' in message
+    assert (tmp_path / 'arm.yaml').read_bytes() == before

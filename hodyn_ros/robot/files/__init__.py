@@ -1,6 +1,11 @@
 """Robot files: YAML and mappings, URDF, DH parameters, actuators."""
 from hodyn_ros.robot.files.actuators import with_actuators
+from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.robot.files.sources import robot_keys, robot_names, without_limits
+from hodyn_ros.robot.files.writer import robot_mapping, save_robot
 
-__all__ = ['load_robot', 'robot_keys', 'robot_names', 'with_actuators', 'without_limits']
+__all__ = [
+    'load_robot', 'robot_keys', 'robot_mapping', 'robot_names', 'save_robot', 'with_actuators',
+    'with_limits', 'without_limits',
+]

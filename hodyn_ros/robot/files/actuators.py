@@ -41,6 +41,14 @@ _LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = 
 _MOTOR_KEYS = ('viscous', 'coulomb', 'coulomb_velocity', 'max_velocity', 'max_effort')
 
 
+def law_keys(law: Law) -> dict[str, Any]:
+    """Return the keys of a law in a robot file."""
+    for name, (kind, mandatory, optional) in _LAWS.items():
+        if kind is type(law):
+            return {'law': name, **{key: getattr(law, key) for key in (*mandatory, *optional)}}
+    raise HodynError(f'{type(law).__name__} is no law of a robot file')
+
+
 def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     """Return the robot with the actuators of a file of their own, for robots from URDF.
 

@@ -23,6 +23,7 @@ from hodyn_ros.robot.files.bodies import (
     with_tool,
 )
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import read_friction, read_limits, reordered
 from hodyn_ros.robot.files.sources import read_source, robot_names
 from hodyn_ros.robot.mass_matrix import find_massless_joint
@@ -41,6 +42,8 @@ def load_robot(
     *,
     inertia_check: InertiaCheck | None = None,
     locked_joints: Mapping[str, float] | None = None,
+    limits: str | Path | Mapping[str, Any] | None = None,
+    floating_base: bool = False,
     max_bodies: int | None = None,
 ) -> Robot:
     """Return a robot from a built-in name, a path (.yaml, .urdf), URDF text, or a mapping.
@@ -59,6 +62,10 @@ def load_robot(
     locked_joints : mapping of str to float, optional
         Positions, rad or m, of joints that are not to move: those of a gripper, whose mass the arm
         carries. They are taken as fixed.
+    limits : str, Path or mapping, optional
+        Limits that count instead of the source's, as `with_limits` takes them.
+    floating_base : bool
+        Whether the root link of a URDF is free to move; other sources say it themselves.
     max_bodies : int, optional
         Largest number of bodies, fixed ones included: more are refused before they are looked at.
 
@@ -72,10 +79,11 @@ def load_robot(
     """
     locked = locked_joints or {}
     built_in = isinstance(source, (str, os.PathLike)) and str(source) in robot_names()
-    data, context = read_source(source, locked, max_bodies)
+    data, context = read_source(source, locked, max_bodies, floating_base=floating_base)
     if inertia_check is not None:
         data = {**data, 'inertia_check': inertia_check}
-    return _robot(data, context, locked, built_in, max_bodies)
+    robot = _robot(data, context, locked, built_in, max_bodies)
+    return robot if limits is None else with_limits(robot, limits)
 
 
 def _robot(

@@ -41,9 +41,29 @@ def without_limits(source: str | Path) -> dict[str, Any]:
 
 def read_source(
     source: str | Path | Mapping[str, Any], locked: Mapping[str, float],
-    max_bodies: int | None = None,
+    max_bodies: int | None = None, *, floating_base: bool = False,
 ) -> tuple[Mapping[str, Any], str]:
     """Return the keys of a robot and what to call it in messages."""
+    data, context = _read(source, locked, max_bodies)
+    if floating_base:
+        data = _set_free(data, context)
+    return data, context
+
+
+def _set_free(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
+    bodies = data.get('bodies')
+    if isinstance(bodies, list) and bodies and isinstance(bodies[0], Mapping):
+        first, *others = bodies
+        if first.get('type') in ('fixed', 'floating'):
+            return {**data, 'bodies': [{**first, 'type': 'floating'}, *others]}
+    raise HodynError(
+        f'{context}: floating_base is for robots whose first link is their base, as in URDF')
+
+
+def _read(
+    source: str | Path | Mapping[str, Any], locked: Mapping[str, float],
+    max_bodies: int | None,
+) -> tuple[Mapping[str, Any], str]:
     if isinstance(source, Mapping):
         return source, str(source.get('name', 'robot'))
     if not isinstance(source, (str, os.PathLike)):

@@ -3,10 +3,11 @@
 Only links, joints and inertias are read: visuals, collisions, transmissions and the like are
 dropped before parsing, so no mesh is ever looked for.
 """
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
@@ -34,7 +35,8 @@ _parser_lock = Lock()
 
 
 def robot_mapping(
-    text: str, context: str, locked: Container[str] = (), max_bodies: int | None = None,
+    text: str, context: str, locked: Mapping[str, float] | None = None,
+    max_bodies: int | None = None,
 ) -> dict[str, Any]:
     """Return URDF text as a mapping of the robot format.
 
@@ -47,8 +49,8 @@ def robot_mapping(
         The URDF.
     context : str
         Names the source in messages.
-    locked : container of str
-        Joints that are to be locked afterwards, which may be mimics.
+    locked : mapping of str to float, optional
+        Joints that are to be locked afterwards, and where. Those that mimic one of them are fixed.
     max_bodies : int, optional
         Largest number of links.
 
@@ -58,6 +60,7 @@ def robot_mapping(
         Naming the link or joint at fault.
 
     """
+    locked = locked or {}
     root = _guarded(text, context)
     name = root.get('name')
     if not name:
@@ -77,6 +80,8 @@ def robot_mapping(
             'name': link, **_joint_keys(joint, context, locked),
             **_inertia_keys(links[link], what)})
         if joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
+            if bodies[-1]['type'] == 'fixed':
+                continue
             limits.append(_limit(joint, context) if joint.name not in locked else _NO_LIMIT)
     mapping: dict[str, Any] = {'name': name, 'bodies': bodies}
     if limits:
@@ -204,14 +209,15 @@ def _depth_first(
     return order
 
 
-def _joint_keys(joint: Any, context: str, locked: Container[str]) -> dict[str, Any]:
+def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
     what = f'{context}, joint {joint.name!r}'
-    if joint.mimic is not None and joint.name not in locked:
+    leader = None if joint.mimic is None or joint.type == 'fixed' else joint.mimic.joint
+    if leader is not None and leader not in locked and joint.name not in locked:
         raise HodynError(
-            f'{what}: it mimics {joint.mimic.joint!r}, and the equations of motion here are those '
-            'of independent joints; lock both (locked_joints), or remove the <mimic>')
+            f'{what}: it mimics {leader!r}, and the equations of motion here are those of '
+            'independent joints; lock that one (locked_joints), or remove the <mimic>')
     if joint.type not in _TYPES:
         raise HodynError(
             f'{what}: type {joint.type!r} is not supported; supported are {", ".join(_TYPES)}')
@@ -225,7 +231,21 @@ def _joint_keys(joint: Any, context: str, locked: Container[str]) -> dict[str, A
         if length == 0.0 or not np.isfinite(length):
             raise HodynError(f'{what}: {axis.tolist()} is no axis')
         keys['axis'] = axis / length
+    if leader is not None and joint.name not in locked:
+        return _fixed_as_its_leader(keys, joint, locked[leader])
     return keys
+
+
+def _fixed_as_its_leader(keys: dict[str, Any], joint: Any, position: float) -> dict[str, Any]:
+    """Return the keys of a mimic, with default factor 1 and offset 0, of a locked joint."""
+    factor = 1.0 if joint.mimic.multiplier is None else joint.mimic.multiplier
+    moved = factor * position + (joint.mimic.offset or 0.0)
+    rotation = np.zeros(3) if joint.type == 'prismatic' else keys['axis']
+    translation = keys['axis'] if joint.type == 'prismatic' else np.zeros(3)
+    return {
+        'joint': keys['joint'], 'parent': keys['parent'], 'type': 'fixed',
+        'placement': keys['placement'] @ lie.exp(
+            moved * np.concatenate([rotation, translation]))}
 
 
 def _limit(joint: Any, context: str) -> tuple[list[float | None], float | None, float | None]:
@@ -233,14 +253,20 @@ def _limit(joint: Any, context: str) -> tuple[list[float | None], float | None, 
     limit = joint.limit
     if limit is None:
         return _NO_LIMIT
-    for what, value in (('velocity', limit.velocity), ('effort', limit.effort)):
-        if not value > 0.0:
+    known: dict[str, float | None] = {'velocity': limit.velocity, 'effort': limit.effort}
+    for what, value in known.items():
+        if value == 0.0:
+            warnings.warn(
+                f'{context}, joint {joint.name!r}: its {what} limit is 0: taken as unknown',
+                stacklevel=2)
+            known[what] = None
+        elif not (value or 0.0) > 0.0:
             raise HodynError(
                 f'{context}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
                 'one, or leave out <limit> if none is known')
     turns = joint.type == 'continuous'
     position = [None, None] if turns else [limit.lower, limit.upper]
-    return position, limit.velocity, limit.effort
+    return position, known['velocity'], known['effort']
 
 
 def _inertia_keys(link: Any, what: str) -> dict[str, Any]:

@@ -166,7 +166,7 @@ def test_locked_joints_are_carried_where_they_are():
         joint('g1', 'l1', 'f1', 'prismatic', '<limit velocity="0" effort="0"/>'),
         joint('g2', 'l1', 'f2', 'prismatic', '<mimic joint="g1"/>'),
         joint('j2', 'l1', 'l2', extra=LIMIT.replace('40', '50')))
-    with pytest.raises(ValueError, match="'g1': its velocity limit is 0"):
+    with pytest.raises(ValueError, match=r"'g2': it mimics 'g1'.*lock that one"):
         hd.load_robot(text)
     robot = hd.load_robot(text, locked_joints={'g1': 0.02, 'g2': -0.03})
     assert robot.joint_names == ('j1', 'j2')
@@ -215,7 +215,7 @@ def test_inertia_check_can_be_relaxed():
     (ONE_JOINT.replace('xyz="0 2 1"', 'xyz="0 2"'), "joint 'j1'.*vector length"),
     (ONE_JOINT.replace('rpy="0.5 0 0"', 'rpy="inf 0 0"'), "joint 'j1'.*not finite"),
     (ONE_JOINT.replace('upper="2"', 'upper="-2"'), "'position'.*'j1'"),
-    (ONE_JOINT.replace('effort="40"', 'effort="0"'), "joint 'j1': its effort limit is 0"),
+    (ONE_JOINT.replace('effort="40"', 'effort="-1"'), "joint 'j1': its effort limit is -1"),
     (ONE_JOINT.replace('"revolute"', '"planar"'), "joint 'j1'.*planar"),
     (ONE_JOINT.replace('"revolute"', '"hinge"'), "joint 'j1'.*hinge"),
     (ONE_JOINT.replace('child link="l1"', 'child link="l2"'), "joint 'j1'.*no child link 'l2'"),
@@ -234,6 +234,32 @@ def test_inertia_check_can_be_relaxed():
 def test_mistakes_are_named(text, message):
     with pytest.raises(ValueError, match=f'(?s){message}'):
         hd.load_robot(text)
+
+
+def test_a_limit_of_0_is_unknown_and_that_is_said():
+    with pytest.warns(UserWarning, match="'j1': its effort limit is 0: taken as unknown"):
+        robot = hd.load_robot(ONE_JOINT.replace('effort="40"', 'effort="0"'))
+    assert robot.limits.effort[0] == np.inf
+    assert np.isfinite(robot.limits.velocity[0])
+
+
+def test_a_mimic_that_cannot_move_is_no_mimic():
+    assert hd.load_robot(arm(
+        link('l1'), link('l2'), joint('j1', 'base', 'l1'),
+        joint('j2', 'l1', 'l2', 'fixed', '<mimic joint="j1"/>'))).joint_names == ('j1',)
+
+
+@pytest.mark.parametrize('kind', ['prismatic', 'revolute'])
+def test_a_mimic_of_a_locked_joint_is_where_that_takes_it(kind):
+    text = arm(
+        link('l1'), link('f1'), link('f2'), joint('j1', 'base', 'l1'),
+        joint('g1', 'l1', 'f1', kind, LIMIT),
+        joint('g2', 'l1', 'f2', kind, LIMIT + '<mimic joint="g1" multiplier="-2" offset="0.1"/>'))
+    one = hd.load_robot(text, locked_joints={'g1': 0.3})
+    both = hd.load_robot(text, locked_joints={'g1': 0.3, 'g2': -0.5})
+    assert one.joint_names == ('j1',)
+    np.testing.assert_allclose(
+        one.kernel_model.body_table, both.kernel_model.body_table, rtol=1e-14, atol=1e-15)
 
 
 def test_more_links_than_asked_for_are_refused_before_they_are_parsed():

@@ -1,0 +1,119 @@
+"""``hodyn info``."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from hodyn_ros.cli.options import Commands, add_json, add_used_robot, write_figures
+
+if TYPE_CHECKING:
+    from hodyn_ros.robot import Robot
+
+_UNITS = {
+    'position': 'rad', 'velocity': 'rad/s', 'acceleration': 'rad/s²', 'jerk': 'rad/s³',
+    'effort': 'N m', 'effort_rate': 'N m/s', 'tracking_error': 'rad'}
+"""Of a revolute joint; a prismatic one has m for rad, and N for N m."""
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'info', help='what is known of a robot: joints, limits, masses',
+        description='Prints the joints of a robot with their limits and masses, and what its file '
+        'does not say.')
+    parser.add_argument('robot', help='built-in name, or path of a robot file or URDF')
+    add_used_robot(parser)
+    add_json(parser)
+    parser.set_defaults(run=run, output=None, force=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what is known of the robot."""
+    from hodyn_ros.cli.tables import make_console, make_table
+    from hodyn_ros.robot.files import load_robot
+
+    robot = load_robot(options.robot)
+    figures = _figures(robot)
+    console = make_console()
+    console.print(
+        f'{robot.name}: {robot.n} joints, {figures["mass"]:.4g} kg in motion, reach at most '
+        f'{figures["reach"]:.4g} m{" from its floating base" if robot.floating else ""}')
+    table = make_table(
+        None, 'joint', 'type', 'carries\nkg', *(
+            f'{name.replace("_", " ")}\n{unit}' for name, unit in _UNITS.items()), left=('type',))
+    for name, joint in figures['joints'].items():
+        table.add_row(
+            name, joint['type'], f'{joint["mass"]:.4g}', *(
+                _text(joint[quantity]) for quantity in _UNITS))
+    console.print(table)
+    for sentence in figures['unknown']:
+        console.print(f'• {sentence}')
+    write_figures(figures, options.json)
+    return 0
+
+
+def _figures(robot: Robot) -> dict[str, Any]:
+    from hodyn_ros.robot.files import robot_mapping
+
+    limits = robot_mapping(robot)['limits']
+    bodies = robot.bodies[robot.floating:]
+    return {
+        'name': robot.name,
+        'mass': sum(body.mass for body in robot.bodies),
+        'reach': _reach(robot),
+        'gravity': robot.gravity.tolist(),
+        'joint_prefixes': list(robot.joint_prefixes),
+        'links': [*(body.name for body in robot.bodies), *robot.frames],
+        'joints': {body.joint: {
+            'type': body.type, 'link': body.name, 'mass': body.mass,
+            **{quantity: limits.get(quantity, [None] * robot.n)[i] for quantity in _UNITS},
+        } for i, body in enumerate(bodies)},
+        'unknown': _unknown(robot),
+    }
+
+
+def _reach(robot: Robot) -> float:
+    """Return a bound of how far a link's origin can be from the first joint of its chain, m."""
+    import numpy as np
+
+    distances: list[float] = []
+    for i, body in enumerate(robot.bodies):
+        begins = body.parent == -1
+        distance = 0.0 if begins else distances[body.parent] + float(
+            np.linalg.norm(body.placement[:3, 3]))
+        if body.type in ('prismatic', 'helical'):
+            entry = i - robot.floating
+            stroke = float(np.abs([
+                robot.limits.position_min[entry], robot.limits.position_max[entry]]).max())
+            distance += stroke * (1.0 if body.type == 'prismatic' else abs(body.pitch))
+        distances.append(distance)
+    return max(distances + [
+        distances[index] + float(np.linalg.norm(pose[:3, 3]))
+        for index, pose in robot.frames.values() if index >= 0])
+
+
+def _unknown(robot: Robot) -> list[str]:
+    """Return what the file does not say, a sentence each."""
+    import numpy as np
+
+    sentences = []
+    for field in fields(robot.limits):
+        missing = ~np.isfinite(getattr(robot.limits, field.name))
+        if field.name != 'tracking_error' and missing.any():
+            joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
+            whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)
+            sentences.append(f'no limit of {field.name.replace("_", " ")} is known for {whose}')
+    if robot.friction is None:
+        sentences.append('no friction: hodyn identify finds it from recordings')
+    if robot.actuators is None:
+        sentences.append('no actuators: the motors of elastic joints are not computed')
+    return sentences
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return '–'
+    if isinstance(value, list):
+        return ' … '.join(_text(entry) for entry in value)
+    return f'{value:.4g}'

@@ -1,0 +1,75 @@
+"""The robot as the options --lock, --inertia-check, --limits and --payload want it."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+import math
+from pathlib import Path
+import re
+import tempfile
+from typing import TYPE_CHECKING
+import warnings
+
+from hodyn_ros.common.errors import HodynError
+
+if TYPE_CHECKING:
+    from hodyn_ros.robot import Robot
+
+
+@contextmanager
+def used_robot(options: argparse.Namespace) -> Iterator[None]:
+    """Let `options.robot` be a file of the robot as these options want it, for the time being.
+
+    So it is the same for all that a command starts, a node say.
+
+    Raises HodynError, naming the option.
+    """
+    wanted = ('lock', 'inertia_check', 'limits', 'payload')
+    if not any(getattr(options, name, None) for name in wanted):
+        yield
+        return
+    from hodyn_ros.robot.files import load_robot, save_robot
+
+    robot = load_robot(
+        options.robot, inertia_check=options.inertia_check, limits=options.limits,
+        locked_joints=dict(_locked(text) for text in options.lock))
+    if options.payload:
+        robot = _loaded(robot, options.payload)
+    options.robot_files = [Path(options.robot), *filter(None, [options.limits])]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f'{robot.name}.yaml'.replace('/', '_')
+        save_robot(robot, file)
+        options.robot = str(file)
+        # Of the robot as it is given it has been said already.
+        warnings.filterwarnings('ignore', f'.*{re.escape(str(file))}')
+        yield
+
+
+def _locked(text: str) -> tuple[str, float]:
+    joint, _, value = text.rpartition('=')
+    position = _number(value)
+    if not joint or position is None:
+        raise HodynError(f'--lock {text}: expected JOINT=VALUE, finger_joint1=0.04 say')
+    return joint, position
+
+
+def _loaded(robot: Robot, texts: list[str]) -> Robot:
+    link, *rest = texts
+    numbers = [number for number in map(_number, rest) if number is not None]
+    if len(numbers) < len(rest) or len(numbers) not in (1, 4):
+        raise HodynError(
+            f'--payload {" ".join(texts)}: expected LINK KG, or LINK KG X Y Z: a link of the '
+            'robot, the mass, and the centre of mass in its axes, m')
+    try:
+        return robot.with_payload(link, numbers[0], numbers[1:] or [0.0, 0.0, 0.0])
+    except HodynError as error:
+        raise HodynError(f'--payload: {error}') from None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,122 @@
+"""Limits from a file of their own: ours, or MoveIt's joint_limits.yaml."""
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot.files import strict_yaml
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+MAX_FILE_BYTES = 1024 * 1024
+_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
+_MOVEIT = 'joint_limits'
+_MOVEIT_KEYS = {
+    'position': ('min_position', 'max_position'), 'velocity': ('max_velocity',),
+    'acceleration': ('max_acceleration',), 'jerk': ('max_jerk',), 'effort': ('max_effort',)}
+
+
+def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
+    """Return the robot with the limits of a file; those that it does not give stay.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose limits they are.
+    source : str, Path or mapping
+        A YAML file or its mapping. With the key `limits`: by joint, those of `position` (lowest
+        and highest), `velocity`, `acceleration`, `jerk`, `effort`, `effort_rate` and
+        `tracking_error` that are meant, null for none known. With the key `joint_limits`: as
+        MoveIt has them (`has_velocity_limits`, `max_velocity` …). Joints may have one of the
+        robot's prefixes; those that are none of the robot's are left out with a warning.
+
+    Raises
+    ------
+    HodynError
+        Naming joint and key.
+    FileNotFoundError
+        When there is no such file.
+
+    """
+    data, context = source, 'limits'
+    if not isinstance(source, Mapping):
+        path, context = Path(source), str(source)
+        if not path.is_file():
+            raise FileNotFoundError(f'no file of limits {context!r}')
+        data = strict_yaml.load(
+            strict_yaml.read_text(path, MAX_FILE_BYTES, 'a file of limits'), context)
+    if isinstance(data, Mapping) and _MOVEIT in data:
+        joints, read = data[_MOVEIT], _moveit_entry  # beside it stand scalings of MoveIt's own
+    else:
+        joints, read = CheckedMapping(data, context, ['limits']).get('limits'), _entry
+    if not isinstance(joints, Mapping):
+        raise HodynError(f'{context}: expected a mapping of joints, got {type(joints).__name__}')
+    values = {
+        name: np.array(getattr(robot.limits, name))
+        for name in ('position_min', 'position_max', *_KEYS)}
+    for name, entry in joints.items():
+        index = _joint(robot, str(name))
+        if index is None:
+            warnings.warn(
+                f'{context}: joint {name!r} is none of {robot.name!r}: left out', stacklevel=2)
+            continue
+        for key, value in read(entry, f'{context}, joint {name!r}').items():
+            values[key][index] = value
+    lower, upper = values['position_min'], values['position_max']
+    if np.any(lower >= upper):
+        joint = robot.joint_names[int(np.argmax(lower >= upper))]
+        raise HodynError(
+            f'{context}, joint {joint!r}: its lower limit is not below the upper one')
+    return replace(robot, limits=replace(robot.limits, **values))
+
+
+def _joint(robot: Robot, name: str) -> int | None:
+    for index, joint in enumerate(robot.joint_names):
+        if name in (joint, *(prefix + joint for prefix in robot.joint_prefixes)):
+            return index
+    return None
+
+
+def _entry(entry: Any, context: str) -> dict[str, float]:
+    section = CheckedMapping(entry, context, ['position', *_KEYS])
+    values = {
+        key: _positive(section, key) if section.has(key) else np.inf
+        for key in _KEYS if key in section.data}
+    if section.has('position'):
+        values['position_min'], values['position_max'] = section.array('position', (2,)).tolist()
+    elif 'position' in section.data:
+        values['position_min'], values['position_max'] = -np.inf, np.inf
+    return values
+
+
+def _moveit_entry(entry: Any, context: str) -> dict[str, float]:
+    known = [key for keys in _MOVEIT_KEYS.values() for key in keys]
+    section = CheckedMapping(
+        entry, context, [*known, *(f'has_{name}_limits' for name in _MOVEIT_KEYS),
+                         'max_deceleration', 'has_deceleration_limits', 'angle_wraparound',
+                         'has_soft_limits', 'k_position', 'k_velocity', 'soft_lower_limit',
+                         'soft_upper_limit'])
+    values = {}
+    for name, keys in _MOVEIT_KEYS.items():
+        if not section.data.get(f'has_{name}_limits', False):
+            continue
+        for key in keys:
+            if name == 'position':
+                values[f'position_{key.removesuffix("_position")}'] = section.number(key)
+            else:
+                values[name] = _positive(section, key)
+    return values
+
+
+def _positive(section: CheckedMapping, key: str) -> float:
+    value = section.number(key)
+    if value <= 0.0:
+        section.fail(key, f'{value:g}: must be above 0')
+    return value

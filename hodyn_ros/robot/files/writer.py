@@ -1,0 +1,213 @@
+"""Robots written to files: YAML, with all that they are, or URDF, as far as that can say it."""
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+import yaml
+
+from hodyn_ros.actuators.joint_actuators import JointActuator
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.output_files import write_text
+from hodyn_ros.robot import inertia as inertias
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.files.actuators import law_keys
+from hodyn_ros.robot.files.plain_values import plain
+from hodyn_ros.robot.model import Body, Limits, Robot
+
+Array = NDArray[np.float64]
+
+_LINE = 99
+
+
+def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
+    """Write a robot to a file, from which `load_robot` reads the same robot.
+
+    Links that were merged into others are frames there: their masses are those of the bodies.
+
+    Parameters
+    ----------
+    robot : Robot
+        Any robot, with a payload or locked joints as well.
+    path : str or Path
+        ``.yaml``, with every number to the last bit; or ``.urdf``, to round-off, without what
+        URDF has no word for: gravity, friction, actuators, limits of acceleration, jerk and
+        effort rate. A floating base is the root link there: `floating_base=True` reads it as such.
+    force : bool
+        Whether an existing file is replaced.
+
+    Raises
+    ------
+    HodynError
+        For another ending, and for URDF of a robot with a helical joint.
+    FileExistsError
+        When there is such a file already, without force.
+
+    """
+    path = Path(path)
+    if path.suffix in ('.yaml', '.yml'):
+        text = yaml.safe_dump(
+            robot_mapping(robot), sort_keys=False, default_flow_style=None, width=_LINE)
+    elif path.suffix == '.urdf':
+        text = _urdf(robot)
+    else:
+        raise HodynError(f'{path}: a robot is saved as .yaml or .urdf')
+    write_text(path, text, force=force)
+
+
+def robot_mapping(robot: Robot) -> dict[str, Any]:
+    """Return the keys of a robot as its file would have them, in plain lists and numbers."""
+    in_base = lie.inverse(robot.base_pose)
+    names = [body.name for body in robot.bodies]
+    mapping: dict[str, Any] = {
+        'name': robot.name, 'gravity': robot.gravity,
+        'joint_prefixes': robot.joint_prefixes,
+        'bodies': [
+            *(_body_keys(body, names, in_base) for body in robot.bodies),
+            *({'name': name, 'parent': names[index] if index >= 0 else -1, 'type': 'fixed',
+               'placement': pose if index >= 0 else in_base @ pose}
+              for name, (index, pose) in robot.frames.items())],
+        'limits': _limit_keys(robot.limits),
+    }
+    if any(inertias.physical_fault(body.mass, body.inertia) for body in robot.bodies):
+        mapping['inertia_check'] = 'warn'
+    if not np.array_equal(robot.base_pose, np.eye(4)):
+        mapping['base_pose'] = robot.base_pose
+    if robot.friction is not None:
+        mapping['friction'] = {'law': 'sigmoid', **{
+            f.name: getattr(robot.friction, f.name) for f in fields(robot.friction)}}
+    if robot.actuators is not None:
+        mapping['actuators'] = {
+            name: _actuator_keys(joint) for name, joint in zip(
+                robot.actuators.names, robot.actuators.joints, strict=True)}
+    plain_mapping: dict[str, Any] = plain(mapping)
+    return plain_mapping
+
+
+def _body_keys(body: Body, names: list[str], in_base: Array) -> dict[str, Any]:
+    keys: dict[str, Any] = {
+        'name': body.name, 'joint': body.joint,
+        'parent': names[body.parent] if body.parent >= 0 else -1, 'type': body.type,
+        'placement': body.placement if body.parent >= 0 or body.type == 'floating'
+        else in_base @ body.placement}
+    if body.type != 'floating':
+        keys['axis'] = body.axis
+        if body.point.any():
+            keys['point'] = body.point
+    if body.type == 'helical':
+        keys['pitch'] = body.pitch
+    return {**keys, 'mass': body.mass, 'com': body.com, 'inertia': body.inertia}
+
+
+def _limit_keys(limits: Limits) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        'position': np.column_stack((limits.position_min, limits.position_max)),
+        **{f.name: getattr(limits, f.name) for f in fields(limits)
+           if not f.name.startswith('position_')}}
+    return {
+        name: _with_gaps(values.tolist()) for name, values in given.items()
+        if np.isfinite(values).any()}
+
+
+def _with_gaps(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_gaps(entry) for entry in value]
+    return value if np.isfinite(value) else None
+
+
+def _actuator_keys(joint: JointActuator) -> Mapping[str, Any]:
+    motor = {
+        f.name: getattr(joint.motor, f.name) for f in fields(joint.motor)
+        if getattr(joint.motor, f.name) != f.default}
+    keys = {**law_keys(joint.law), 'motor': motor}
+    if np.isfinite(joint.max_deflection):
+        keys['max_deflection'] = joint.max_deflection
+    return keys
+
+
+def _urdf(robot: Robot) -> str:
+    root = ElementTree.Element('robot', name=robot.name)
+    world = 'world'
+    taken = {*(body.name for body in robot.bodies), *robot.frames}
+    while world in taken:
+        world += '_'
+    if not robot.floating:
+        ElementTree.SubElement(root, 'link', name=world)
+    # A link's frame lies on the axis of its joint there.
+    moved = [lie.pose(np.eye(3), body.point) for body in robot.bodies]
+    for i, body in enumerate(robot.bodies):
+        _urdf_link(root, body, moved[i])
+        if body.type == 'floating':
+            continue
+        parent, before = (
+            (robot.bodies[body.parent].name, lie.inverse(moved[body.parent]))
+            if body.parent >= 0 else (world, np.eye(4)))
+        _urdf_joint(root, robot, i, parent, before @ body.placement @ moved[i])
+    for name, (index, pose) in robot.frames.items():
+        ElementTree.SubElement(root, 'link', name=name)
+        joint = ElementTree.SubElement(root, 'joint', name=f'{name}_fixed', type='fixed')
+        _origin(joint, pose if index < 0 else lie.inverse(moved[index]) @ pose)
+        ElementTree.SubElement(
+            joint, 'parent', link=world if index < 0 else robot.bodies[index].name)
+        ElementTree.SubElement(joint, 'child', link=name)
+    ElementTree.indent(root)
+    return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, 'unicode') + '\n'
+
+
+def _urdf_link(root: ElementTree.Element, body: Body, moved: Array) -> None:
+    link = ElementTree.SubElement(root, 'link', name=body.name)
+    inertial = ElementTree.SubElement(link, 'inertial')
+    _origin(inertial, lie.inverse(moved) @ lie.pose(np.eye(3), body.com))
+    ElementTree.SubElement(inertial, 'mass', value=repr(float(body.mass)))
+    ElementTree.SubElement(inertial, 'inertia', {
+        f'i{"xyz"[row]}{"xyz"[column]}': repr(float(body.inertia[row, column]))
+        for row in range(3) for column in range(row, 3)})
+
+
+def _urdf_joint(
+    root: ElementTree.Element, robot: Robot, index: int, parent: str, placement: Array,
+) -> None:
+    body = robot.bodies[index]
+    if body.type == 'helical':
+        raise HodynError(
+            f'joint {body.joint!r} of robot {robot.name!r} is helical, for which URDF has no '
+            'word: save it as .yaml')
+    entry = index - robot.floating
+    limits = robot.limits
+    lower, upper = limits.position_min[entry], limits.position_max[entry]
+    kind = body.type
+    if kind == 'revolute' and not np.isfinite([lower, upper]).all():
+        kind = 'continuous'  # type: ignore[assignment]
+    joint = ElementTree.SubElement(root, 'joint', name=body.joint, type=kind)
+    _origin(joint, placement)
+    ElementTree.SubElement(joint, 'parent', link=parent)
+    ElementTree.SubElement(joint, 'child', link=body.name)
+    ElementTree.SubElement(joint, 'axis', xyz=_numbers(body.axis))
+    bounds = {
+        'lower': lower, 'upper': upper, 'velocity': limits.velocity[entry],
+        'effort': limits.effort[entry]}
+    known = {name: repr(float(value)) for name, value in bounds.items() if np.isfinite(value)}
+    if known:
+        # 0 says there that none is known.
+        ElementTree.SubElement(joint, 'limit', {'velocity': '0', 'effort': '0', **known})
+
+
+def _origin(element: ElementTree.Element, pose: Array) -> None:
+    rotation = pose[:3, :3]
+    # Fixed-axis roll, pitch and yaw about x, y and z.
+    across = float(np.hypot(rotation[0, 0], rotation[1, 0]))
+    pitch = np.arctan2(-rotation[2, 0], across)
+    if across > 1e-9:
+        roll = np.arctan2(rotation[2, 1], rotation[2, 2])
+        yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
+    else:
+        roll, yaw = 0.0, np.arctan2(-rotation[0, 1], rotation[1, 1])
+    ElementTree.SubElement(
+        element, 'origin', xyz=_numbers(pose[:3, 3]), rpy=_numbers([roll, pitch, yaw]))
+
+
+def _numbers(values: Any) -> str:
+    return ' '.join(repr(float(value)) for value in values)

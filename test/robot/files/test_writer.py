@@ -1,0 +1,93 @@
+"""A robot that is saved is the robot that is read back."""
+from dataclasses import fields
+import warnings
+
+import numpy as np
+import pytest
+from random_robots import assert_close, random_mapping, random_motion
+
+import hodyn_ros as hd
+from hodyn_ros.robot.files import load_robot, robot_names, save_robot
+
+TURNED = np.array([[0, -1, 0, 0.1], [1, 0, 0, 0.2], [0, 0, 1, 0.3], [0, 0, 0, 1.0]])
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, other)
+    elif hasattr(one, '__dataclass_fields__'):
+        for field in fields(one):
+            assert_same(getattr(one, field.name), getattr(other, field.name))
+    elif isinstance(one, (tuple, list)):
+        assert len(one) == len(other)
+        for entry, counterpart in zip(one, other, strict=True):
+            assert_same(entry, counterpart)
+    elif hasattr(one, 'keys'):
+        assert set(one) == set(other)
+        for key in one:
+            assert_same(one[key], other[key])
+    else:
+        assert one == other or one != one
+
+
+@pytest.mark.parametrize('name', robot_names())
+def test_every_number_of_a_saved_robot_is_read_back(tmp_path, name):
+    robot = load_robot(name)
+    save_robot(robot, tmp_path / 'robot.yaml')
+    assert_same(load_robot(tmp_path / 'robot.yaml'), robot)
+
+
+def test_payload_locked_joints_base_pose_and_actuators_are_saved(tmp_path):
+    robot = load_robot('twolink').with_payload('link2', 1.5, [0.1, 0.0, 0.2])
+    robot = robot.with_base_pose(TURNED)
+    save_robot(robot, tmp_path / 'robot.yaml')
+    back = load_robot(tmp_path / 'robot.yaml')
+    np.testing.assert_allclose(
+        back.kernel_model.body_table, robot.kernel_model.body_table, atol=1e-15)
+    np.testing.assert_array_equal(back.base_pose, TURNED)
+    assert_same(back.actuators, robot.actuators)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_urdf_says_the_same_dynamics_of_trees(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    kinds = ('revolute', 'prismatic')
+    robot = load_robot(random_mapping(rng, 5, kinds, serial=False)).with_gravity([0, 0, -9.80665])
+    save_robot(robot, tmp_path / 'robot.urdf')
+    back = load_robot(tmp_path / 'robot.urdf')
+    q = random_motion(rng, robot, 2)
+    order = [back.joint_names.index(joint) for joint in robot.joint_names]
+    arranged = np.empty_like(q)
+    arranged[..., order] = q
+    assert_close(
+        hd.inverse_dynamics(back, arranged)[..., order], hd.inverse_dynamics(robot, q), 1e-11)
+
+
+def test_a_floating_base_is_the_root_link_of_its_urdf(tmp_path):
+    robot = load_robot('aerial_manipulator')
+    save_robot(robot, tmp_path / 'robot.urdf')
+    back = load_robot(tmp_path / 'robot.urdf', floating_base=True)
+    assert back.floating
+    assert [body.mass for body in back.bodies] == [body.mass for body in robot.bodies]
+    assert not load_robot(tmp_path / 'robot.urdf').floating
+
+
+def test_what_a_file_cannot_say_or_must_not_replace_is_one_line(tmp_path):
+    robot = load_robot('twolink')
+    with pytest.raises(hd.HodynError, match=r'saved as \.yaml or \.urdf'):
+        save_robot(robot, tmp_path / 'robot.txt')
+    (tmp_path / 'robot.yaml').write_text('mine')
+    with pytest.raises(FileExistsError):
+        save_robot(robot, tmp_path / 'robot.yaml')
+    screw = load_robot(random_mapping(np.random.default_rng(0), 1, ('helical',)))
+    with pytest.raises(hd.HodynError, match='helical, for which URDF has no word'):
+        save_robot(screw, tmp_path / 'screw.urdf')
+
+
+def test_inertias_that_no_body_has_are_told_again(tmp_path):
+    save_robot(load_robot('iiwa14'), tmp_path / 'robot.yaml')
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        load_robot(tmp_path / 'robot.yaml')
+    assert any('no rigid body has it' in str(warning.message) for warning in caught)
