@@ -1,0 +1,142 @@
+"""One step towards the fastest law: a linear programme for the rate of the present one's time.
+
+With x the rate of the present law's time (`time_law`), x = 1 the present motion, each limit is a
+linear inequality in (x, x', x'') where that is exact: velocities squared, accelerations, torques.
+Jerks and torque rates are √x L(x, x', x'') with L linear, so |L| ≤ limit/√x; 1/√x is convex, and
+its tangent at 1, (3 − x)/2, below it: what meets |L| ≤ limit (3 − x)/2 meets the limit, whatever
+x. What is left (friction, springs that are not linear, motor torques) is linearised, and corrected
+by the next step. The derivatives are differences of the check's own functions.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from hodyn_ros.plans.retiming.limit_shares import LimitShares
+from hodyn_ros.plans.retiming.time_law import (
+    SPLINE_DEGREE,
+    Rate,
+    TimeLaw,
+    compose,
+    even_basis,
+    time_derivatives,
+)
+from hodyn_ros.reference import Plan
+
+Array = NDArray[np.float64]
+
+SAMPLES_PER_KNOT = 4
+# In the two pieces at each end, where a motion starts and ends at once.
+END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
+DIFFERENCE = 1e-4
+MIN_RATE, MAX_RATE = 0.1, 4.0
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """How a step is made.
+
+    Attributes
+    ----------
+    knots : int
+        Number of pieces of the rate.
+    highest_order : int
+        Limits of quantities up to this order are looked at.
+    from_share : float
+        Limits are looked at where the present motion takes more than this share of them.
+    max_rate : float
+        Largest x.
+    keeps_start, keeps_end : bool
+        Whether x = 1 there, with no derivatives, because another motion joins there.
+
+    """
+
+    knots: int
+    highest_order: int = 4
+    from_share: float = -np.inf
+    max_rate: float = MAX_RATE
+    keeps_start: bool = False
+    keeps_end: bool = False
+
+
+def fastest_rate(
+    path: Plan, law: TimeLaw, shares: LimitShares, settings: StepSettings,
+) -> Rate | None:
+    """Return the rate x of the law's time that shortens it most; None where there is none."""
+    count, step = settings.knots, law.duration / settings.knots
+    u = _samples(count, step, law.duration)
+    first, basis = even_basis(u, step, count)
+    present, slopes = _linearised(path, law, shares, u, step)
+    rows, bounds = [], []
+    for sign in (1.0, -1.0):
+        slope, bound = sign * slopes, 1.0 - sign * (present - slopes[0])
+        odd = shares.orders == 3
+        slope[0][:, odd] += 0.5
+        bound[:, odd] += 0.5
+        counts = (shares.orders <= settings.highest_order) & (
+            sign * present > settings.from_share) & np.isfinite(bound)
+        sample, column = np.nonzero(counts)
+        values = np.einsum('dr,drb->rb', slope[:, sample, column], basis[:, sample])
+        rows.append(_matrix(values, first[sample], count))
+        bounds.append(bound[sample, column])
+    time = _matrix(basis[0], first, count).T @ np.gradient(u)
+    limits = np.tile([MIN_RATE, settings.max_rate], (count + SPLINE_DEGREE, 1))
+    # The value and the first four derivatives at an end are those of as many coefficients.
+    if settings.keeps_start:
+        limits[:SPLINE_DEGREE] = 1.0
+    if settings.keeps_end:
+        limits[-SPLINE_DEGREE:] = 1.0
+    result = linprog(
+        -time, A_ub=sparse.vstack(rows), b_ub=np.concatenate(bounds), bounds=limits,
+        method='highs-ds')
+    return None if result.x is None else Rate(result.x, law.duration)
+
+
+def _samples(count: int, step: float, duration: float) -> Array:
+    even = np.arange(SAMPLES_PER_KNOT * count + 1) * (step / SAMPLES_PER_KNOT)
+    start = np.concatenate((END_SAMPLES, 1.0 + END_SAMPLES)) * step
+    every: Array = np.unique(np.concatenate((even[:-1], start, duration - start, [duration])))
+    return every[(every >= 0.0) & (every <= duration)]
+
+
+def _linearised(
+    path: Plan, law: TimeLaw, shares: LimitShares, u: Array, step: float,
+) -> tuple[Array, Array]:
+    """Return the present shares, (T, columns), and their slopes to x … x''', (4, T, columns).
+
+    Those of speeds are squared, those of order 3 divided by √x: so they are linear.
+    """
+    motion = law.motion(path, u)
+    squared, divided = shares.orders == 1, shares.orders == 3
+
+    def at(rate: Array) -> Array:
+        derivatives = time_derivatives(rate)
+        values = shares(compose(motion, derivatives))
+        values[:, squared] *= np.abs(values[:, squared])
+        values[:, divided] /= derivatives[:, 1:2]
+        return values
+
+    here = np.zeros((u.size, 4))
+    here[:, 0] = 1.0
+    present = at(here)
+    slopes = np.zeros((4, *present.shape))
+    for k in range(4 if (shares.orders == 4).any() else 3):
+        size = DIFFERENCE / step**k
+        ahead, behind = here.copy(), here.copy()
+        ahead[:, k] += size
+        behind[:, k] -= size
+        slopes[k] = (at(ahead) - at(behind)) / (2.0 * size)
+    return present, slopes
+
+
+def _matrix(values: Array, first: NDArray[np.intp], count: int) -> sparse.csr_matrix:
+    """Return rows (R, 6) on six neighbouring coefficients each as a matrix (R, N + 5)."""
+    width = SPLINE_DEGREE + 1
+    return sparse.csr_matrix(
+        (values.ravel(), (first[:, None] + np.arange(width)).ravel(),
+         np.arange(0, values.size + 1, width)),
+        shape=(len(values), count + SPLINE_DEGREE))

@@ -1,0 +1,311 @@
+"""The path of a plan, run as fast as every limit allows."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.limit_check import LimitReport, check_limits
+from hodyn_ros.plans.retiming.limit_shares import LimitShares
+from hodyn_ros.plans.retiming.linear_step import StepSettings, fastest_rate
+from hodyn_ros.plans.retiming.path import Path, path_of, points_of
+from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
+from hodyn_ros.plans.retiming.time_law import TimeLaw
+from hodyn_ros.plans.time_scaling import smallest_time_scaling, starts_and_ends_at_rest
+from hodyn_ros.reference import Plan
+from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
+from hodyn_ros.robot import HodynError, Robot
+
+Array = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+PATH_TOLERANCE = 1e-3
+PIECE = 5e-3
+"""s, of the plan that is returned."""
+COARSE_KNOTS, MEDIUM_KNOTS = 40, 60
+KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.02, 60, 120
+# Beyond so many seconds a piece of the rate, more of them.
+MAX_KNOT_SPACING = 0.1
+FIRST_MAX_RATE = 30.0
+# Limits that a motion takes less of are far away from being reached in one step.
+FROM_SHARE = 0.2
+MAX_REFINEMENTS = 6
+CONVERGED = 1e-3
+# The plan is first run so much faster than it is that it surely is beyond a limit.
+FAST = 1e-2
+BINDING = 0.98
+# Of the velocity limits: slower, a joint stands still.
+STANDSTILL = 5e-3
+
+
+@dataclass(frozen=True)
+class RetimeSettings:
+    """How a path is retimed.
+
+    Attributes
+    ----------
+    limits : float or mapping of str to float
+        Which part of the limits is used: of all, or by quantity ('velocity', 'acceleration',
+        'jerk', 'effort', 'effort_rate', 'motor_velocity', 'motor_effort', 'deflection').
+    stop_at : sequence of int
+        Points, from 0, at which the motion rests.
+    path_tolerance : float
+        rad or m by which the path may miss points that are samples of a motion; waypoints are
+        met.
+
+    """
+
+    limits: float | Mapping[str, float] = 1.0
+    stop_at: Sequence[int] = ()
+    path_tolerance: float = PATH_TOLERANCE
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A limit that keeps the motion from being faster, and when.
+
+    Attributes
+    ----------
+    joint, quantity : str
+        What is at its limit.
+    begin, end : float
+        s, from the plan's zero.
+
+    """
+
+    joint: str
+    quantity: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class Retimed:
+    """The fastest motion that was found along a path.
+
+    Attributes
+    ----------
+    plan : Plan
+        It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
+    limit_report : LimitReport
+        How far it is from each limit; within all.
+    uniform_stretch_duration : float
+        s that the plan takes with its own timing, at the smallest stretch within all limits;
+        NaN where it starts in motion.
+    path_deviation : float
+        rad or m by which the path misses the worst of the points.
+    seconds : float
+        s that the search took.
+    binding : tuple of Binding
+        What binds when, in order.
+    notes : tuple of str
+        What to know: points that were left out, places where it stops.
+
+    """
+
+    plan: Plan
+    limit_report: LimitReport
+    uniform_stretch_duration: float
+    path_deviation: float
+    seconds: float
+    binding: tuple[Binding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """Duration of the plan, s."""
+        return self.plan.duration
+
+
+def retime(
+    robot: Robot,
+    positions: ArrayLike,
+    times: ArrayLike | None = None,
+    *,
+    settings: RetimeSettings | None = None,
+) -> Retimed:
+    """Return the fastest motion through points, from rest to rest, within all limits of a robot.
+
+    Velocity, acceleration, jerk, torque, torque rate; of the motors of elastic joints speed,
+    torque and deflection. Friction and payload count as in every plan.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm, with its limits.
+    positions : (m, n) array
+        Points, m ≥ 2.
+    times : (m,) array, optional
+        s at which they were planned. They shape the path between waypoints as `fit_plan` does;
+        without them the points are as far apart in time as the slowest joint needs.
+    settings : RetimeSettings, optional
+        Parts of the limits, stops, tolerance.
+
+    Raises
+    ------
+    HodynError
+        A single point, points that are all the same, and paths that no timing brings within the
+        limits: out of range, too heavy to hold.
+
+    """
+    settings = RetimeSettings() if settings is None else settings
+    scaled = with_scaled_limits(robot, settings.limits)
+    path = path_of(
+        points_of(scaled, positions, times), stop_at=settings.stop_at,
+        tolerance=settings.path_tolerance)
+    return retime_path(path, FeedForward(scaled))
+
+
+def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
+    """Return the fastest motion along the path of a plan; one in motion at first stays joined.
+
+    Its errors are those of `retime`.
+    """
+    return retime_path(Path((plan,), 0.0, ()), feedforward)
+
+
+def retime_path(
+    path: Path, feedforward: FeedForward, progress: Progress | None = None,
+) -> Retimed:
+    """Return the fastest motion along a path, section by section from rest to rest."""
+    begin = time.perf_counter()
+    plans, uniform = [], 0.0
+    for section in path.sections:
+        found, slow = _retime_section(section, feedforward, progress)
+        plans.append(found)
+        uniform += slow
+    plan = _joined(plans)
+    report = check_limits(plan, feedforward)
+    return Retimed(
+        plan, report, uniform, path.deviation, time.perf_counter() - begin,
+        binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
+
+
+def _retime_section(
+    path: Plan, feedforward: FeedForward, progress: Progress | None,
+) -> tuple[Plan, float]:
+    """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
+    ends = path.evaluate(path.times[[0, -1]])
+    moving = bool(np.abs(ends[0, 1:]).max() > 0.0) and not starts_and_ends_at_rest(path)
+    if path.duration == 0.0:
+        raise HodynError('its points are all the same: there is no path to retime')
+    uniform = np.nan
+    slow: Plan | None = None
+    law = TimeLaw.uniform(path.duration, path.duration, (False, False))
+    if not moving:
+        slow = _smallest_stretch(path, feedforward)
+        uniform = slow.duration
+        law = TimeLaw.uniform(path.duration, uniform, (False, False))
+    shares = LimitShares(feedforward)
+    best = slow
+    for i in range(2 + MAX_REFINEMENTS):
+        knots = (COARSE_KNOTS, COARSE_KNOTS, MEDIUM_KNOTS)[i] if i < 3 else _knots(law.duration)
+        rate = fastest_rate(path, law, shares, StepSettings(
+            knots, 2 if i == 0 else 4, -np.inf if i == 0 else FROM_SHARE if i > 2 else -0.5,
+            FIRST_MAX_RATE if i == 0 else 4.0, moving))
+        if rate is None:
+            if i == 0:
+                continue
+            break
+        before, law = law.duration, law.at_rate(rate)
+        if progress is not None:
+            progress(f'{law.duration:.4f} s')
+        if i > 3 and abs(before - law.duration) < CONVERGED * before:
+            break
+    best = _within_limits(_motion(path, law), feedforward, moving)
+    if best is None or (slow is not None and slow.duration <= best.duration):
+        if slow is None:
+            raise HodynError(
+                'no motion within all limits was found from the moving start; start from rest')
+        best = slow
+    return best, uniform
+
+
+def _knots(duration: float) -> int:
+    fine = int(np.clip(duration / KNOT_SPACING, MIN_KNOTS, MAX_KNOTS))
+    return max(fine, int(duration / MAX_KNOT_SPACING))
+
+
+def _smallest_stretch(path: Plan, feedforward: FeedForward) -> Plan:
+    """Return the path at its own timing, as fast as the limits allow."""
+    found = smallest_time_scaling(path, feedforward)
+    factor = found.factor
+    if factor == 1.0:
+        fast = smallest_time_scaling(path.stretched(FAST), feedforward)
+        factor = None if fast.factor is None else FAST * fast.factor
+        found = fast
+    if factor is None:
+        raise HodynError(found.reason)
+    return path.stretched(factor)
+
+
+def _within_limits(plan: Plan, feedforward: FeedForward, moving: bool) -> Plan | None:
+    """Return a plan as much slower as its peaks between the samples ask for."""
+    if moving:
+        return plan if check_limits(plan, feedforward).within_limits else None
+    factor = smallest_time_scaling(plan, feedforward).factor
+    return None if factor is None else plan.stretched(factor)
+
+
+def _motion(path: Plan, law: TimeLaw) -> Plan:
+    """Return the path run by a law, as a plan."""
+    times = np.linspace(0.0, law.duration, max(2, int(np.ceil(law.duration / PIECE))) + 1)
+    knots = law.motion(path, times)
+    for side in (0, -1):
+        if not np.abs(path.evaluate(path.times[[0, -1]])[side, 1:]).any():
+            knots[side, 1:] = 0.0
+    return _plan(times, knots)
+
+
+def _plan(times: Array, knots: Array) -> Plan:
+    coefficients = np.empty((times.size - 1, DEGREE + 1, knots.shape[2]))
+    hermite_coefficients(times, np.ascontiguousarray(knots), coefficients)
+    return Plan(times, coefficients, knots[[0, -1], 0], 'retimed')
+
+
+def _joined(plans: Sequence[Plan]) -> Plan:
+    """Return plans from rest to rest one after the other."""
+    if len(plans) == 1:
+        return plans[0]
+    starts = np.cumsum([0.0, *(plan.duration for plan in plans[:-1])])
+    times = np.concatenate(
+        [[0.0], *(plan.times[1:] + start for plan, start in zip(plans, starts, strict=True))])
+    return Plan(
+        times, np.concatenate([plan.coefficients for plan in plans]),
+        np.array([plans[0].ends[0], plans[-1].ends[1]]), 'retimed')
+
+
+def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
+    """Return which limit a plan takes most of, from when to when, where it is near one."""
+    shares = LimitShares(feedforward)
+    instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
+    taken = np.abs(shares(plan.evaluate(instants)))
+    if not shares.columns:
+        return ()
+    most = np.where(taken.max(axis=1) >= BINDING, taken.argmax(axis=1), -1)
+    edges = np.flatnonzero(np.diff(most)) + 1
+    found: list[Binding] = []
+    for first, last in zip([0, *edges], [*edges, most.size], strict=True):
+        if most[first] >= 0:
+            column = shares.columns[most[first]]
+            found.append(Binding(
+                column.joint, column.quantity, float(instants[first]), float(instants[last - 1])))
+    return tuple(found)
+
+
+def _momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
+    """Return where within the plan all joints stand still for an instant."""
+    limits = feedforward.robot.limits
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+    instants = np.linspace(0.0, plan.duration, max(1000, int(plan.duration / 1e-3)))
+    share = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
+    inner = np.arange(1, share.size - 1)
+    lowest = inner[(share[1:-1] <= share[:-2]) & (share[1:-1] < share[2:])]
+    lowest = lowest[share[lowest] < STANDSTILL]
+    return tuple(
+        f'all joints stop at {instants[i]:.3f} s: the path turns back there, or a stop was asked '
+        'for' for i in lowest.tolist())
