@@ -113,9 +113,10 @@ class Limits:
     @classmethod
     def none(cls, n: int) -> 'Limits':
         """Return limits that bound nothing."""
-        infinite = np.full(n, np.inf)
-        return cls(
-            -infinite, *np.full((7, n), np.inf), -infinite, infinite, infinite, np.zeros(n))
+        none = {f.name: np.full(n, np.inf) for f in fields(cls)}
+        for name in ('position_min', 'stopping_min'):
+            none[name] = -none[name]
+        return cls(**{**none, 'stopping_offset': np.zeros(n)})
 
     @property
     def depend_on_position(self) -> NDArray[np.bool_]:

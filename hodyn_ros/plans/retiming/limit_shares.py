@@ -50,7 +50,7 @@ class LimitShares:
     def __init__(self, feedforward: FeedForward) -> None:
         self._feedforward = feedforward
         robot, limits = feedforward.robot, feedforward.robot.limits
-        self._known = []
+        self._known: list[NDArray[np.bool_]] = []
         self.columns: list[Column] = []
         for quantity in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
             self._add(quantity, robot.joint_names, np.isfinite(getattr(limits, quantity)))

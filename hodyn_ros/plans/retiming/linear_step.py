@@ -90,7 +90,7 @@ def fastest_rate(
         limits[:SPLINE_DEGREE] = 1.0
     if settings.keeps_end:
         limits[-SPLINE_DEGREE:] = 1.0
-    result = linprog(
+    result = linprog(  # type: ignore[call-overload]  # its stub knows no sparse matrices
         -time, A_ub=sparse.vstack(rows), b_ub=np.concatenate(bounds), bounds=limits,
         method='highs-ds')
     return None if result.x is None else Rate(result.x, law.duration)

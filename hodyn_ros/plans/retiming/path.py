@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,16 +39,16 @@ class Path:
     ----------
     sections : tuple of Plan
         p(w) of each.
-    deviation : float
-        rad or m by which the worst point is missed by the worst joint.
+    missed : (m, n) array, or None
+        rad or m by which each joint misses each point; None where it goes through all.
     notes : tuple of str
         What to know of it.
 
     """
 
     sections: tuple[Plan, ...]
-    deviation: float
-    notes: tuple[str, ...]
+    missed: Array | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ def path_of(
         float(np.median(np.diff(points.times))) <= MAX_SAMPLE_SPACING)
     ends = sorted({0, *stop_at, count - 1})
     sections, notes = [], []
-    for first, last in zip(ends, ends[1:], strict=False):
+    for first, last in pairwise(ends):
         part = points.between(first, last) if len(ends) > 2 else points
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
             continue
@@ -162,7 +163,7 @@ def path_of(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
             names=part.names or None))
-    missed = _deviation(sections, points.positions) if sampled else 0.0
+    missed = _missed(sections, points.positions) if sampled else None
     return Path(tuple(sections), missed, tuple(notes))
 
 
@@ -200,7 +201,7 @@ def _through_samples(samples: Array, tolerance: float) -> Plan:
         allowed *= 0.7
         plan = fit_plan(
             parameter, thinned, interpolation='global', sample_tolerance=allowed)
-        if _deviation([plan], samples) <= tolerance:
+        if _missed([plan], samples).max() <= tolerance:
             break
     return plan
 
@@ -231,23 +232,20 @@ def _from_rest_to_rest(share: Array) -> Array:
     return inverse
 
 
-def _deviation(sections: Sequence[Plan], points: Array) -> float:
-    """Return by how much the worst joint misses the worst point, at the nearest place."""
-    where, curve = [], []
-    for section in sections:
-        instants = np.linspace(0.0, section.duration, 10 * section.times.size)
-        where.append((section, instants))
-        curve.append(section.evaluate(instants)[:, 0])
-    _, nearest = KDTree(np.concatenate(curve)).query(points)
-    section_of = np.repeat(np.arange(len(where)), [instants.size for _, instants in where])
-    start = np.concatenate(([0], np.cumsum([instants.size for _, instants in where])))
-    missed = np.zeros(len(points))
-    for k, (section, instants) in enumerate(where):
-        mine = section_of[nearest] == k
-        if not mine.any():
-            continue
-        step = instants[1]
-        around = instants[nearest[mine] - start[k]][:, None] + step * np.linspace(-1.0, 1.0, 21)
-        positions = section.evaluate(np.clip(around, 0.0, section.duration))[:, :, 0]
-        missed[mine] = np.abs(positions - points[mine][:, None]).max(axis=2).min(axis=1)
-    return float(missed.max())
+def _missed(sections: Sequence[Plan], points: Array) -> Array:
+    """Return by how much each joint misses each point, (m, n), where the path is nearest."""
+    grids = [np.linspace(0.0, plan.duration, 10 * plan.times.size) for plan in sections]
+    curve = np.concatenate([
+        plan.evaluate(grid)[:, 0] for plan, grid in zip(sections, grids, strict=True)])
+    nearest = np.asarray(KDTree(curve).query(points)[1])
+    missed = np.empty_like(points)
+    begin = 0
+    for plan, grid in zip(sections, grids, strict=True):
+        mine = np.flatnonzero((nearest >= begin) & (nearest < begin + grid.size))
+        around = grid[nearest[mine] - begin][:, None] + grid[1] * np.linspace(-1.0, 1.0, 21)
+        away = np.abs(
+            plan.evaluate(np.clip(around, 0.0, plan.duration))[:, :, 0] - points[mine][:, None])
+        best = away.max(axis=2).argmin(axis=1)
+        missed[mine] = away[np.arange(mine.size), best]
+        begin += grid.size
+    return missed

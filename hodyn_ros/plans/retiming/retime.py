@@ -43,28 +43,6 @@ STANDSTILL = 5e-3
 
 
 @dataclass(frozen=True)
-class RetimeSettings:
-    """How a path is retimed.
-
-    Attributes
-    ----------
-    limits : float or mapping of str to float
-        Which part of the limits is used: of all, or by quantity ('velocity', 'acceleration',
-        'jerk', 'effort', 'effort_rate', 'motor_velocity', 'motor_effort', 'deflection').
-    stop_at : sequence of int
-        Points, from 0, at which the motion rests.
-    path_tolerance : float
-        rad or m by which the path may miss points that are samples of a motion; waypoints are
-        met.
-
-    """
-
-    limits: float | Mapping[str, float] = 1.0
-    stop_at: Sequence[int] = ()
-    path_tolerance: float = PATH_TOLERANCE
-
-
-@dataclass(frozen=True)
 class Binding:
     """A limit that keeps the motion from being faster, and when.
 
@@ -96,8 +74,8 @@ class Retimed:
     uniform_stretch_duration : float
         s that the plan takes with its own timing, at the smallest stretch within all limits;
         NaN where it starts in motion.
-    path_deviation : float
-        rad or m by which the path misses the worst of the points.
+    missed : (m, n) array, or None
+        rad or m by which each joint misses each point; None where the path goes through all.
     seconds : float
         s that the search took.
     binding : tuple of Binding
@@ -110,7 +88,7 @@ class Retimed:
     plan: Plan
     limit_report: LimitReport
     uniform_stretch_duration: float
-    path_deviation: float
+    missed: Array | None
     seconds: float
     binding: tuple[Binding, ...]
     notes: tuple[str, ...] = ()
@@ -120,13 +98,20 @@ class Retimed:
         """Duration of the plan, s."""
         return self.plan.duration
 
+    @property
+    def path_deviation(self) -> float:
+        """By how much the worst joint misses the worst point, rad or m."""
+        return 0.0 if self.missed is None else float(self.missed.max())
+
 
 def retime(
     robot: Robot,
     positions: ArrayLike,
     times: ArrayLike | None = None,
     *,
-    settings: RetimeSettings | None = None,
+    limits: float | Mapping[str, float] = 1.0,
+    stop_at: Sequence[int] = (),
+    path_tolerance: float = PATH_TOLERANCE,
 ) -> Retimed:
     """Return the fastest motion through points, from rest to rest, within all limits of a robot.
 
@@ -138,12 +123,18 @@ def retime(
     robot : Robot
         The arm, with its limits.
     positions : (m, n) array
-        Points, m ≥ 2.
+        Points, m ≥ 2, rad or m.
     times : (m,) array, optional
         s at which they were planned. They shape the path between waypoints as `fit_plan` does;
         without them the points are as far apart in time as the slowest joint needs.
-    settings : RetimeSettings, optional
-        Parts of the limits, stops, tolerance.
+    limits : float or mapping of str to float
+        Which part of the limits is used: of all, or by quantity ('velocity', 'acceleration',
+        'jerk', 'effort', 'effort_rate', 'motor_velocity', 'motor_effort', 'deflection').
+    stop_at : sequence of int
+        Points, from 0, at which the motion rests.
+    path_tolerance : float
+        rad or m by which the path may miss points that are samples of a motion (20 or more, no
+        more than 20 ms apart); waypoints are met.
 
     Raises
     ------
@@ -152,11 +143,9 @@ def retime(
         limits: out of range, too heavy to hold.
 
     """
-    settings = RetimeSettings() if settings is None else settings
-    scaled = with_scaled_limits(robot, settings.limits)
+    scaled = with_scaled_limits(robot, limits)
     path = path_of(
-        points_of(scaled, positions, times), stop_at=settings.stop_at,
-        tolerance=settings.path_tolerance)
+        points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
     return retime_path(path, FeedForward(scaled))
 
 
@@ -165,7 +154,7 @@ def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
 
     Its errors are those of `retime`.
     """
-    return retime_path(Path((plan,), 0.0, ()), feedforward)
+    return retime_path(Path((plan,)), feedforward)
 
 
 def retime_path(
@@ -181,7 +170,7 @@ def retime_path(
     plan = _joined(plans)
     report = check_limits(plan, feedforward)
     return Retimed(
-        plan, report, uniform, path.deviation, time.perf_counter() - begin,
+        plan, report, uniform, path.missed, time.perf_counter() - begin,
         binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
 
 
