@@ -14,7 +14,7 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
 from hodyn_ros.plans.retiming.path import PathPoints, path_of
-from hodyn_ros.plans.retiming.retime import (
+from hodyn_ros.plans.retiming.search import (
     PATH_TOLERANCE,
     Progress,
     Retimed,

@@ -95,9 +95,11 @@ def starts_and_ends_at_rest(plan: Plan) -> bool:
         return True
     ends = plan.evaluate(plan.times[[0, -1]])
     h = np.diff(plan.times)[[0, -1]]
-    size = np.abs(plan.coefficients[[0, -1], 1:]).max(axis=(1, 2)) + 1e-12
-    scale = size[:, None] / h[:, None] ** np.arange(1, 5)
-    return bool((np.abs(ends[:, 1:]).max(axis=2) <= 1e-9 * scale).all())
+    size = np.abs(plan.coefficients[[0, -1], 1:]).max(axis=(1, 2))
+    # A short piece moves little, and is as uncertain as the positions at its ends.
+    round_off = 1e4 * np.finfo(float).eps * np.abs(ends[:, 0]).max(axis=1)
+    scale = (1e-9 * size + round_off + 1e-21)[:, None] / h[:, None] ** np.arange(1, 5)
+    return bool((np.abs(ends[:, 1:]).max(axis=2) <= scale).all())
 
 
 def _kinematic_factor(plan: Plan, feedforward: FeedForward) -> float:

@@ -1,5 +1,5 @@
 """The fastest motion along the path of a plan that every limit allows."""
-from hodyn_ros.plans.retiming.retime import (
+from hodyn_ros.plans.retiming.search import (
     Binding,
     Progress,
     Retimed,

@@ -98,4 +98,4 @@ class LimitShares:
             yield reference[:, 1] / speed
             yield reference[:, 3] / effort
             yield elongation / deflection
-            yield 1.0 - margin / self._room
+            yield 1.0 - np.where(np.isfinite(margin), margin, 0.0) / self._room

@@ -8,7 +8,7 @@ from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.curves import image_format
 from hodyn_ros.plans.retiming.limit_shares import ORDERS, LimitShares
-from hodyn_ros.plans.retiming.retime import binding_limits
+from hodyn_ros.plans.retiming.search import binding_limits
 from hodyn_ros.reference import Plan
 
 SAMPLES = 3000

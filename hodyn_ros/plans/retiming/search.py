@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
-from hodyn_ros.plans.retiming.linear_step import StepSettings, fastest_rate
+from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
 from hodyn_ros.plans.retiming.path import Path, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
@@ -26,15 +26,18 @@ Progress = Callable[[str], None]
 PATH_TOLERANCE = 1e-3
 PIECE = 5e-3
 """s, of the plan that is returned."""
-COARSE_KNOTS, MEDIUM_KNOTS = 40, 60
+# Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
+_COARSE = (40, 40, 60)
 KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.02, 60, 120
-# Beyond so many seconds a piece of the rate, more of them.
-MAX_KNOT_SPACING = 0.1
-FIRST_MAX_RATE = 30.0
-# Limits that a motion takes less of are far away from being reached in one step.
-FROM_SHARE = 0.2
-MAX_REFINEMENTS = 6
-CONVERGED = 1e-3
+# However long a motion is, s.
+MAX_KNOT_SPACING = 0.07
+# Of each step: the highest order of the limits that it minds, from which share of them on, and
+# the largest rate. The first is toppra's problem, which is convex; the others begin from there,
+# and what takes little of a limit now does not reach it in one step.
+_STEPS = (
+    (2, -np.inf, 30.0), (4, -0.5, MAX_RATE), (4, -0.5, MAX_RATE), (4, 0.2, MAX_RATE),
+    (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
+CONVERGED = 2e-3
 # The plan is first run so much faster than it is that it surely is beyond a limit.
 FAST = 1e-2
 BINDING = 0.98
@@ -191,26 +194,26 @@ def _retime_section(
         law = TimeLaw.uniform(path.duration, uniform, (False, False))
     shares = LimitShares(feedforward)
     best = slow
-    for i in range(2 + MAX_REFINEMENTS):
-        knots = (COARSE_KNOTS, COARSE_KNOTS, MEDIUM_KNOTS)[i] if i < 3 else _knots(law.duration)
+    for i, (order, from_share, max_rate) in enumerate(_STEPS):
+        knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
         rate = fastest_rate(path, law, shares, StepSettings(
-            knots, 2 if i == 0 else 4, -np.inf if i == 0 else FROM_SHARE if i > 2 else -0.5,
-            FIRST_MAX_RATE if i == 0 else 4.0, moving))
-        if rate is None:
-            if i == 0:
-                continue
-            break
-        before, law = law.duration, law.at_rate(rate)
+            knots, order, from_share, max_rate, keeps_start=moving))
+        if rate is not None:
+            law = law.at_rate(rate)
         if progress is not None:
             progress(f'{law.duration:.4f} s')
-        if i > 3 and abs(before - law.duration) < CONVERGED * before:
+        if i < len(_COARSE):
+            continue
+        found = _within_limits(_motion(path, law), feedforward, moving)
+        if found is None or (best is not None and found.duration >= best.duration):
+            continue
+        converged = best is not None and found.duration > (1.0 - CONVERGED) * best.duration
+        best = found
+        if converged:
             break
-    best = _within_limits(_motion(path, law), feedforward, moving)
-    if best is None or (slow is not None and slow.duration <= best.duration):
-        if slow is None:
-            raise HodynError(
-                'no motion within all limits was found from the moving start; start from rest')
-        best = slow
+    if best is None:
+        raise HodynError(
+            'no motion within all limits was found from the moving start; start from rest')
     return best, uniform
 
 
