@@ -34,8 +34,8 @@ from hodyn_ros.common.output_files import write_text
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.path import path_of, points_of
-from hodyn_ros.plans.retiming.search import Retimed, retime_path
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
+from hodyn_ros.plans.retiming.search import Retimed, retime_path
 from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]

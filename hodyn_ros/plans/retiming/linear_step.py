@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 SAMPLES_PER_KNOT = 4
 # In the two pieces at each end, where a motion starts and ends at once.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
+# Between them only peaks count, so that what is shorter than a piece does not slip through.
+DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
 DIFFERENCE = 1e-4
 MIN_RATE, MAX_RATE = 0.1, 4.0
 
@@ -50,6 +52,8 @@ class StepSettings:
         Limits are looked at where the present motion takes more than this share of them.
     max_rate : float
         Largest x.
+    between : bool
+        Whether peaks between the even samples are looked for.
     keeps_start, keeps_end : bool
         Whether x = 1 there, with no derivatives, because another motion joins there.
 
@@ -59,6 +63,7 @@ class StepSettings:
     highest_order: int = 4
     from_share: float = -np.inf
     max_rate: float = MAX_RATE
+    between: bool = False
     keeps_start: bool = False
     keeps_end: bool = False
 
@@ -68,7 +73,7 @@ def fastest_rate(
 ) -> Rate | None:
     """Return the rate x of the law's time that shortens it most; None where there is none."""
     count, step = settings.knots, law.duration / settings.knots
-    u = _samples(count, step, law.duration)
+    u, even = _samples(count, step, law.duration, settings.between)
     first, basis = even_basis(u, step, count)
     present, slopes = _linearised(path, law, shares, u, step)
     rows, bounds = [], []
@@ -77,8 +82,8 @@ def fastest_rate(
         odd = shares.orders == 3
         slope[0][:, odd] += 0.5
         bound[:, odd] += 0.5
-        counts = (shares.orders <= settings.highest_order) & (
-            sign * present > settings.from_share) & np.isfinite(bound)
+        counts = (shares.orders <= settings.highest_order) & np.isfinite(bound) & (
+            even[:, None] & (sign * present > settings.from_share) | _peaks(sign * present))
         sample, column = np.nonzero(counts)
         values = np.einsum('dr,drb->rb', slope[:, sample, column], basis[:, sample])
         rows.append(_matrix(values, first[sample], count))
@@ -96,11 +101,28 @@ def fastest_rate(
     return None if result.x is None else Rate(result.x, law.duration)
 
 
-def _samples(count: int, step: float, duration: float) -> Array:
-    even = np.arange(SAMPLES_PER_KNOT * count + 1) * (step / SAMPLES_PER_KNOT)
+def _samples(
+    count: int, step: float, duration: float, between: bool,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return instants, (T,), and which of them are looked at even where nothing peaks."""
+    dense = between * int(min(np.ceil(step / DENSE_STEP), MAX_SAMPLES // count) / SAMPLES_PER_KNOT)
+    each = SAMPLES_PER_KNOT * max(dense, 1)
     start = np.concatenate((END_SAMPLES, 1.0 + END_SAMPLES)) * step
-    every: Array = np.unique(np.concatenate((even[:-1], start, duration - start, [duration])))
-    return every[(every >= 0.0) & (every <= duration)]
+    u = np.concatenate((
+        np.arange(each * count) * (step / each), start, duration - start, [duration]))
+    even = np.arange(u.size) % max(dense, 1) == 0
+    even[each * count:] = True
+    u, kept = np.unique(u, return_index=True)
+    inside = (u >= 0.0) & (u <= duration)
+    return u[inside], even[kept][inside]
+
+
+def _peaks(values: Array) -> NDArray[np.bool_]:
+    """Return where columns, (T, columns), have their local maxima near or beyond 1."""
+    padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
+    high: NDArray[np.bool_] = (
+        (values > PEAK) & (values >= padded[:-2]) & (values >= padded[2:]))
+    return high
 
 
 def _linearised(

@@ -32,7 +32,7 @@ ATTEMPTS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class JointPath:
     """A path in sections, each from rest to rest, in a parameter of its own.
 
     Attributes
@@ -43,12 +43,15 @@ class Path:
         rad or m by which each joint misses each point; None where it goes through all.
     notes : tuple of str
         What to know of it.
+    timed : Plan or None
+        The points with their own timing, where the path's parameter has nothing of it.
 
     """
 
     sections: tuple[Plan, ...]
     missed: Array | None = None
     notes: tuple[str, ...] = ()
+    timed: Plan | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def path_of(
     tolerance: float,
     interpolation: str = 'auto',
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
-) -> Path:
+) -> JointPath:
     """Return the path through points.
 
     Parameters
@@ -163,8 +166,13 @@ def path_of(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
             names=part.names or None))
-    missed = _missed(sections, points.positions) if sampled else None
-    return Path(tuple(sections), missed, tuple(notes))
+    if not sampled:
+        return JointPath(tuple(sections), notes=tuple(notes))
+    timed = fit_plan(
+        points.times, points.positions, points.velocities, points.accelerations,
+        names=points.names or None)
+    return JointPath(
+        tuple(sections), _missed(sections, points.positions), tuple(notes), timed)
 
 
 def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
@@ -190,24 +198,29 @@ def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
 
 
 def _through_samples(samples: Array, tolerance: float) -> Plan:
-    """Return the smooth path that misses no sample by more than the tolerance."""
-    thinned = _thinned(samples, tolerance)
-    distance = np.concatenate(
-        ([0.0], np.cumsum(np.linalg.norm(np.diff(thinned, axis=0), axis=1))))
-    parameter = _from_rest_to_rest(distance / distance[-1])
-    parameter *= 0.99 * DENSE / np.diff(parameter).max()
-    allowed = tolerance
-    for _ in range(ATTEMPTS):
-        allowed *= 0.7
+    """Return the smooth path that misses no sample by more than the tolerance, if one is found.
+
+    Samples that are missed, such as the tip where a path turns back, join those that are kept.
+    """
+    kept = _thinned(samples, tolerance)
+    for attempt in range(ATTEMPTS):
+        thinned = samples[kept]
+        steps = np.linalg.norm(np.diff(thinned, axis=0), axis=1)
+        distance = np.concatenate(([0.0], np.cumsum(np.maximum(steps, 0.1 * steps.mean()))))
+        parameter = _from_rest_to_rest(distance / distance[-1])
+        parameter *= 0.99 * DENSE / np.diff(parameter).max()
         plan = fit_plan(
-            parameter, thinned, interpolation='global', sample_tolerance=allowed)
-        if _missed([plan], samples).max() <= tolerance:
+            parameter, thinned, interpolation='global',
+            sample_tolerance=0.7 ** (attempt + 1) * tolerance)
+        missed = _missed([plan], samples).max(axis=1)
+        if missed.max() <= tolerance:
             break
+        kept = np.union1d(kept, _local_maxima(missed, tolerance))
     return plan
 
 
-def _thinned(samples: Array, tolerance: float) -> Array:
-    """Return samples no closer than twice the tolerance, the first and the last among them."""
+def _thinned(samples: Array, tolerance: float) -> NDArray[np.intp]:
+    """Return which samples, the first and the last too, are twice the tolerance apart."""
     length = float(np.abs(np.diff(samples, axis=0)).max(axis=1).sum())
     spacing = max(2.0 * tolerance, length / MAX_THINNED)
     kept = [0]
@@ -219,7 +232,14 @@ def _thinned(samples: Array, tolerance: float) -> Array:
         if len(kept) > 1 and np.abs(samples[last] - samples[kept[-1]]).max() < 0.5 * spacing:
             kept.pop()
         kept.append(last)
-    return samples[kept]
+    return np.array(kept)
+
+
+def _local_maxima(values: Array, least: float) -> NDArray[np.intp]:
+    """Return where values above the least are larger than their neighbours."""
+    padded = np.concatenate(([-np.inf], values, [-np.inf]))
+    return np.flatnonzero(
+        (values > least) & (values >= padded[:-2]) & (values > padded[2:]))
 
 
 def _from_rest_to_rest(share: Array) -> Array:

@@ -12,7 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
-from hodyn_ros.plans.retiming.path import Path, path_of, points_of
+from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
 from hodyn_ros.plans.time_scaling import smallest_time_scaling, starts_and_ends_at_rest
@@ -157,11 +157,11 @@ def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
 
     Its errors are those of `retime`.
     """
-    return retime_path(Path((plan,)), feedforward)
+    return retime_path(JointPath((plan,)), feedforward)
 
 
 def retime_path(
-    path: Path, feedforward: FeedForward, progress: Progress | None = None,
+    path: JointPath, feedforward: FeedForward, progress: Progress | None = None,
 ) -> Retimed:
     """Return the fastest motion along a path, section by section from rest to rest."""
     begin = time.perf_counter()
@@ -171,6 +171,10 @@ def retime_path(
         plans.append(found)
         uniform += slow
     plan = _joined(plans)
+    if path.timed is not None:
+        slow = _smallest_stretch(path.timed, feedforward)
+        uniform = slow.duration
+        plan = plan if plan.duration < uniform else slow
     report = check_limits(plan, feedforward)
     return Retimed(
         plan, report, uniform, path.missed, time.perf_counter() - begin,
@@ -197,7 +201,7 @@ def _retime_section(
     for i, (order, from_share, max_rate) in enumerate(_STEPS):
         knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
         rate = fastest_rate(path, law, shares, StepSettings(
-            knots, order, from_share, max_rate, keeps_start=moving))
+            knots, order, from_share, max_rate, i >= len(_COARSE), moving))
         if rate is not None:
             law = law.at_rate(rate)
         if progress is not None:
