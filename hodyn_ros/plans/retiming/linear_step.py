@@ -54,6 +54,8 @@ class StepSettings:
         Largest x.
     between : bool
         Whether peaks between the even samples are looked for.
+    allowed : float
+        Share of the limits that may be taken.
     keeps_start, keeps_end : bool
         Whether x = 1 there, with no derivatives, because another motion joins there.
 
@@ -64,6 +66,7 @@ class StepSettings:
     from_share: float = -np.inf
     max_rate: float = MAX_RATE
     between: bool = False
+    allowed: float = 1.0
     keeps_start: bool = False
     keeps_end: bool = False
 
@@ -76,12 +79,14 @@ def fastest_rate(
     u, even = _samples(count, step, law.duration, settings.between)
     first, basis = even_basis(u, step, count)
     present, slopes = _linearised(path, law, shares, u, step)
+    if settings.keeps_start:
+        even[0] = False  # nothing changes there
     rows, bounds = [], []
     for sign in (1.0, -1.0):
-        slope, bound = sign * slopes, 1.0 - sign * (present - slopes[0])
+        slope, bound = sign * slopes, settings.allowed - sign * (present - slopes[0])
         odd = shares.orders == 3
-        slope[0][:, odd] += 0.5
-        bound[:, odd] += 0.5
+        slope[0][:, odd] += 0.5 * settings.allowed
+        bound[:, odd] += 0.5 * settings.allowed
         counts = (shares.orders <= settings.highest_order) & np.isfinite(bound) & (
             even[:, None] & (sign * present > settings.from_share) | _peaks(sign * present))
         sample, column = np.nonzero(counts)

@@ -15,7 +15,11 @@ from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest
 from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
-from hodyn_ros.plans.time_scaling import smallest_time_scaling, starts_and_ends_at_rest
+from hodyn_ros.plans.time_scaling import (
+    MAX_FACTOR,
+    smallest_time_scaling,
+    starts_and_ends_at_rest,
+)
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
 from hodyn_ros.robot import HodynError, Robot
@@ -38,6 +42,8 @@ _STEPS = (
     (2, -np.inf, 30.0), (4, -0.5, MAX_RATE), (4, -0.5, MAX_RATE), (4, 0.2, MAX_RATE),
     (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
 CONVERGED = 2e-3
+# What joins a moving start cannot be stretched for what the steps miss.
+MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
 FAST = 1e-2
 BINDING = 0.98
@@ -172,9 +178,9 @@ def retime_path(
         uniform += slow
     plan = _joined(plans)
     if path.timed is not None:
-        slow = _smallest_stretch(path.timed, feedforward)
-        uniform = slow.duration
-        plan = plan if plan.duration < uniform else slow
+        timed = _smallest_stretch(path.timed, feedforward)
+        uniform = timed.duration
+        plan = plan if plan.duration < uniform else timed
     report = check_limits(plan, feedforward)
     return Retimed(
         plan, report, uniform, path.missed, time.perf_counter() - begin,
@@ -196,14 +202,21 @@ def _retime_section(
         slow = _smallest_stretch(path, feedforward)
         uniform = slow.duration
         law = TimeLaw.uniform(path.duration, uniform, (False, False))
+    elif check_limits(path, feedforward).within_limits:
+        slow = path
     shares = LimitShares(feedforward)
     best = slow
     for i, (order, from_share, max_rate) in enumerate(_STEPS):
         knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
         rate = fastest_rate(path, law, shares, StepSettings(
-            knots, order, from_share, max_rate, i >= len(_COARSE), moving))
+            knots, order, from_share, max_rate, i >= len(_COARSE),
+            (1.0, MOVING_SHARE)[moving], moving))
         if rate is not None:
             law = law.at_rate(rate)
+        elif not moving:
+            # The present motion is so far beyond a limit that no rate leads back.
+            mended = _within_limits(_motion(path, law), feedforward, moving)
+            law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
         if progress is not None:
             progress(f'{law.duration:.4f} s')
         if i < len(_COARSE):
@@ -227,16 +240,32 @@ def _knots(duration: float) -> int:
 
 
 def _smallest_stretch(path: Plan, feedforward: FeedForward) -> Plan:
-    """Return the path at its own timing, as fast as the limits allow."""
-    found = smallest_time_scaling(path, feedforward)
-    factor = found.factor
-    if factor == 1.0:
-        fast = smallest_time_scaling(path.stretched(FAST), feedforward)
-        factor = None if fast.factor is None else FAST * fast.factor
-        found = fast
-    if factor is None:
-        raise HodynError(found.reason)
-    return path.stretched(factor)
+    """Return the path at its own timing, as fast as the limits allow.
+
+    Raises HodynError where no timing is within them, with joint, place and limit.
+    """
+    slow = path.stretched(max(1.0, 1.0 / path.duration))
+    found = smallest_time_scaling(slow, feedforward)
+    if found.factor == 1.0:
+        slow = slow.stretched(FAST)
+        found = smallest_time_scaling(slow, feedforward)
+    if found.factor is None:
+        raise HodynError(_why_not(slow, feedforward) or found.reason)
+    return slow.stretched(found.factor)
+
+
+def _why_not(path: Plan, feedforward: FeedForward) -> str:
+    """Return which limit a path is beyond however slowly it is run."""
+    report = check_limits(path.stretched(MAX_FACTOR), feedforward)
+    if report.within_limits:
+        return ''
+    worst = report.violations[0]
+    place = 100.0 * worst.time / (MAX_FACTOR * path.duration)
+    what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
+    return (
+        f'no timing mends it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
+        f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even '
+        f'{MAX_FACTOR:g} times slower: {what.get(worst.quantity, "it may not move there")}')
 
 
 def _within_limits(plan: Plan, feedforward: FeedForward, moving: bool) -> Plan | None:

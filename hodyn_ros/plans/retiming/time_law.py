@@ -103,6 +103,13 @@ class TimeLaw:
             knots[side, 1] = 0.0 if rests[side] else length / duration
         return cls(np.array([0.0, duration]), knots)
 
+    def stretched(self, factor: float) -> TimeLaw:
+        """Return the law run `factor` times slower."""
+        law = TimeLaw.__new__(TimeLaw)
+        law._plan = self._plan.stretched(factor)
+        law.duration = law._plan.duration
+        return law
+
     def __call__(self, t: Array) -> Array:
         """Return w … w⁗, (T, 5)."""
         inside = np.clip(t, 0.0, self.duration)
