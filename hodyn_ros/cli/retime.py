@@ -52,6 +52,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='samples of a motion (20 or more, 20 ms apart or less) may be missed by this much, '
         'at most 0.01; waypoints are met (default: 0.001)')
     parser.add_argument(
+        '--smooth', type=float, default=0.0, metavar='W',
+        help='part of the duration that may be given for less jerk and torque rate: 0 is the '
+        'fastest (default), 1 gentle')
+    parser.add_argument(
         '--without-gravity', action='store_true', help='for controllers that add gravity')
     parser.add_argument(
         '--without-friction', action='store_true', help='for controllers that add friction')
@@ -72,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     return run_retime(
         PlanSource.of(options), options.output, period=options.period,
         limits=parts(options.limits), stop_at=tuple(options.stop_at),
-        path_tolerance=options.path_tolerance, gravity=not options.without_gravity,
+        path_tolerance=options.path_tolerance, smoothness=options.smooth,
+        gravity=not options.without_gravity,
         friction=not options.without_friction, picture=options.picture, json_file=options.json,
         force=options.force)
 
@@ -105,6 +110,7 @@ def run_retime(
     limits: float | Mapping[str, float] = 1.0,
     stop_at: tuple[int, ...] = (),
     path_tolerance: float = 1e-3,
+    smoothness: float = 0.0,
     gravity: bool = True,
     friction: bool = True,
     picture: Path | None = None,
@@ -121,7 +127,7 @@ def run_retime(
         As for `write_annotated`.
     period : float
         s, at most, between the samples.
-    limits, stop_at, path_tolerance
+    limits, stop_at, path_tolerance, smoothness
         As for `plans.retiming.retime`.
     gravity, friction : bool
         Whether the efforts contain these terms.
@@ -147,7 +153,7 @@ def run_retime(
 
     request = source.request(
         stretch='retime', annotate_period=period, gravity=gravity, friction=friction,
-        stop_at=stop_at, path_tolerance=path_tolerance)
+        stop_at=stop_at, path_tolerance=path_tolerance, smoothness=smoothness)
     request = replace(request, robot=with_scaled_limits(request.robot, limits))
     with _Progress() as progress:
         prepared = write_annotated_plan(request, output, force=force, progress=progress.show)

@@ -50,7 +50,7 @@ class PlanSettings:
         What to do when limits are passed: 'off' refuses, 'offer' refuses and says which stretch
         would mend it, 'auto' stretches the plan. 'retime' runs the path of any plan as fast as the
         limits allow.
-    stop_at, path_tolerance : tuple of int and float
+    stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
         Whether a trajectory may end in motion.
@@ -69,6 +69,7 @@ class PlanSettings:
     stretch: StretchMode = 'offer'
     stop_at: tuple[int, ...] = ()
     path_tolerance: float = PATH_TOLERANCE
+    smoothness: float = 0.0
     allow_nonzero_velocity_at_end: bool = False
     gravity: bool = True
     friction: bool = True
@@ -267,7 +268,8 @@ def _retimed(
             points.accelerations, request.robot.joint_names),
         stop_at=settings.stop_at, tolerance=settings.path_tolerance,
         interpolation=settings.interpolation,
-        overshoot_tolerance=settings.overshoot_tolerance), feedforward, progress)
+        overshoot_tolerance=settings.overshoot_tolerance), feedforward, settings.smoothness,
+        progress)
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:

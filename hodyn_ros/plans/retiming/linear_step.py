@@ -35,6 +35,8 @@ END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
 # Between them only peaks count, so that what is shorter than a piece does not slip through.
 DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
 DIFFERENCE = 1e-4
+# The bound on what is used of jerk and torque rate is linearised: it moves so far in a step.
+MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE, MAX_RATE = 0.1, 4.0
 
 
@@ -56,6 +58,8 @@ class StepSettings:
         Whether peaks between the even samples are looked for.
     allowed : float
         Share of the limits that may be taken.
+    smoothness : float
+        Part of the duration that is worth as much as not to use jerk and torque rate at all.
     keeps_start, keeps_end : bool
         Whether x = 1 there, with no derivatives, because another motion joins there.
 
@@ -67,6 +71,7 @@ class StepSettings:
     max_rate: float = MAX_RATE
     between: bool = False
     allowed: float = 1.0
+    smoothness: float = 0.0
     keeps_start: bool = False
     keeps_end: bool = False
 
@@ -81,29 +86,40 @@ def fastest_rate(
     present, slopes = _linearised(path, law, shares, u, step)
     if settings.keeps_start:
         even[0] = False  # nothing changes there
+    third = shares.orders == 3
+    smooth = settings.smoothness > 0.0 and settings.highest_order >= 3 and bool(third.any())
+    used = float(np.clip(np.abs(present[:, third]).max(), MIN_USED, 1.0)) if smooth else 1.0
+    reach = np.where(third, used, 1.0)
     rows, bounds = [], []
     for sign in (1.0, -1.0):
         slope, bound = sign * slopes, settings.allowed - sign * (present - slopes[0])
-        odd = shares.orders == 3
-        slope[0][:, odd] += 0.5 * settings.allowed
-        bound[:, odd] += 0.5 * settings.allowed
+        slope[0][:, third] += 0.5 * settings.allowed * used
+        bound[:, third] += 0.5 * settings.allowed * used
+        if smooth:  # what may be used of them is a variable of its own
+            bound[:, third] -= settings.allowed
+        relative = sign * present / reach
         counts = (shares.orders <= settings.highest_order) & np.isfinite(bound) & (
-            even[:, None] & (sign * present > settings.from_share) | _peaks(sign * present))
+            even[:, None] & (relative > settings.from_share) | _peaks(relative))
         sample, column = np.nonzero(counts)
         values = np.einsum('dr,drb->rb', slope[:, sample, column], basis[:, sample])
-        rows.append(_matrix(values, first[sample], count))
+        taken = sparse.csr_matrix(-settings.allowed * (third & smooth)[column][:, None])
+        rows.append(sparse.hstack([_matrix(values, first[sample], count), taken]))
         bounds.append(bound[sample, column])
-    time = _matrix(basis[0], first, count).T @ np.gradient(u)
-    limits = np.tile([MIN_RATE, settings.max_rate], (count + SPLINE_DEGREE, 1))
+    # Of the duration, seconds for a change of x; and what its part is worth that is used less.
+    cost = np.append(
+        -0.5 * (_matrix(basis[0], first, count).T @ np.gradient(u)),
+        settings.smoothness * law.duration)
+    limits = np.tile([MIN_RATE, settings.max_rate], (count + SPLINE_DEGREE + 1, 1))
+    limits[-1] = (LESS_USED * used, min(1.0, used / LESS_USED)) if smooth else (0.0, 1.0)
     # The value and the first four derivatives at an end are those of as many coefficients.
     if settings.keeps_start:
         limits[:SPLINE_DEGREE] = 1.0
     if settings.keeps_end:
-        limits[-SPLINE_DEGREE:] = 1.0
+        limits[-SPLINE_DEGREE - 1:-1] = 1.0
     result = linprog(  # type: ignore[call-overload]  # its stub knows no sparse matrices
-        -time, A_ub=sparse.vstack(rows), b_ub=np.concatenate(bounds), bounds=limits,
+        cost, A_ub=sparse.vstack(rows, format='csr'), b_ub=np.concatenate(bounds), bounds=limits,
         method='highs-ds')
-    return None if result.x is None else Rate(result.x, law.duration)
+    return None if result.x is None else Rate(result.x[:-1], law.duration)
 
 
 def _samples(

@@ -42,6 +42,7 @@ _STEPS = (
     (2, -np.inf, 30.0), (4, -0.5, MAX_RATE), (4, -0.5, MAX_RATE), (4, 0.2, MAX_RATE),
     (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
 CONVERGED = 2e-3
+COST_SAMPLES = 4000
 # What joins a moving start cannot be stretched for what the steps miss.
 MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
@@ -121,6 +122,7 @@ def retime(
     limits: float | Mapping[str, float] = 1.0,
     stop_at: Sequence[int] = (),
     path_tolerance: float = PATH_TOLERANCE,
+    smoothness: float = 0.0,
 ) -> Retimed:
     """Return the fastest motion through points, from rest to rest, within all limits of a robot.
 
@@ -144,6 +146,10 @@ def retime(
     path_tolerance : float
         rad or m by which the path may miss points that are samples of a motion (20 or more, no
         more than 20 ms apart); waypoints are met.
+    smoothness : float
+        Which part of the duration may be given for using none of the limits of jerk and torque
+        rate (and of motor speed, which depends on it), in proportion to what is used at the
+        worst instant. 0 is as fast as can be.
 
     Raises
     ------
@@ -155,7 +161,7 @@ def retime(
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
         points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
-    return retime_path(path, FeedForward(scaled))
+    return retime_path(path, FeedForward(scaled), smoothness)
 
 
 def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
@@ -167,13 +173,19 @@ def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
 
 
 def retime_path(
-    path: JointPath, feedforward: FeedForward, progress: Progress | None = None,
+    path: JointPath, feedforward: FeedForward, smoothness: float = 0.0,
+    progress: Progress | None = None,
 ) -> Retimed:
-    """Return the fastest motion along a path, section by section from rest to rest."""
+    """Return the fastest motion along a path, section by section from rest to rest.
+
+    `smoothness` is as of `retime`; `progress` is told how far the search has come.
+    """
+    if not 0.0 <= smoothness < np.inf:
+        raise HodynError(f'smoothness {smoothness:g}: must not be negative')
     begin = time.perf_counter()
     plans, uniform = [], 0.0
     for section in path.sections:
-        found, slow = _retime_section(section, feedforward, progress)
+        found, slow = _retime_section(section, feedforward, smoothness, progress)
         plans.append(found)
         uniform += slow
     plan = _joined(plans)
@@ -188,7 +200,7 @@ def retime_path(
 
 
 def _retime_section(
-    path: Plan, feedforward: FeedForward, progress: Progress | None,
+    path: Plan, feedforward: FeedForward, smoothness: float, progress: Progress | None,
 ) -> tuple[Plan, float]:
     """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
     ends = path.evaluate(path.times[[0, -1]])
@@ -206,11 +218,12 @@ def _retime_section(
         slow = path
     shares = LimitShares(feedforward)
     best = slow
+    cost = np.inf if slow is None else _cost(slow, shares, smoothness)
     for i, (order, from_share, max_rate) in enumerate(_STEPS):
         knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
         rate = fastest_rate(path, law, shares, StepSettings(
             knots, order, from_share, max_rate, i >= len(_COARSE),
-            (1.0, MOVING_SHARE)[moving], moving))
+            (1.0, MOVING_SHARE)[moving], smoothness, moving))
         if rate is not None:
             law = law.at_rate(rate)
         elif not moving:
@@ -222,16 +235,27 @@ def _retime_section(
         if i < len(_COARSE):
             continue
         found = _within_limits(_motion(path, law), feedforward, moving)
-        if found is None or (best is not None and found.duration >= best.duration):
+        if found is None:
             continue
-        converged = best is not None and found.duration > (1.0 - CONVERGED) * best.duration
-        best = found
+        value = _cost(found, shares, smoothness)
+        converged = cost * (1.0 - CONVERGED) < value < cost
+        if value < cost:
+            best, cost = found, value
         if converged:
             break
     if best is None:
         raise HodynError(
             'no motion within all limits was found from the moving start; start from rest')
     return best, uniform
+
+
+def _cost(plan: Plan, shares: LimitShares, smoothness: float) -> float:
+    """Return a duration, longer by what the use of jerk and torque rate is worth."""
+    if smoothness == 0.0 or not (shares.orders == 3).any():
+        return plan.duration
+    instants = np.linspace(0.0, plan.duration, COST_SAMPLES)
+    used = np.abs(shares(plan.evaluate(instants))[:, shares.orders == 3]).max()
+    return plan.duration * (1.0 + smoothness * float(used))
 
 
 def _knots(duration: float) -> int:
