@@ -95,15 +95,13 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Pa
     q = numbers(positions, 'positions')
     if q.ndim != 2 or q.shape[1] != robot.n:
         raise HodynError(f'positions have shape {q.shape}; expected (m, {robot.n})')
-    if len(q) < 2:
-        raise HodynError('a single point is no path; give at least two')
     if not np.isfinite(q).all():
         point, joint = np.argwhere(~np.isfinite(q))[0]
         raise HodynError(f'point {point}, {robot.joint_names[joint]}: not finite')
     if times is None:
         speed = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
         steps = (np.abs(np.diff(q, axis=0)) / speed).max(axis=1)
-        steps = np.maximum(steps, 1e-3 * max(float(steps.max()), 1e-3))
+        steps = np.maximum(steps, 1e-3 * max(float(steps.max(initial=0.0)), 1e-3))
         instants = np.concatenate(([0.0], np.cumsum(steps)))
     else:
         instants = numbers(times, 'times')
@@ -138,6 +136,8 @@ def path_of(
 
     """
     count = len(points.positions)
+    if count < 2:
+        raise HodynError('a single point is no path; give at least two')
     if not 0.0 <= tolerance <= MAX_SAMPLE_TOLERANCE:
         raise HodynError(
             f'path tolerance {tolerance:g}: must be between 0 and {MAX_SAMPLE_TOLERANCE:g} rad or '

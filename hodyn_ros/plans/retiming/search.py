@@ -342,7 +342,8 @@ def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
         if most[first] >= 0:
             column = shares.columns[most[first]]
             found.append(Binding(
-                column.joint, column.quantity, float(instants[first]), float(instants[last - 1])))
+                column.joint, column.quantity, float(instants[first]),
+                float(instants[min(last, instants.size - 1)])))
     return tuple(found)
 
 
