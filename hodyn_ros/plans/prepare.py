@@ -183,9 +183,11 @@ class PreparedPlan:
         """What there is to say of the plan in a line: its refusal, or its size and its note."""
         if self.refusal or self.plan is None:
             return self.refusal
+        kind = self.plan.interpolation
+        how = kind if kind == 'retimed' else f'{kind} interpolation'
         line = (
-            f'{self.plan.times.size} knots, {self.plan.duration:.3f} s, '
-            f'{self.plan.interpolation} interpolation, prepared in {self.seconds * 1e3:.0f} ms')
+            f'{self.plan.times.size} knots, {self.plan.duration:.3f} s, {how}, '
+            f'prepared in {self.seconds * 1e3:.0f} ms')
         if self.stretch is not None and self.stretch > 1.0:
             line += f', made {self.stretch:.4f} times slower'
         return f'{line}; {self.note}' if self.note else line
