@@ -9,7 +9,14 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.cli.options import Commands, add_force, check_outputs, write_figures
+from hodyn_ros.cli.options import (
+    Commands,
+    FiguresFile,
+    add_force,
+    add_json,
+    check_outputs,
+    write_figures,
+)
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
@@ -17,8 +24,8 @@ from hodyn_ros.cli.plan_source import (
     add_plan_options,
     outcome,
 )
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import check_output
-from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import PreparedPlan
@@ -61,7 +68,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--without-friction', action='store_true', help='for controllers that add friction')
     parser.add_argument(
         '--picture', type=Path, metavar='IMAGE', help='draw which limit binds when to IMAGE')
-    parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures to FILE')
+    add_json(parser)
     add_force(parser)
     parser.set_defaults(run=run)
 
@@ -114,7 +121,7 @@ def run_retime(
     gravity: bool = True,
     friction: bool = True,
     picture: Path | None = None,
-    json_file: Path | None = None,
+    json_file: FiguresFile | None = None,
     force: bool = False,
 ) -> int:
     """Write the fastest motion along the path of a plan file, with the efforts that it takes.
@@ -186,7 +193,7 @@ def _check_picture(options: argparse.Namespace) -> None:
     from hodyn_ros.plans.curves import image_format
 
     image_format(options.picture)
-    others = [path for path in (options.output, options.json) if path is not None]
+    others = [path for path in (options.output, options.json) if isinstance(path, Path)]
     if os.path.realpath(options.picture) in map(os.path.realpath, others):
         raise HodynError(f'--picture {options.picture}: another of the results goes there')
     inputs = [Path(name) for name in (options.plan, options.robot) if Path(name).exists()]
