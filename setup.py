@@ -90,7 +90,7 @@ setup(
         'ros': ROS,
         'sim': SIMULATION,
         'test': TEST,
-        'bench': ['pin', 'casadi'],
+        'bench': ['pin', 'casadi', 'toppra'],
         'lint': LINT,
     },
     entry_points={

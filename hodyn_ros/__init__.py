@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         gravity_wrenches,
         world_wrench,
     )
+    from hodyn_ros.plans.retiming import Retimed, retime
     from hodyn_ros.robot import Body, HodynError, Limits, Robot
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
@@ -45,6 +46,7 @@ _PLACES = {
     'dynamics.propellers': 'propeller_map tilted_hexagon',
     'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
     'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
+    'plans.retiming': 'Retimed retime',
     'robot': 'Body HodynError Limits Robot',
     'robot.files': 'load_robot robot_names save_robot',
     'robot.files.joint_geometry': 'dh modified_dh product_of_exponentials',
@@ -52,14 +54,15 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
-    'Body', 'EquationsOfMotion', 'HodynError', 'InverseDynamics', 'Limits', 'Robot',
+    'Body', 'EquationsOfMotion', 'HodynError', 'InverseDynamics', 'Limits', 'Retimed',
+    'Robot',
     'TaskSpaceDynamics',
     'body_wrench', 'christoffel_symbols', 'dh', 'equations_of_motion', 'external_efforts',
     'forward_dynamics', 'forward_kinematics', 'gravity_wrenches', 'hybrid_dynamics',
     'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot',
-    'modified_dh', 'product_of_exponentials', 'propeller_map', 'robot_names', 'save_robot',
-    'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics', 'tilted_hexagon',
-    'world_wrench',
+    'modified_dh', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
+    'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',
+    'tilted_hexagon', 'world_wrench',
 ]
 
 

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     'actuators': {'common'},
     'robot': {'common', 'actuators'},
     'dynamics': {'common', 'robot'},
-    '__init__': {'robot', 'dynamics'},
+    '__init__': {'robot', 'dynamics', 'plans'},
     'feedforward': {'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'plans': {'common', 'robot', 'reference', 'messages', 'feedforward'},

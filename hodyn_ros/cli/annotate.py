@@ -34,9 +34,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
         '0.005)')
     parser.add_argument(
-        '--stretch', choices=('off', 'offer', 'auto'), default='offer',
-        help='beyond limits: refuse, say which time stretch mends it, or apply it '
-        '(default: offer)')
+        '--stretch', choices=('off', 'offer', 'auto', 'retime'), default='offer',
+        help='beyond limits: refuse, say which time stretch mends it, or apply it; retime: run '
+        'the path as fast as the limits allow (default: offer)')
     parser.add_argument(
         '--without-gravity', action='store_true', help='for controllers that add gravity')
     parser.add_argument(
@@ -77,7 +77,7 @@ def run_annotate(
         As for `write_annotated`.
     period : float
         s, at most, between the samples.
-    stretch : 'off', 'offer' or 'auto'
+    stretch : 'off', 'offer', 'auto' or 'retime'
         What to do when limits are passed, as for `PlanSettings`.
     gravity, friction : bool
         Whether the efforts contain these terms.

@@ -14,19 +14,23 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import PERIOD, annotate
 from hodyn_ros.plans.files import annotated_contents, read_trajectory, write_annotated
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
 
+SLOWER = ('auto', 'retime')
+"""The stretches with which a plan may be made slower."""
 MAX_EXTRA = 4.0
 """By what factor at most a plan is stretched beyond its own stretch, for its samples to pass."""
 
 
 def write_annotated_plan(
-    request: PlanRequest, path: Path, *, force: bool = False,
+    request: PlanRequest, path: Path, *, force: bool = False, progress: Progress | None = None,
 ) -> PreparedPlan:
     """Prepare a plan and write it with its torques, so that the file passes the check in its turn.
 
     The file is read back and judged with the settings of the request, and with the default ones.
-    With the stretch 'auto' the plan is made slower until it passes, in growing steps from 1e-4 on.
+    With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
+    steps from 1e-4 on.
 
     Parameters
     ----------
@@ -36,6 +40,8 @@ def write_annotated_plan(
         Where it goes, as for `write_annotated`.
     force : bool
         Whether what is there is replaced.
+    progress : callable, optional
+        As for `prepare_plan`.
 
     Returns
     -------
@@ -49,10 +55,10 @@ def write_annotated_plan(
 
     """
     period = PERIOD if request.annotate_period is None else request.annotate_period
-    prepared = prepare_plan(replace(request, annotate_period=period))
+    prepared = prepare_plan(replace(request, annotate_period=period), progress)
     if prepared.plan is None or prepared.annotated is None or prepared.stretch is None:
         return prepared
-    may_stretch = request.settings.stretch == 'auto' and starts_and_ends_at_rest(prepared.plan)
+    may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(prepared.plan)
     written, step = prepared, RESOLUTION
     with replacing(path, annotated_contents(path), force=force) as unfinished:
         while True:
@@ -77,7 +83,7 @@ def write_annotated_plan(
         # Where nothing is left, nothing is replaced.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     slower = f' even {written.stretch:.4f} times slower' if may_stretch else ''
-    way_out = 'a shorter period' if request.settings.stretch == 'auto' else (
+    way_out = 'a shorter period' if request.settings.stretch in SLOWER else (
         'a shorter period, or the stretch auto')
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it is not what it was{slower}: {judged.refusal}; '

@@ -136,7 +136,33 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
             entries.append(LimitMargin(
                 name, quantity, unit(robot, joint, quantity), float(time[side, joint]),
                 (below, above)[side], lower, upper))
+            if quantity == 'velocity' and robot.limits.depend_on_position[joint]:
+                nearer = _near_the_ends(plan, robot, joint)
+                if nearer.margin < entries[-1].margin:
+                    entries[-1] = nearer
     return LimitReport((*entries, *_motor_side(plan, feedforward)))
+
+
+def _near_the_ends(plan: Plan, robot: Robot, joint: int) -> LimitMargin:
+    """Return where a joint comes closest to velocity limits that depend on its position."""
+
+    def at(instants: Array) -> tuple[Array, Array, Array]:
+        motion: Array = plan.evaluate(instants)
+        lower, upper = robot.limits.velocity_range(motion[:, 0])
+        return motion[:, 1, joint], lower[:, joint], upper[:, joint]
+
+    instants = sample_times(plan)
+    reach = float(np.diff(instants).max()) if instants.size > 1 else 0.0
+    for _ in range(ROUNDS + 1):
+        velocity, lower, upper = at(instants)
+        worst = int(np.minimum(upper - velocity, velocity - lower).argmin())
+        time = float(instants[worst])
+        instants = np.clip(
+            time + reach * np.linspace(-1.0, 1.0, 9), plan.times[0], plan.times[-1])
+        reach /= 4.0
+    return LimitMargin(
+        robot.joint_names[joint], 'velocity', unit(robot, joint, 'velocity'), time,
+        float(velocity[worst]), float(lower[worst]), float(upper[worst]))
 
 
 def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[LimitMargin]:

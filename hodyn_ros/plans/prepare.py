@@ -13,6 +13,14 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
+from hodyn_ros.plans.retiming.path import PathPoints, path_of
+from hodyn_ros.plans.retiming.search import (
+    PATH_TOLERANCE,
+    Progress,
+    Retimed,
+    retime_path,
+    retime_plan,
+)
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.plans.waypoints import AcceptedWaypoints, accept
 from hodyn_ros.reference import Plan, fit_plan, overshoot
@@ -21,7 +29,7 @@ from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
-StretchMode = Literal['off', 'offer', 'auto']
+StretchMode = Literal['off', 'offer', 'auto', 'retime']
 ROUND_OFF = 1e-12
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
@@ -38,9 +46,12 @@ class PlanSettings:
         See `reference.fit_plan`.
     overshoot_tolerance, start_tolerance, sample_tolerance : float
         See `reference.fit_plan`.
-    stretch : 'off', 'offer' or 'auto'
+    stretch : 'off', 'offer', 'auto' or 'retime'
         What to do when limits are passed: 'off' refuses, 'offer' refuses and says which stretch
-        would mend it, 'auto' stretches the plan.
+        would mend it, 'auto' stretches the plan. 'retime' runs the path of any plan as fast as the
+        limits allow.
+    stop_at, path_tolerance, smoothness : tuple of int, float, float
+        With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
         Whether a trajectory may end in motion.
     gravity, friction : bool
@@ -56,6 +67,9 @@ class PlanSettings:
     start_tolerance: float = START_TOLERANCE
     sample_tolerance: float = 0.0
     stretch: StretchMode = 'offer'
+    stop_at: tuple[int, ...] = ()
+    path_tolerance: float = PATH_TOLERANCE
+    smoothness: float = 0.0
     allow_nonzero_velocity_at_end: bool = False
     gravity: bool = True
     friction: bool = True
@@ -146,6 +160,8 @@ class PreparedPlan:
         The annotated plan as a serialized JointTrajectory, where a `PlanWorker` made it.
     traceback : str
         Where the plan is refused because of an error in this program, its traceback.
+    retimed : Retimed or None
+        With the stretch 'retime', what was found.
 
     """
 
@@ -160,22 +176,28 @@ class PreparedPlan:
     seconds: float = 0.0
     message: bytes = b''
     traceback: str = ''
+    retimed: Retimed | None = None
 
     @property
     def summary(self) -> str:
         """What there is to say of the plan in a line: its refusal, or its size and its note."""
         if self.refusal or self.plan is None:
             return self.refusal
+        kind = self.plan.interpolation
+        how = kind if kind == 'retimed' else f'{kind} interpolation'
         line = (
-            f'{self.plan.times.size} knots, {self.plan.duration:.3f} s, '
-            f'{self.plan.interpolation} interpolation, prepared in {self.seconds * 1e3:.0f} ms')
+            f'{self.plan.times.size} knots, {self.plan.duration:.3f} s, {how}, '
+            f'prepared in {self.seconds * 1e3:.0f} ms')
         if self.stretch is not None and self.stretch > 1.0:
             line += f', made {self.stretch:.4f} times slower'
         return f'{line}; {self.note}' if self.note else line
 
 
-def prepare_plan(request: PlanRequest) -> PreparedPlan:
-    """Accept, fit, check and annotate; what is wrong with the trajectory is told, not raised."""
+def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
+    """Accept, fit, check and annotate; what is wrong with the trajectory is told, not raised.
+
+    `progress` is told how far retiming has come.
+    """
     robot, settings = request.robot, request.settings
     joints = JointNames(
         robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
@@ -184,20 +206,17 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
         points = accept(
             request.trajectory, joints, elapsed=request.elapsed,
             allow_nonzero_velocity_at_end=settings.allow_nonzero_velocity_at_end)
-        plan = fit_plan(
-            points.times, points.positions, points.velocities, points.accelerations,
-            start=request.start, interpolation=settings.interpolation,
-            overshoot_tolerance=settings.overshoot_tolerance,
-            start_tolerance=settings.start_tolerance,
-            sample_tolerance=settings.sample_tolerance, names=robot.joint_names)
         feedforward = FeedForward(robot)
+        retimed = _retimed(request, points, feedforward, progress)
+        plan = _fitted(request, points) if retimed is None else retimed.plan
         limit_report = check_limits(plan, feedforward)
     except HodynError as error:
         return PreparedPlan(str(error))
     excess, note = _overshoot(request, plan, points.positions)
-    deviation = _deviation(robot, plan, points)
-    if any(len(row) for row in request.trajectory.efforts):
-        note = '; '.join(filter(None, (note, EFFORT_UNUSED)))
+    deviation = _deviation(robot, plan, points, retimed)
+    used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
+    notes = () if retimed is None else retimed.notes
+    note = '; '.join(filter(None, (note, used, *notes)))
     factor: float | None = 1.0
     if not limit_report.within_limits:
         factor = None
@@ -220,7 +239,39 @@ def prepare_plan(request: PlanRequest) -> PreparedPlan:
         annotated = annotate(
             plan, feedforward, request.annotate_period, names=points.names,
             gravity=settings.gravity, friction=settings.friction)
-    return PreparedPlan('', plan, limit_report, factor, annotated, excess, deviation, note)
+    return PreparedPlan(
+        '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed)
+
+
+def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:
+    settings = request.settings
+    return fit_plan(
+        points.times, points.positions, points.velocities, points.accelerations,
+        start=request.start, interpolation=settings.interpolation,
+        overshoot_tolerance=settings.overshoot_tolerance,
+        start_tolerance=settings.start_tolerance,
+        sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names)
+
+
+def _retimed(
+    request: PlanRequest, points: AcceptedWaypoints, feedforward: FeedForward,
+    progress: Progress | None,
+) -> Retimed | None:
+    """Return the fastest motion through the points, if that is asked for and there is a way."""
+    settings = request.settings
+    if settings.stretch != 'retime':
+        return None
+    if request.start is not None:
+        plan = _fitted(request, points)
+        return retime_plan(plan, feedforward) if plan.duration > 0.0 else None
+    return retime_path(path_of(
+        PathPoints(
+            points.times - points.times[0], points.positions, points.velocities,
+            points.accelerations, request.robot.joint_names),
+        stop_at=settings.stop_at, tolerance=settings.path_tolerance,
+        interpolation=settings.interpolation,
+        overshoot_tolerance=settings.overshoot_tolerance), feedforward, settings.smoothness,
+        progress)
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
@@ -238,10 +289,14 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
         f"{unit(robot, joint, 'position')}")
 
 
-def _deviation(robot: Robot, plan: Plan, points: AcceptedWaypoints) -> Deviation:
+def _deviation(
+    robot: Robot, plan: Plan, points: AcceptedWaypoints, retimed: Retimed | None,
+) -> Deviation:
     """Return where a plan misses its points most; only one within a band of them does."""
     missed = np.zeros_like(points.positions)
-    if plan.interpolation == 'band':
+    if retimed is not None and retimed.missed is not None:
+        missed = retimed.missed
+    elif plan.interpolation == 'band':
         missed = np.abs(plan.evaluate(points.times)[:, 0] - points.positions)
         missed[missed <= ROUND_OFF * np.maximum(1.0, np.abs(points.positions))] = 0.0
     point, joint = np.unravel_index(int(missed.argmax()), missed.shape)

@@ -73,6 +73,9 @@ def smallest_time_scaling(plan: Plan, feedforward: FeedForward) -> TimeScaling:
         return TimeScaling(None, (
             f'no stretch mends it: {names[joint]} cannot hold the weight at {time:.4g} s'))
     failing = _kinematic_factor(plan, feedforward)
+    if failing > MAX_FACTOR:
+        return TimeScaling(
+            None, f'no stretch up to {MAX_FACTOR:g} mends it: {_too_fast(plan, feedforward)}')
     while True:
         factor = search.smallest(failing)
         factor = float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
@@ -92,9 +95,11 @@ def starts_and_ends_at_rest(plan: Plan) -> bool:
         return True
     ends = plan.evaluate(plan.times[[0, -1]])
     h = np.diff(plan.times)[[0, -1]]
-    size = np.abs(plan.coefficients[[0, -1], 1:]).max(axis=(1, 2)) + 1e-12
-    scale = size[:, None] / h[:, None] ** np.arange(1, 5)
-    return bool((np.abs(ends[:, 1:]).max(axis=2) <= 1e-9 * scale).all())
+    size = np.abs(plan.coefficients[[0, -1], 1:]).max(axis=(1, 2))
+    # A short piece moves little, and is as uncertain as the positions at its ends.
+    round_off = 1e4 * np.finfo(float).eps * np.abs(ends[:, 0]).max(axis=1)
+    scale = (1e-9 * size + round_off + 1e-21)[:, None] / h[:, None] ** np.arange(1, 5)
+    return bool((np.abs(ends[:, 1:]).max(axis=2) <= scale).all())
 
 
 def _kinematic_factor(plan: Plan, feedforward: FeedForward) -> float:
@@ -105,7 +110,20 @@ def _kinematic_factor(plan: Plan, feedforward: FeedForward) -> float:
         _, upper = bounds(feedforward.robot.limits, KINEMATIC[order])
         ratio = float((np.abs(values).max(axis=0) / upper).max())
         factor = max(factor, ratio ** (1.0 / order))
+    if feedforward.robot.limits.depend_on_position.any():
+        motion: Array = plan.evaluate(sample_times(plan))
+        lower, upper = feedforward.robot.limits.velocity_range(motion[:, 0])
+        bound = np.where(motion[:, 1] < 0.0, -lower, upper)
+        moves = np.abs(motion[:, 1]) > 0.0
+        with np.errstate(divide='ignore', invalid='ignore'):
+            factor = max(factor, float(np.where(moves, np.abs(motion[:, 1]) / bound, 0.0).max()))
     return factor
+
+
+def _too_fast(plan: Plan, feedforward: FeedForward) -> str:
+    """Return which speed is most beyond its limit, and where."""
+    report = check_limits(plan, feedforward)
+    return str(next(e for e in report.violations if e.quantity in KINEMATIC[1:]))
 
 
 class _Search:

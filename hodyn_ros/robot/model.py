@@ -89,6 +89,11 @@ class Limits:
         Absolute values, N m and N m/s (prismatic: N, N/s).
     tracking_error : (n,) array
         How far a joint may be away from its reference, rad or m.
+    stopping_min, stopping_max : (n,) arrays
+        Positions before which a joint must be able to stop, rad or m.
+    stopping_deceleration, stopping_offset : (n,) arrays
+        With which deceleration (rad/s²), and how much slower than that (rad/s): see
+        `velocity_range`.
 
     """
 
@@ -100,11 +105,43 @@ class Limits:
     effort: Array
     effort_rate: Array
     tracking_error: Array
+    stopping_min: Array
+    stopping_max: Array
+    stopping_deceleration: Array
+    stopping_offset: Array
 
     @classmethod
     def none(cls, n: int) -> 'Limits':
         """Return limits that bound nothing."""
-        return cls(np.full(n, -np.inf), *np.full((7, n), np.inf))
+        none = {f.name: np.full(n, np.inf) for f in fields(cls)}
+        for name in ('position_min', 'stopping_min'):
+            none[name] = -none[name]
+        return cls(**{**none, 'stopping_offset': np.zeros(n)})
+
+    @property
+    def depend_on_position(self) -> NDArray[np.bool_]:
+        """Which joints have velocity limits that depend on their position, (n,)."""
+        depend: NDArray[np.bool_] = np.isfinite(self.stopping_deceleration)
+        return depend
+
+    def velocity_range(self, position: Array) -> tuple[Array, Array]:
+        """Return the least and the largest velocity at positions (…, n), each (…, n).
+
+        A joint may move towards an end no faster than √(2 d r) − o, with d and o its stopping
+        deceleration and offset and r what is left to the stopping position there. This is the
+        law of libfranka's `Robot::getUpperJointVelocityLimits`.
+        """
+        upper = np.broadcast_to(self.velocity, position.shape).copy()
+        lower = -upper
+        some = self.depend_on_position
+        twice, offset = 2.0 * self.stopping_deceleration[some], self.stopping_offset[some]
+        for room, bound, sign in (
+            (self.stopping_max[some] - position[..., some], upper, 1.0),
+            (position[..., some] - self.stopping_min[some], lower, -1.0),
+        ):
+            fastest = np.maximum(np.sqrt(twice * np.maximum(room, 0.0)) - offset, 0.0)
+            bound[..., some] = sign * np.minimum(sign * bound[..., some], fastest)
+        return lower, upper
 
 
 @dataclass(frozen=True, eq=False)

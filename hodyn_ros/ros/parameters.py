@@ -89,7 +89,8 @@ class Parameters:
         bounds=(0.0, 10.0))
     stretch: StretchMode = _row(
         'offer', 'A plan beyond limits is refused (off), refused with the time stretch that would '
-        'bring it within them (offer), or stretched (auto).', choices=('off', 'offer', 'auto'))
+        'bring it within them (offer), or stretched (auto); or the path of each plan is run as '
+        'fast as the limits allow (retime).', choices=('off', 'offer', 'auto', 'retime'))
     stream_bandwidth: float = _row(
         50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 2 over it.',
         bounds=(1.0, 1000.0))

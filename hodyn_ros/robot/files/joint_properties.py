@@ -23,7 +23,8 @@ def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
     if not section.has('limits'):
         return Limits.none(n)
     part = CheckedMapping(
-        section.get('limits'), f'{section.context}, limits', {'position', *_LIMIT_KEYS})
+        section.get('limits'), f'{section.context}, limits',
+        {'position', 'stopping', *_LIMIT_KEYS})
     values = {}
     for key in _LIMIT_KEYS:
         values[key] = _with_gaps(part, key, np.full(n, np.inf))
@@ -34,7 +35,29 @@ def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
     if np.any(position[:, 0] >= position[:, 1]):
         joint = joints[int(np.argmax(position[:, 0] >= position[:, 1]))]
         part.fail('position', f'joint {joint!r}: its lower limit is not below the upper one')
-    return Limits(position[:, 0].copy(), position[:, 1].copy(), **values)
+    return Limits(
+        position[:, 0].copy(), position[:, 1].copy(), **values, **_stopping(part, joints))
+
+
+def _stopping(limits: CheckedMapping, joints: list[str]) -> dict[str, Array]:
+    """Return the velocity limits that depend on the position."""
+    n = len(joints)
+    part = CheckedMapping(
+        limits.get('stopping') if limits.has('stopping') else {}, f'{limits.context}, stopping',
+        {'position', 'deceleration', 'velocity_offset'})
+    position = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1)))
+    deceleration = _with_gaps(part, 'deceleration', np.full(n, np.inf))
+    offset = _with_gaps(part, 'velocity_offset', np.zeros(n))
+    for wrong, key, what in (
+        (position[:, 0] >= position[:, 1], 'position', 'its lower end is not below the upper one'),
+        (deceleration <= 0.0, 'deceleration', 'must be above 0'),
+        (offset < 0.0, 'velocity_offset', 'must not be below 0'),
+    ):
+        if wrong.any():
+            part.fail(key, f'joint {joints[int(np.argmax(wrong))]!r}: {what}')
+    return {
+        'stopping_min': position[:, 0].copy(), 'stopping_max': position[:, 1].copy(),
+        'stopping_deceleration': deceleration, 'stopping_offset': offset}
 
 
 def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction | None:

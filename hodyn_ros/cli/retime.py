@@ -1,0 +1,264 @@
+"""``hodyn retime``."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+import os
+from pathlib import Path
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hodyn_ros.cli.options import (
+    Commands,
+    FiguresFile,
+    add_force,
+    add_json,
+    check_outputs,
+    write_figures,
+)
+from hodyn_ros.cli.plan_source import (
+    BEYOND_LIMITS,
+    WITHIN_LIMITS,
+    PlanSource,
+    add_plan_options,
+    outcome,
+)
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.output_files import check_output
+
+if TYPE_CHECKING:
+    from hodyn_ros.plans.prepare import PreparedPlan
+
+MAX_LINES = 12
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'retime', conflict_handler='resolve',
+        help='run the path of a plan as fast as every limit allows',
+        description='Writes the fastest motion along the path of a plan, from rest to rest, '
+        'within all limits of the robot: velocity, acceleration, jerk, torque, torque rate, and '
+        'those of motors and springs. Exit codes as of check.')
+    add_plan_options(parser)
+    parser.add_argument(
+        '--output', type=Path, required=True, metavar='FILE',
+        help='.yaml, .json, .csv, or without an ending a new bag')
+    parser.add_argument(
+        '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
+        '0.005)')
+    parser.add_argument(
+        '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
+        help='part of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of acceleration, '
+        'effort, effort_rate, motor_velocity, motor_effort, deflection; and a file of limits, as '
+        'with other commands')
+    parser.add_argument(
+        '--stop-at', type=int, nargs='+', default=[], metavar='POINT',
+        help='points, from 0, at which the motion rests')
+    parser.add_argument(
+        '--path-tolerance', type=float, default=1e-3, metavar='RAD',
+        help='samples of a motion (20 or more, 20 ms apart or less) may be missed by this much, '
+        'at most 0.01; waypoints are met (default: 0.001)')
+    parser.add_argument(
+        '--smooth', type=float, default=0.0, metavar='W',
+        help='part of the duration that may be given for less jerk and torque rate: 0 is the '
+        'fastest (default), 1 gentle')
+    parser.add_argument(
+        '--without-gravity', action='store_true', help='for controllers that add gravity')
+    parser.add_argument(
+        '--without-friction', action='store_true', help='for controllers that add friction')
+    parser.add_argument(
+        '--picture', type=Path, metavar='IMAGE', help='draw which limit binds when to IMAGE')
+    add_json(parser)
+    add_force(parser)
+    parser.set_defaults(run=run, limits=None, parts=['1'])
+
+
+class _Limits(argparse.Action):
+    """Tells the parts of the limits from the file of limits that other commands take."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the words after --limits."""
+        files = [text for text in values if text.endswith(('.yaml', '.yml'))]
+        if len(files) > 1:
+            parser.error(f'{option_string}: one file of limits, not {len(files)}')
+        namespace.limits = Path(files[0]) if files else namespace.limits
+        namespace.parts = [text for text in values if text not in files] or namespace.parts
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the retimed plan."""
+    from hodyn_ros.plans.files import annotated_contents
+
+    check_outputs(
+        options, options.plan, options.robot, contents=annotated_contents(options.output))
+    _check_picture(options)
+    return run_retime(
+        PlanSource.of(options), options.output, period=options.period,
+        limits=parts(options.parts), stop_at=tuple(options.stop_at),
+        path_tolerance=options.path_tolerance, smoothness=options.smooth,
+        gravity=not options.without_gravity,
+        friction=not options.without_friction, picture=options.picture, json_file=options.json,
+        force=options.force)
+
+
+def parts(texts: list[str]) -> float | dict[str, float]:
+    """Return what --limits says: one number for all, or one by quantity."""
+    found: dict[str, float] = {}
+    for text in texts:
+        quantity, is_named, value = text.rpartition('=')
+        try:
+            number = float(value)
+        except ValueError:
+            raise HodynError(
+                f'--limits {text}: expected a number, or QUANTITY=NUMBER') from None
+        if not is_named and len(texts) == 1:
+            return number
+        if not is_named or quantity in found:
+            raise HodynError(
+                f'--limits {text}: give one number for all limits, or QUANTITY=NUMBER once for '
+                'each quantity')
+        found[quantity] = number
+    return found
+
+
+def run_retime(
+    source: PlanSource,
+    output: Path,
+    *,
+    period: float = 5e-3,
+    limits: float | Mapping[str, float] = 1.0,
+    stop_at: tuple[int, ...] = (),
+    path_tolerance: float = 1e-3,
+    smoothness: float = 0.0,
+    gravity: bool = True,
+    friction: bool = True,
+    picture: Path | None = None,
+    json_file: FiguresFile | None = None,
+    force: bool = False,
+) -> int:
+    """Write the fastest motion along the path of a plan file, with the efforts that it takes.
+
+    Parameters
+    ----------
+    source : PlanSource
+        What to retime.
+    output : Path
+        As for `write_annotated`.
+    period : float
+        s, at most, between the samples.
+    limits, stop_at, path_tolerance, smoothness
+        As for `plans.retiming.retime`.
+    gravity, friction : bool
+        Whether the efforts contain these terms.
+    picture, json_file : Path, optional
+        For the picture of the margins, and for the figures.
+    force : bool
+        Whether existing files are replaced.
+
+    Returns
+    -------
+    int
+        0 when written, 1 when no timing is within the limits.
+
+    Raises
+    ------
+    HodynError, OSError
+        On bad input.
+
+    """
+    from hodyn_ros.feedforward import FeedForward
+    from hodyn_ros.plans.annotated_file import write_annotated_plan
+    from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
+
+    request = source.request(
+        stretch='retime', annotate_period=period, gravity=gravity, friction=friction,
+        stop_at=stop_at, path_tolerance=path_tolerance, smoothness=smoothness)
+    request = replace(request, robot=with_scaled_limits(request.robot, limits))
+    with _Progress() as progress:
+        prepared = write_annotated_plan(request, output, force=force, progress=progress.show)
+    plan, retimed = prepared.plan, prepared.retimed
+    if plan is None or retimed is None:
+        raise HodynError(f'{source.path}: {prepared.refusal}')
+    if prepared.annotated is None:
+        print(outcome(prepared))
+        return BEYOND_LIMITS
+    print(
+        f'{output}: {len(prepared.annotated.times)} points, {plan.duration:.3f} s, '
+        f'{prepared.deviation}; {retimed.uniform_stretch_duration:.3f} s with the timing of the '
+        f'plan; found in {retimed.seconds:.1f} s')
+    for line in _what_binds(prepared):
+        print(line)
+    if prepared.note:
+        print(f'note: {prepared.note}')
+    if picture is not None:
+        from hodyn_ros.plans.retiming.picture import draw_margins
+
+        draw_margins(plan, FeedForward(request.robot), picture, force=force)
+        print(f'margins: {picture}')
+    write_figures(_figures(prepared), json_file, force=force)
+    return WITHIN_LIMITS
+
+
+def _check_picture(options: argparse.Namespace) -> None:
+    if options.picture is None:
+        return
+    from hodyn_ros.plans.curves import image_format
+
+    image_format(options.picture)
+    others = [path for path in (options.output, options.json) if isinstance(path, Path)]
+    if os.path.realpath(options.picture) in map(os.path.realpath, others):
+        raise HodynError(f'--picture {options.picture}: another of the results goes there')
+    inputs = [Path(name) for name in (options.plan, options.robot) if Path(name).exists()]
+    check_output(options.picture, inputs=inputs, force=options.force)
+
+
+def _what_binds(prepared: PreparedPlan) -> list[str]:
+    """Return for each limit that binds how long it does, the longest first."""
+    assert prepared.retimed is not None
+    total: dict[str, float] = {}
+    for binding in prepared.retimed.binding:
+        key = f'{binding.joint} {binding.quantity}'
+        total[key] = total.get(key, 0.0) + binding.end - binding.begin
+    longest = sorted(total, key=lambda key: -total[key])[:MAX_LINES]
+    return [f'  at the limit for {total[key]:.3f} s: {key}' for key in longest]
+
+
+def _figures(prepared: PreparedPlan) -> dict[str, Any]:
+    retimed, plan = prepared.retimed, prepared.plan
+    assert retimed is not None
+    assert plan is not None
+    return {
+        'duration': plan.duration,
+        'uniform_stretch_duration': retimed.uniform_stretch_duration,
+        'seconds': retimed.seconds,
+        'path_deviation': retimed.path_deviation,
+        'binding': [asdict(binding) for binding in retimed.binding],
+        'notes': list(retimed.notes),
+    }
+
+
+class _Progress:
+    """One line on a terminal, overwritten as the search goes on, and gone when it ends."""
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty()
+        self._width = 0
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._width:
+            print('\r' + self._width * ' ' + '\r', end='', file=sys.stderr, flush=True)
+
+    def show(self, text: str) -> None:
+        """Show a line in place of the one before."""
+        if self._is_shown:
+            line = f'retiming: {text}'.ljust(self._width)
+            self._width = len(line)
+            print('\r' + line, end='', file=sys.stderr, flush=True)

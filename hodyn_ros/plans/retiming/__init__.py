@@ -1,0 +1,11 @@
+"""The fastest motion along the path of a plan that every limit allows."""
+from hodyn_ros.plans.retiming.search import (
+    Binding,
+    Progress,
+    Retimed,
+    retime,
+    retime_path,
+    retime_plan,
+)
+
+__all__ = ['Binding', 'Progress', 'Retimed', 'retime', 'retime_path', 'retime_plan']

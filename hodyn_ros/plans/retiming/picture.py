@@ -1,0 +1,53 @@
+"""A picture of which limit keeps a motion from being faster, when."""
+from pathlib import Path
+
+from matplotlib.figure import Figure
+import numpy as np
+
+from hodyn_ros.common.output_files import replacing
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.curves import image_format
+from hodyn_ros.plans.retiming.limit_shares import ORDERS, LimitShares
+from hodyn_ros.plans.retiming.search import binding_limits
+from hodyn_ros.reference import Plan
+
+SAMPLES = 3000
+
+
+def draw_margins(
+    plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
+) -> None:
+    """Write what a plan takes of its limits over time to an image file.
+
+    One line a quantity, the joint that takes most of its limit at each instant; below them, which
+    joint and quantity are at the limit. The path's ending says the format; an existing file is
+    replaced with force only.
+    """
+    form = image_format(path)
+    shares = LimitShares(feedforward)
+    instants = np.linspace(0.0, plan.duration, SAMPLES)
+    taken = np.abs(shares(plan.evaluate(instants)))
+    figure = Figure(figsize=(9.0, 5.0), layout='constrained')
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    quantities = [q for q in ORDERS if any(c.quantity == q for c in shares.columns)]
+    for i, quantity in enumerate(quantities):
+        columns = [k for k, c in enumerate(shares.columns) if c.quantity == quantity]
+        above.plot(
+            instants, taken[:, columns].max(axis=1), linewidth=1.0, color=f'C{i}', label=quantity)
+    above.axhline(1.0, color='black', linestyle='--', linewidth=0.8)
+    above.set_ylabel('share of the limit, worst joint')
+    above.set_ylim(0.0, 1.1)
+    above.legend(loc='upper center', bbox_to_anchor=(0.5, 1.15), ncols=6, fontsize=8)
+    binding = binding_limits(plan, feedforward)
+    rows = sorted({(b.joint, b.quantity) for b in binding})
+    for b in binding:
+        below.barh(
+            rows.index((b.joint, b.quantity)), max(b.end - b.begin, plan.duration / 300.0),
+            left=b.begin, color=f'C{quantities.index(b.quantity)}')
+    below.set_yticks(range(len(rows)), [f'{joint} {quantity}' for joint, quantity in rows])
+    below.tick_params(axis='y', labelsize=7)
+    below.invert_yaxis()
+    below.set_xlabel('time (s)')
+    below.set_title('at the limit', fontsize=9)
+    with replacing(path, force=force) as file:
+        figure.savefig(file, format=form, dpi=110)

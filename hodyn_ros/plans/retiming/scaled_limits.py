@@ -1,0 +1,37 @@
+"""A robot that may use a part of its limits only."""
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hodyn_ros.robot import HodynError, Robot
+
+QUANTITIES = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
+MOTOR_QUANTITIES = {
+    'motor_velocity': 'max_velocity', 'motor_effort': 'max_effort', 'deflection': 'max_deflection'}
+
+
+def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robot:
+    """Return the same robot with its limits times `parts`: one number, or one by quantity.
+
+    Raises HodynError for an unknown quantity, and for parts that are not above 0.
+    """
+    known = (*QUANTITIES, *MOTOR_QUANTITIES)
+    given = parts if isinstance(parts, Mapping) else dict.fromkeys(known, parts)
+    for quantity, part in given.items():
+        if quantity not in known:
+            raise HodynError(f'limits: no {quantity!r}; known are {", ".join(known)}')
+        if not 0.0 < part < float('inf'):
+            raise HodynError(f'limits, {quantity}: {part:g} must be above 0 and finite')
+    limits = replace(robot.limits, **{
+        quantity: getattr(robot.limits, quantity) * given[quantity]
+        for quantity in QUANTITIES if quantity in given})
+    actuators = robot.actuators
+    if actuators is not None:
+        actuators = replace(actuators, joints=tuple(
+            replace(
+                joint,
+                motor=replace(joint.motor, **{
+                    key: getattr(joint.motor, key) * given.get(quantity, 1.0)
+                    for quantity, key in MOTOR_QUANTITIES.items() if key != 'max_deflection'}),
+                max_deflection=joint.max_deflection * given.get('deflection', 1.0))
+            for joint in actuators.joints))
+    return replace(robot, limits=limits, actuators=actuators)

@@ -1,0 +1,361 @@
+"""The path of a plan, run as fast as every limit allows."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.limit_check import LimitReport, check_limits
+from hodyn_ros.plans.retiming.limit_shares import LimitShares
+from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
+from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
+from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
+from hodyn_ros.plans.retiming.time_law import TimeLaw
+from hodyn_ros.plans.time_scaling import (
+    MAX_FACTOR,
+    smallest_time_scaling,
+    starts_and_ends_at_rest,
+)
+from hodyn_ros.reference import Plan
+from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
+from hodyn_ros.robot import HodynError, Robot
+
+Array = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+PATH_TOLERANCE = 1e-3
+PIECE = 5e-3
+"""s, of the plan that is returned."""
+# Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
+_COARSE = (40, 40, 60)
+KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.02, 60, 120
+# However long a motion is, s.
+MAX_KNOT_SPACING = 0.07
+# Of each step: the highest order of the limits that it minds, from which share of them on, and
+# the largest rate. The first is toppra's problem, which is convex; the others begin from there,
+# and what takes little of a limit now does not reach it in one step.
+_STEPS = (
+    (2, -np.inf, 30.0), (4, -0.5, MAX_RATE), (4, -0.5, MAX_RATE), (4, 0.2, MAX_RATE),
+    (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
+CONVERGED = 2e-3
+COST_SAMPLES = 4000
+# What joins a moving start cannot be stretched for what the steps miss.
+MOVING_SHARE = 0.97
+# The plan is first run so much faster than it is that it surely is beyond a limit.
+FAST = 1e-2
+BINDING = 0.98
+# Of the velocity limits: slower, a joint stands still.
+STANDSTILL = 5e-3
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A limit that keeps the motion from being faster, and when.
+
+    Attributes
+    ----------
+    joint, quantity : str
+        What is at its limit.
+    begin, end : float
+        s, from the plan's zero.
+
+    """
+
+    joint: str
+    quantity: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class Retimed:
+    """The fastest motion that was found along a path.
+
+    Attributes
+    ----------
+    plan : Plan
+        It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
+    limit_report : LimitReport
+        How far it is from each limit; within all.
+    uniform_stretch_duration : float
+        s that the plan takes with its own timing, at the smallest stretch within all limits;
+        NaN where it starts in motion.
+    missed : (m, n) array, or None
+        rad or m by which each joint misses each point; None where the path goes through all.
+    seconds : float
+        s that the search took.
+    binding : tuple of Binding
+        What binds when, in order.
+    notes : tuple of str
+        What to know: points that were left out, places where it stops.
+
+    """
+
+    plan: Plan
+    limit_report: LimitReport
+    uniform_stretch_duration: float
+    missed: Array | None
+    seconds: float
+    binding: tuple[Binding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """Duration of the plan, s."""
+        return self.plan.duration
+
+    @property
+    def path_deviation(self) -> float:
+        """By how much the worst joint misses the worst point, rad or m."""
+        return 0.0 if self.missed is None else float(self.missed.max())
+
+
+def retime(
+    robot: Robot,
+    positions: ArrayLike,
+    times: ArrayLike | None = None,
+    *,
+    limits: float | Mapping[str, float] = 1.0,
+    stop_at: Sequence[int] = (),
+    path_tolerance: float = PATH_TOLERANCE,
+    smoothness: float = 0.0,
+) -> Retimed:
+    """Return the fastest motion through points, from rest to rest, within all limits of a robot.
+
+    Velocity, acceleration, jerk, torque, torque rate; of the motors of elastic joints speed,
+    torque and deflection. Friction and payload count as in every plan.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm, with its limits.
+    positions : (m, n) array
+        Points, m ≥ 2, rad or m.
+    times : (m,) array, optional
+        s at which they were planned. They shape the path between waypoints as `fit_plan` does;
+        without them the points are as far apart in time as the slowest joint needs.
+    limits : float or mapping of str to float
+        Which part of the limits is used: of all, or by quantity ('velocity', 'acceleration',
+        'jerk', 'effort', 'effort_rate', 'motor_velocity', 'motor_effort', 'deflection').
+    stop_at : sequence of int
+        Points, from 0, at which the motion rests.
+    path_tolerance : float
+        rad or m by which the path may miss points that are samples of a motion (20 or more, no
+        more than 20 ms apart); waypoints are met.
+    smoothness : float
+        Which part of the duration may be given for using none of the limits of jerk and torque
+        rate (and of motor speed, which depends on it), in proportion to what is used at the
+        worst instant. 0 is as fast as can be.
+
+    Raises
+    ------
+    HodynError
+        A single point, points that are all the same, and paths that no timing brings within the
+        limits: out of range, too heavy to hold.
+
+    """
+    scaled = with_scaled_limits(robot, limits)
+    path = path_of(
+        points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
+    return retime_path(path, FeedForward(scaled), smoothness)
+
+
+def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
+    """Return the fastest motion along the path of a plan; one in motion at first stays joined.
+
+    Its errors are those of `retime`.
+    """
+    return retime_path(JointPath((plan,)), feedforward)
+
+
+def retime_path(
+    path: JointPath, feedforward: FeedForward, smoothness: float = 0.0,
+    progress: Progress | None = None,
+) -> Retimed:
+    """Return the fastest motion along a path, section by section from rest to rest.
+
+    `smoothness` is as of `retime`; `progress` is told how far the search has come.
+    """
+    if not 0.0 <= smoothness < np.inf:
+        raise HodynError(f'smoothness {smoothness:g}: must not be negative')
+    begin = time.perf_counter()
+    plans, uniform = [], 0.0
+    for section in path.sections:
+        found, slow = _retime_section(section, feedforward, smoothness, progress)
+        plans.append(found)
+        uniform += slow
+    plan = _joined(plans)
+    if path.timed is not None:
+        timed = _smallest_stretch(path.timed, feedforward)
+        uniform = timed.duration
+        plan = plan if plan.duration < uniform else timed
+    report = check_limits(plan, feedforward)
+    return Retimed(
+        plan, report, uniform, path.missed, time.perf_counter() - begin,
+        binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
+
+
+def _retime_section(
+    path: Plan, feedforward: FeedForward, smoothness: float, progress: Progress | None,
+) -> tuple[Plan, float]:
+    """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
+    ends = path.evaluate(path.times[[0, -1]])
+    moving = bool(np.abs(ends[0, 1:]).max() > 0.0) and not starts_and_ends_at_rest(path)
+    if path.duration == 0.0:
+        raise HodynError('its points are all the same: there is no path to retime')
+    uniform = np.nan
+    slow: Plan | None = None
+    law = TimeLaw.uniform(path.duration, path.duration, (False, False))
+    if not moving:
+        slow = _smallest_stretch(path, feedforward)
+        uniform = slow.duration
+        law = TimeLaw.uniform(path.duration, uniform, (False, False))
+    elif check_limits(path, feedforward).within_limits:
+        slow = path
+    shares = LimitShares(feedforward)
+    best = slow
+    cost = np.inf if slow is None else _cost(slow, shares, smoothness)
+    for i, (order, from_share, max_rate) in enumerate(_STEPS):
+        knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
+        rate = fastest_rate(path, law, shares, StepSettings(
+            knots, order, from_share, max_rate, i >= len(_COARSE),
+            (1.0, MOVING_SHARE)[moving], smoothness, moving))
+        if rate is not None:
+            law = law.at_rate(rate)
+        elif not moving:
+            # The present motion is so far beyond a limit that no rate leads back.
+            mended = _within_limits(_motion(path, law), feedforward, moving)
+            law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
+        if progress is not None:
+            progress(f'{law.duration:.4f} s')
+        if i < len(_COARSE):
+            continue
+        found = _within_limits(_motion(path, law), feedforward, moving)
+        if found is None:
+            continue
+        value = _cost(found, shares, smoothness)
+        converged = cost * (1.0 - CONVERGED) < value < cost
+        if value < cost:
+            best, cost = found, value
+        if converged:
+            break
+    if best is None:
+        raise HodynError(
+            'no motion within all limits was found from the moving start; start from rest')
+    return best, uniform
+
+
+def _cost(plan: Plan, shares: LimitShares, smoothness: float) -> float:
+    """Return a duration, longer by what the use of jerk and torque rate is worth."""
+    if smoothness == 0.0 or not (shares.orders == 3).any():
+        return plan.duration
+    instants = np.linspace(0.0, plan.duration, COST_SAMPLES)
+    used = np.abs(shares(plan.evaluate(instants))[:, shares.orders == 3]).max()
+    return plan.duration * (1.0 + smoothness * float(used))
+
+
+def _knots(duration: float) -> int:
+    fine = int(np.clip(duration / KNOT_SPACING, MIN_KNOTS, MAX_KNOTS))
+    return max(fine, int(duration / MAX_KNOT_SPACING))
+
+
+def _smallest_stretch(path: Plan, feedforward: FeedForward) -> Plan:
+    """Return the path at its own timing, as fast as the limits allow.
+
+    Raises HodynError where no timing is within them, with joint, place and limit.
+    """
+    slow = path.stretched(max(1.0, 1.0 / path.duration))
+    found = smallest_time_scaling(slow, feedforward)
+    if found.factor == 1.0:
+        slow = slow.stretched(FAST)
+        found = smallest_time_scaling(slow, feedforward)
+    if found.factor is None:
+        raise HodynError(_why_not(slow, feedforward) or found.reason)
+    return slow.stretched(found.factor)
+
+
+def _why_not(path: Plan, feedforward: FeedForward) -> str:
+    """Return which limit a path is beyond however slowly it is run."""
+    report = check_limits(path.stretched(MAX_FACTOR), feedforward)
+    if report.within_limits:
+        return ''
+    worst = report.violations[0]
+    place = 100.0 * worst.time / (MAX_FACTOR * path.duration)
+    what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
+    return (
+        f'no timing mends it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
+        f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even '
+        f'{MAX_FACTOR:g} times slower: {what.get(worst.quantity, "it may not move there")}')
+
+
+def _within_limits(plan: Plan, feedforward: FeedForward, moving: bool) -> Plan | None:
+    """Return a plan as much slower as its peaks between the samples ask for."""
+    if moving:
+        return plan if check_limits(plan, feedforward).within_limits else None
+    factor = smallest_time_scaling(plan, feedforward).factor
+    return None if factor is None else plan.stretched(factor)
+
+
+def _motion(path: Plan, law: TimeLaw) -> Plan:
+    """Return the path run by a law, as a plan."""
+    times = np.linspace(0.0, law.duration, max(2, int(np.ceil(law.duration / PIECE))) + 1)
+    knots = law.motion(path, times)
+    for side in (0, -1):
+        if not np.abs(path.evaluate(path.times[[0, -1]])[side, 1:]).any():
+            knots[side, 1:] = 0.0
+    return _plan(times, knots)
+
+
+def _plan(times: Array, knots: Array) -> Plan:
+    coefficients = np.empty((times.size - 1, DEGREE + 1, knots.shape[2]))
+    hermite_coefficients(times, np.ascontiguousarray(knots), coefficients)
+    return Plan(times, coefficients, knots[[0, -1], 0], 'retimed')
+
+
+def _joined(plans: Sequence[Plan]) -> Plan:
+    """Return plans from rest to rest one after the other."""
+    if len(plans) == 1:
+        return plans[0]
+    starts = np.cumsum([0.0, *(plan.duration for plan in plans[:-1])])
+    times = np.concatenate(
+        [[0.0], *(plan.times[1:] + start for plan, start in zip(plans, starts, strict=True))])
+    return Plan(
+        times, np.concatenate([plan.coefficients for plan in plans]),
+        np.array([plans[0].ends[0], plans[-1].ends[1]]), 'retimed')
+
+
+def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
+    """Return which limit a plan takes most of, from when to when, where it is near one."""
+    shares = LimitShares(feedforward)
+    instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
+    taken = np.abs(shares(plan.evaluate(instants)))
+    if not shares.columns:
+        return ()
+    most = np.where(taken.max(axis=1) >= BINDING, taken.argmax(axis=1), -1)
+    edges = np.flatnonzero(np.diff(most)) + 1
+    found: list[Binding] = []
+    for first, last in zip([0, *edges], [*edges, most.size], strict=True):
+        if most[first] >= 0:
+            column = shares.columns[most[first]]
+            found.append(Binding(
+                column.joint, column.quantity, float(instants[first]),
+                float(instants[min(last, instants.size - 1)])))
+    return tuple(found)
+
+
+def _momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
+    """Return where within the plan all joints stand still for an instant."""
+    limits = feedforward.robot.limits
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+    instants = np.linspace(0.0, plan.duration, max(1000, int(plan.duration / 1e-3)))
+    share = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
+    inner = np.arange(1, share.size - 1)
+    lowest = inner[(share[1:-1] <= share[:-2]) & (share[1:-1] < share[2:])]
+    lowest = lowest[share[lowest] < STANDSTILL]
+    return tuple(
+        f'all joints stop at {instants[i]:.3f} s: the path turns back there, or a stop was asked '
+        'for' for i in lowest.tolist())

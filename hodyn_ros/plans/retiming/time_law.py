@@ -1,0 +1,147 @@
+"""When a path is where: laws w(t) on which a path p(w) becomes a motion p(w(t)).
+
+A law is changed by a rate x(u) > 0 of its own time u: with du/dt = √x the derivatives of u to t
+are √x, x'/2, √x x''/2 and x x'''/2 + x'x''/4. So velocities squared,
+accelerations and torques along a path are linear in (x, x'), and jerks and torque rates are √x
+times something linear in (x, x', x'').
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+
+from hodyn_ros.reference import Plan
+from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
+
+Array = NDArray[np.float64]
+
+SPLINE_DEGREE = 5
+"""x is in C4, so that q⁗ of the motion is continuous, and smooth."""
+QUADRATURE = 16
+NEWTON_STEPS = 5
+PIECES_PER_KNOT = 3
+
+
+def compose(path: Array, law: Array) -> Array:
+    """Return the derivatives of p(w(t)) to t: (T, 5, n) of p to w, (T, 5) of w to t."""
+    w1, w2, w3, w4 = (law[:, k, None] for k in range(1, 5))
+    out = np.empty_like(path)
+    out[:, 0] = path[:, 0]
+    out[:, 1] = path[:, 1] * w1
+    out[:, 2] = path[:, 2] * w1**2 + path[:, 1] * w2
+    out[:, 3] = path[:, 3] * w1**3 + 3.0 * path[:, 2] * w1 * w2 + path[:, 1] * w3
+    out[:, 4] = (
+        path[:, 4] * w1**4 + 6.0 * path[:, 3] * w1**2 * w2
+        + path[:, 2] * (3.0 * w2**2 + 4.0 * w1 * w3) + path[:, 1] * w4)
+    return out
+
+
+def time_derivatives(rate: Array) -> Array:
+    """Return u … d⁴u/dt⁴, (T, 5), u itself left 0, from x, x', x'', x''', (T, 4)."""
+    x, x1, x2, x3 = rate.T
+    root = np.sqrt(x)
+    return np.stack(
+        [np.zeros_like(x), root, 0.5 * x1, 0.5 * root * x2, 0.5 * x3 * x + 0.25 * x2 * x1], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """x(u) on [0, duration]: a spline of degree 5 on even knots, by its (N + 5,) coefficients."""
+
+    coefficients: Array
+    duration: float
+
+    @property
+    def step(self) -> float:
+        """Distance of the knots, s."""
+        return self.duration / (self.coefficients.size - SPLINE_DEGREE)
+
+    def __call__(self, u: Array) -> Array:
+        """Return x, x', x'', x''' at u, (T, 4)."""
+        first, basis = even_basis(u, self.step, self.coefficients.size - SPLINE_DEGREE)
+        around = self.coefficients[first[:, None] + np.arange(SPLINE_DEGREE + 1)]
+        values: Array = np.einsum('tb,dtb->td', around, basis)
+        return values
+
+
+def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Array]:
+    """Return the first basis function at each u, (T,), and the six's x … x''', (4, T, 6)."""
+    first = np.clip((u / step).astype(np.intp), 0, count - 1)
+    knots = np.arange(-SPLINE_DEGREE, SPLINE_DEGREE + 2.0)
+    spline = BSpline(knots, np.eye(SPLINE_DEGREE + 1), SPLINE_DEGREE)
+    within = u / step - first
+    return first, np.stack([spline(within, nu=k) / step**k for k in range(4)])
+
+
+class TimeLaw:
+    """w(t) from 0 to `duration`, in C4, by its derivatives at knots.
+
+    Parameters
+    ----------
+    times : (m + 1,) array
+        Knots, s, from 0.
+    knots : (m + 1, 5) array
+        w … w⁗ there.
+
+    """
+
+    def __init__(self, times: Array, knots: Array) -> None:
+        coefficients = np.empty((times.size - 1, DEGREE + 1, 1))
+        hermite_coefficients(times, np.ascontiguousarray(knots[:, :, None]), coefficients)
+        self._plan = Plan(times, coefficients, knots[[0, -1], 0][:, None], 'law')
+        self.duration = float(times[-1])
+
+    @classmethod
+    def uniform(cls, length: float, duration: float, rests: tuple[bool, bool]) -> TimeLaw:
+        """Return the law of a constant speed, but for a start or an end from or to rest."""
+        knots = np.zeros((2, 5))
+        knots[1, 0] = length
+        for side in range(2):
+            knots[side, 1] = 0.0 if rests[side] else length / duration
+        return cls(np.array([0.0, duration]), knots)
+
+    def stretched(self, factor: float) -> TimeLaw:
+        """Return the law run `factor` times slower."""
+        law = TimeLaw.__new__(TimeLaw)
+        law._plan = self._plan.stretched(factor)
+        law.duration = law._plan.duration
+        return law
+
+    def __call__(self, t: Array) -> Array:
+        """Return w … w⁗, (T, 5)."""
+        inside = np.clip(t, 0.0, self.duration)
+        return self._plan.evaluate(np.ascontiguousarray(inside))[:, :, 0]
+
+    def motion(self, path: Plan, t: Array) -> Array:
+        """Return q … q⁗ of the path run by this law, (T, 5, n)."""
+        law = self(t)
+        return compose(path.evaluate(np.ascontiguousarray(law[:, 0])), law)
+
+    def at_rate(self, rate: Rate) -> TimeLaw:
+        """Return the law w(u(t)) with du/dt = √x(u)."""
+        count = rate.coefficients.size - SPLINE_DEGREE
+        u = np.linspace(0.0, self.duration, QUADRATURE * count + 1)
+        t = np.concatenate(([0.0], np.cumsum(_spent(rate, u[:-1], np.diff(u)))))
+        times = np.linspace(0.0, t[-1], PIECES_PER_KNOT * count + 1)
+        at = np.interp(times, t, u)
+        place = np.clip(np.searchsorted(t, times, side='right') - 1, 0, t.size - 2)
+        for _ in range(NEWTON_STEPS):
+            missing = times - t[place] - _spent(rate, u[place], at - u[place])
+            at = np.clip(at + missing * np.sqrt(rate(at)[:, 0]), 0.0, self.duration)
+        at[[0, -1]] = 0.0, self.duration
+        law = self(at)
+        return TimeLaw(times, compose(law[:, :, None], time_derivatives(rate(at)))[:, :, 0])
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+
+
+def _spent(rate: Rate, begin: Array, span: Array) -> Array:
+    """Return the integrals of 1/√x from `begin` over `span`, (T,)."""
+    inside = begin[:, None] + span[:, None] * 0.5 * (_NODES + 1.0)
+    roots = np.sqrt(rate(inside.ravel())[:, 0]).reshape(inside.shape)
+    spent: Array = (1.0 / roots) @ (0.5 * _WEIGHTS) * span
+    return spent

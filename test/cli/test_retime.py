@@ -1,0 +1,84 @@
+"""``hodyn retime``: what it writes, and what it says where it cannot."""
+import json
+
+import numpy as np
+import pytest
+
+from hodyn_ros.cli import main
+
+HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
+NEXT = [0.5, -0.485, -0.4, -1.856, 0.2, 1.871, 1.185]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def write_plan(*points, name='plan.json'):
+    with open(name, 'w', encoding='utf-8') as file:
+        json.dump({
+            'joint_names': [f'panda_joint{i}' for i in range(1, 8)],
+            'points': [
+                {'positions': list(point), 'time_from_start': 2.0 * i}
+                for i, point in enumerate(points)]}, file)
+
+
+def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
+    write_plan(HOME, NEXT)
+    arguments = (
+        'retime', 'plan.json', '--output', 'fast.yaml', '--json', 'figures.json', '--picture',
+        'margins.png', '--limits', 'velocity=0.5', 'jerk=0.2', '--period', '0.004')
+    assert main(arguments) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith('fast.yaml: ')
+    assert 'with the timing of the plan' in said[0]
+    assert any(line.startswith('  at the limit for ') for line in said)
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    assert set(figures) == {
+        'duration', 'uniform_stretch_duration', 'seconds', 'path_deviation', 'binding', 'notes'}
+    assert 0.0 < figures['duration'] < figures['uniform_stretch_duration']
+    assert figures['path_deviation'] == 0.0
+    assert {'joint', 'quantity', 'begin', 'end'} == set(figures['binding'][0])
+    assert (tmp_path / 'margins.png').stat().st_size > 10_000
+    assert main(('check', 'fast.yaml', '--json', 'check.json')) == 0
+    worst = json.loads((tmp_path / 'check.json').read_text())['worst']
+    speeds = [abs(e['value']) / e['upper'] for e in worst if e['quantity'] == 'velocity']
+    assert max(speeds) <= 0.5 + 1e-6
+
+    # What is there is replaced only where that was asked for.
+    capsys.readouterr()
+    before = (tmp_path / 'fast.yaml').read_bytes()
+    assert main(arguments) == 2
+    assert 'fast.yaml' in capsys.readouterr().err
+    assert (tmp_path / 'fast.yaml').read_bytes() == before
+
+
+@pytest.mark.parametrize(('points', 'options', 'message'), [
+    ([HOME], (), 'a single point is no path'),
+    ([HOME, HOME], (), 'all the same'),
+    ([HOME, NEXT], ('--limits', 'effort=0.1'), 'joint4: effort 18.5683 N m at 0 % of the path'),
+    ([HOME, NEXT], ('--limits', '0.5', '0.6'), 'one number for all limits'),
+    ([HOME, NEXT], ('--limits', 'speed=1'), "no 'speed'"),
+    ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
+    ([HOME, NEXT], ('--smooth', '-1'), 'smoothness -1'),
+    ([HOME, NEXT], ('--picture', 'fast.json'), 'not an image'),
+    ([HOME, NEXT], ('--picture', 'm.png', '--json', 'm.png'), 'another of the results'),
+])
+def test_what_cannot_be_done_is_one_line_and_writes_nothing(
+    capsys, tmp_path, points, options, message,
+):
+    write_plan(*points)
+    assert main(('retime', 'plan.json', '--output', 'fast.json', *options)) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert message in line
+    assert [path.name for path in tmp_path.iterdir()] == ['plan.json']
+
+
+def test_annotate_takes_the_stretch_as_well(capsys, tmp_path):
+    write_plan(HOME, NEXT)
+    assert main(('annotate', 'plan.json', '--output', 'fast.json', '--stretch', 'retime')) == 0
+    points = json.loads((tmp_path / 'fast.json').read_text())['points']
+    np.testing.assert_allclose(points[-1]['positions'], NEXT, atol=1e-9)
+    assert points[-1]['time_from_start']['sec'] == 0
+    assert len(points[0]['effort']) == 7

@@ -1,0 +1,249 @@
+"""Plans run along their path as fast as every limit allows."""
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import ruckig
+
+import hodyn_ros as hd
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.laws import LinearSpring
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
+from hodyn_ros.plans import PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.plans.annotated_file import write_annotated_plan
+from hodyn_ros.plans.files import read_trajectory
+from hodyn_ros.plans.limit_check import check_limits
+from hodyn_ros.plans.retiming import retime_plan
+from hodyn_ros.reference import fit_plan
+
+HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+NEXT = HOME + np.array([0.5, 0.3, -0.4, 0.5, 0.2, 0.3, 0.4])
+LAST = NEXT + np.array([0.3, -0.4, 0.2, 0.1, 0.5, -0.3, 0.2])
+TOO_FAR = HOME + 4.0 * np.eye(7)[3]
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return hd.load_robot('panda')
+
+
+def waypoints(robot, seed):
+    rng = np.random.default_rng(seed)
+    middle = 0.5 * (robot.limits.position_min + robot.limits.position_max)
+    half = 0.5 * (robot.limits.position_max - robot.limits.position_min)
+    return middle + 0.6 * half * rng.uniform(-1.0, 1.0, (2 + seed % 4, robot.n))
+
+
+def distance_to(plan, points):
+    """Return how far each point is from the curve of a plan, by the joint that is farthest."""
+    curve = plan.evaluate(np.linspace(0.0, plan.duration, 40_001))[:, 0]
+    return np.array([np.abs(curve - point).max(axis=1).min() for point in points])
+
+
+def smooth(share):
+    w = np.clip(share, 0.0, 1.0)
+    return (w**5 * (126 + w * (-420 + w * (540 + w * (-315 + 70 * w)))))[:, None]
+
+
+@pytest.mark.parametrize(('name', 'seed'), [
+    ('panda', 0), ('panda', 3), ('fr3', 2), ('iiwa14', 5)])
+def test_a_retimed_path_is_the_same_path_faster_from_rest_to_rest_within_all_limits(name, seed):
+    robot = hd.load_robot(name)
+    points = waypoints(robot, seed)
+    retimed = hd.retime(robot, points)
+    plan = retimed.plan
+    assert retimed.limit_report.within_limits
+    assert check_limits(plan, FeedForward(robot)).within_limits
+    assert retimed.duration < 0.8 * retimed.uniform_stretch_duration
+    assert retimed.binding
+    # The path is met, and the motion rests at its ends and is continuous to the snap.
+    assert retimed.path_deviation == 0.0
+    assert distance_to(plan, points).max() < 1e-3
+    np.testing.assert_allclose(plan.ends, points[[0, -1]], atol=1e-12)
+    assert not plan.evaluate(plan.times[[0, -1]])[0, 1:].any()
+    at, side = plan.times[1:-1], 1e-12
+    before, after = plan.evaluate(at - side), plan.evaluate(at + side)
+    scale = np.abs(after).max(axis=(0, 2), keepdims=True)
+    assert (np.abs(after - before) <= 1e-5 * scale).all()
+
+
+def test_more_room_is_never_slower_and_a_part_of_the_limits_is_kept(panda):
+    durations = [
+        hd.retime(panda, [HOME, NEXT], limits={
+            'velocity': part, 'acceleration': part, 'jerk': part, 'effort_rate': part}).duration
+        for part in (0.2, 1.0, 1.5)]
+    for slow, fast in pairwise(durations):
+        assert fast <= 1.005 * slow
+    half = hd.retime(panda, [HOME, NEXT], limits={'velocity': 0.2})
+    speed = np.abs(half.plan.evaluate(np.linspace(0.0, half.duration, 5000))[:, 1])
+    assert (speed <= 0.2 * panda.limits.velocity * (1.0 + 1e-9)).all()
+
+
+def test_jerk_and_torque_rate_of_a_hundredth_still_gain_on_the_uniform_stretch(panda):
+    retimed = hd.retime(panda, [HOME, NEXT, LAST], limits={'jerk': 0.01, 'effort_rate': 0.1})
+    assert retimed.limit_report.within_limits
+    assert retimed.duration < 0.85 * retimed.uniform_stretch_duration
+    assert {binding.quantity for binding in retimed.binding} & {'jerk', 'effort_rate'}
+
+
+def test_motors_of_elastic_joints_are_limited_too(panda):
+    joints = tuple(
+        JointActuator(
+            LinearSpring(3000.0), Motor(0.3, max_velocity=0.5 * speed, max_effort=2.0 * effort),
+            max_deflection=0.02)
+        for speed, effort in zip(panda.limits.velocity, panda.limits.effort, strict=True))
+    elastic = replace(panda, actuators=Actuators(panda.joint_names, joints))
+    retimed = hd.retime(elastic, [HOME, NEXT, LAST])
+    assert retimed.limit_report.within_limits
+    worst = {e.quantity for e in retimed.limit_report.worst}
+    assert {'motor_velocity', 'motor_effort', 'deflection'} <= worst
+    assert 'motor_velocity' in {binding.quantity for binding in retimed.binding}
+    assert retimed.duration < 0.75 * retimed.uniform_stretch_duration
+
+
+def test_the_file_passes_the_check_as_any_plan(panda, tmp_path):
+    points = waypoints(panda, 2)
+    request = PlanRequest(
+        JointWaypoints(panda.joint_names, [0.0, 2.0, 4.0, 5.0], points.tolist()), panda,
+        PlanSettings(stretch='retime'))
+    path = tmp_path / 'plan.csv'
+    written = write_annotated_plan(request, path)
+    assert written.refusal == ''
+    trajectory = read_trajectory(path)
+    judged = prepare_plan(PlanRequest(trajectory, panda, PlanSettings(stretch='off')))
+    assert judged.refusal == ''
+    assert judged.plan.duration == pytest.approx(written.plan.duration, abs=1e-8)
+    assert written.plan.duration <= 1.01 * written.retimed.duration
+
+
+def test_samples_that_jitter_wait_and_stop_keep_their_path_within_the_tolerance(panda):
+    times = np.arange(0.0, 5.0, 0.005)
+    way = smooth((times - 0.5) / 1.8) + smooth((times - 2.8) / 1.8)
+    samples = HOME + way * np.linspace(0.1, 0.5, 7) + 0.1 * np.sin(3.0 * way)
+    samples += 1e-5 * np.random.default_rng(0).normal(size=samples.shape)
+    retimed = hd.retime(panda, samples, times, path_tolerance=5e-4)
+    assert retimed.limit_report.within_limits
+    assert 0.0 < retimed.path_deviation <= 5e-4
+    assert distance_to(retimed.plan, samples[::20]).max() <= retimed.path_deviation + 1e-4
+    assert retimed.duration < 1.2  # without the rests
+    assert not retimed.notes
+
+
+def test_samples_of_ruckig_go_through(panda):
+    wanted = ruckig.InputParameter(7)
+    wanted.current_position, wanted.target_position = HOME.tolist(), LAST.tolist()
+    wanted.max_velocity = panda.limits.velocity.tolist()
+    wanted.max_acceleration = (0.5 * panda.limits.acceleration).tolist()
+    wanted.max_jerk = (0.1 * panda.limits.jerk).tolist()
+    trajectory = ruckig.Trajectory(7)
+    ruckig.Ruckig(7).calculate(wanted, trajectory)
+    times = np.linspace(0.0, trajectory.duration, int(trajectory.duration / 0.004))
+    retimed = hd.retime(panda, [trajectory.at_time(t)[0] for t in times], times)
+    assert retimed.limit_report.within_limits
+    assert retimed.duration < trajectory.duration
+    assert retimed.path_deviation <= 1e-3
+
+
+def test_a_stop_is_kept_and_said_and_so_is_a_turn(panda):
+    stopped = hd.retime(panda, [HOME, NEXT, LAST], stop_at=[1])
+    (note,) = stopped.notes
+    time = float(note.split()[4])
+    state = stopped.plan.evaluate(np.linspace(time - 2e-3, time + 2e-3, 4001))
+    rest = np.abs(state[:, 1]).max(axis=1).argmin()
+    np.testing.assert_allclose(state[rest, 0], NEXT, atol=1e-6)
+    assert np.abs(state[rest, 1:3]).max() < 1e-3
+    turned = hd.retime(panda, [HOME, NEXT, HOME])
+    assert 'the path turns back there' in turned.notes[0]
+    repeated = hd.retime(panda, [HOME, NEXT, NEXT, LAST])
+    assert repeated.notes == (
+        'points 1 and 2 are the same: it does not rest there; to rest, stop at point 2',)
+
+
+def test_a_moving_start_is_joined(panda):
+    start = np.zeros((5, 7))
+    start[0], start[1], start[2] = HOME, 0.3, 0.5
+    plan = fit_plan([1.5, 3.0], [NEXT, LAST], start=start)
+    retimed = retime_plan(plan, FeedForward(panda))
+    assert retimed.duration < 0.6 * plan.duration
+    assert check_limits(retimed.plan, FeedForward(panda)).within_limits
+    np.testing.assert_allclose(retimed.plan.evaluate(0.0), start, atol=1e-6)
+
+
+def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
+    start = np.zeros((5, 7))
+    start[0] = HOME
+    trajectory = JointWaypoints(panda.joint_names, [4.0, 9.0], [NEXT.tolist(), LAST.tolist()])
+    prepared = prepare_plan(PlanRequest(
+        trajectory, panda, PlanSettings(stretch='retime'), start=start))
+    assert prepared.refusal == ''
+    assert prepared.plan.duration < 2.0
+    np.testing.assert_array_equal(prepared.plan.ends[0], HOME)
+
+
+@pytest.mark.parametrize(('points', 'limits', 'words'), [
+    ([HOME], 1.0, 'a single point is no path'),
+    ([HOME, HOME], 1.0, 'all the same'),
+    ([HOME, TOO_FAR], 1.0, 'joint4: position .* limit -0.0698 .* range'),
+    ([HOME, NEXT], {'effort': 0.1}, 'joint4: effort .* at .* % of the path, limit 8.7 .* weight'),
+    ([HOME, NEXT], {'speed': 0.1}, "no 'speed'"),
+    ([HOME, NEXT], -1.0, 'must be above 0'),
+    ([HOME, [np.nan] * 7], 1.0, 'point 1, joint1: not finite'),
+])
+def test_what_no_timing_mends_is_one_line_that_names_it(panda, points, limits, words):
+    with pytest.raises(hd.HodynError, match=words) as caught:
+        hd.retime(panda, points, limits=limits)
+    assert '\n' not in str(caught.value)
+
+
+def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):
+    with pytest.raises(hd.HodynError, match='stop at point 5: there are points 0 to 1'):
+        hd.retime(panda, [HOME, NEXT], stop_at=[5])
+    with pytest.raises(hd.HodynError, match='path tolerance'):
+        hd.retime(panda, [HOME, NEXT], path_tolerance=0.1)
+
+
+def test_a_torque_limit_below_friction_makes_it_crawl(panda):
+    effort = panda.limits.effort * np.array([0.004, 1, 1, 1, 1, 1, 1])
+    weak = replace(panda, limits=replace(panda.limits, effort=effort))
+    retimed = hd.retime(weak, [HOME, HOME + np.eye(7)[0]])
+    assert retimed.limit_report.within_limits
+    assert ('joint1', 'effort') in {(b.joint, b.quantity) for b in retimed.binding}
+
+
+class TestVelocityLimitsThatDependOnThePosition:
+
+    def test_they_are_those_of_libfranka(self):
+        limits = hd.load_robot('fr3').limits
+        position = np.array([2.6, 0.0, -2.8, -0.5, 0.0, 4.4, 3.0])
+        lower, upper = limits.velocity_range(position)
+        assert upper[0] == pytest.approx(-0.30 + np.sqrt(12.0 * (2.7501 - 2.6)))
+        assert lower[0] == -2.62
+        assert lower[2] == pytest.approx(0.20 - np.sqrt(7.0 * (2.9065 - 2.8)))
+        assert upper[3] == pytest.approx(-0.30 + np.sqrt(8.0 * (-0.1458 + 0.5)))
+        assert upper[6] == pytest.approx(-0.35 + np.sqrt(34.0 * (3.0196 - 3.0)))
+        assert limits.velocity_range(np.array([[3.0] * 7]))[1][0, 0] == 0.0
+
+    def test_the_check_knows_them_and_the_stretch_mends_it(self):
+        robot = hd.load_robot('fr3')
+        goal = HOME.copy()
+        goal[1] = 1.7
+        plan = fit_plan([0.0, 2.5], [HOME, goal])
+        feedforward = FeedForward(robot)
+        (violation,) = check_limits(plan, feedforward).violations
+        assert (violation.joint, violation.quantity) == ('joint2', 'velocity')
+        assert violation.limit < 2.0
+        position, velocity = plan.evaluate(violation.time)[:2, 1]
+        assert violation.limit == pytest.approx(np.sqrt(5.17 * (1.7918 - position)) - 0.2)
+        assert violation.value == pytest.approx(velocity)
+        retimed = retime_plan(plan, feedforward)
+        assert retimed.limit_report.within_limits
+        assert retimed.duration < retimed.uniform_stretch_duration
+
+    def test_a_path_into_where_it_may_not_move_is_refused(self):
+        goal = HOME.copy()
+        goal[0] = 2.8
+        with pytest.raises(hd.HodynError, match=r'joint1: velocity .* it may not move'):
+            hd.retime(hd.load_robot('fr3'), [HOME, goal])
