@@ -213,7 +213,8 @@ def _check_picture(options: argparse.Namespace) -> None:
     others = [path for path in (options.output, options.json) if isinstance(path, Path)]
     if os.path.realpath(options.picture) in map(os.path.realpath, others):
         raise HodynError(f'--picture {options.picture}: another of the results goes there')
-    inputs = [Path(name) for name in (options.plan, options.robot) if Path(name).exists()]
+    given = (options.plan, options.robot, *getattr(options, 'robot_files', ()))
+    inputs = [Path(name) for name in given if Path(name).exists()]
     check_output(options.picture, inputs=inputs, force=options.force)
 
 

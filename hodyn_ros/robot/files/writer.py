@@ -103,13 +103,20 @@ def _body_keys(body: Body, names: list[str], in_base: Array) -> dict[str, Any]:
 
 
 def _limit_keys(limits: Limits) -> dict[str, Any]:
-    given: dict[str, Any] = {
+    given: dict[str, Array] = {
         'position': np.column_stack((limits.position_min, limits.position_max)),
         **{f.name: getattr(limits, f.name) for f in fields(limits)
-           if not f.name.startswith('position_')}}
-    return {
+           if not f.name.startswith(('position_', 'stopping_'))}}
+    keys = {
         name: _with_gaps(values.tolist()) for name, values in given.items()
         if np.isfinite(values).any()}
+    if np.isfinite(limits.stopping_deceleration).any():
+        stopping = {
+            'position': np.column_stack((limits.stopping_min, limits.stopping_max)),
+            'deceleration': limits.stopping_deceleration,
+            'velocity_offset': limits.stopping_offset}
+        keys['stopping'] = {name: _with_gaps(values.tolist()) for name, values in stopping.items()}
+    return keys
 
 
 def _with_gaps(value: Any) -> Any:
