@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.dynamics.regressor import inertial_parameters, torque_regressor
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
-from hodyn_ros.robot.lie import skew
 
 Array = NDArray[np.float64]
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +35,7 @@ class Payload:
     @property
     def parameters(self) -> Array:
         """The ten parameters that the torques are linear in."""
-        about_origin = self.inertia - self.mass * skew(self.com) @ skew(self.com)
-        return np.concatenate([[self.mass], self.mass * self.com, pack(about_origin)])
+        return inertial_parameters(self.mass, self.com, self.inertia)
 
     def fixed_to(self, robot: Robot) -> Robot:
         """Return a robot with this payload on its last body."""
@@ -79,15 +75,4 @@ def regressor(robot: Robot, q: Array, *, gravity: bool = True) -> Array:
         False where the recorded efforts do not contain it.
 
     """
-    probes = [Payload(1.0, np.zeros(3), np.eye(3))]
-    probes += [Payload(1.0, axis, np.eye(3)) for axis in np.eye(3)]
-    for i, j in SYMMETRIC_ENTRIES:
-        inertia = 2.0 * np.eye(3)
-        inertia[i, j] = inertia[j, i] = inertia[i, j] + 0.5
-        probes.append(Payload(1.0, np.zeros(3), inertia))
-    bare = FeedForward(robot).torque(q, gravity=gravity, friction=False)[:, 0]
-    torques = np.stack([
-        FeedForward(probe.fixed_to(robot)).torque(q, gravity=gravity, friction=False)[:, 0]
-        - bare for probe in probes])
-    parameters = np.array([probe.parameters for probe in probes])
-    return np.moveaxis(np.tensordot(np.linalg.inv(parameters), torques, axes=1), 0, 2)
+    return torque_regressor(robot, q[:, :3], gravity=gravity)[:, :, -1]
