@@ -56,6 +56,8 @@ class Estimate:
         How many combinations of the links' parameters any motion tells, and this one.
     held : tuple of (str, tuple of str)
         Values that the data cannot tell from others, with their joints; they kept what they were.
+    parameters : dict of str to array
+        All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
 
     """
 
@@ -73,10 +75,12 @@ class Estimate:
     base_parameters: int = 0
     told_parameters: int = 0
     held: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    parameters: dict[str, Array] = field(default_factory=dict)
 
 
 def identify(
     robot: Robot, data: Data, terms: Collection[str], *, each_bag: bool = False,
+    begin: Estimate | None = None,
 ) -> Estimate:
     """Fit terms, some of `TERMS`, to data.
 
@@ -93,6 +97,8 @@ def identify(
         What to fit.
     each_bag : bool
         Whether each recording has offsets of its own.
+    begin : Estimate, optional
+        What was found from other data of the arm: a nearer start.
 
     Raises
     ------
@@ -111,17 +117,17 @@ def identify(
             f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to tell '
             'parameters from noise')
     try:
-        return _identified(Terms(robot, data, terms, each_bag=each_bag))
+        return _identified(Terms(robot, data, terms, each_bag=each_bag), begin)
     except np.linalg.LinAlgError as error:
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
             "an arm's") from None
 
 
-def _identified(model: Terms) -> Estimate:
-    theta, held = _start(model)
-    back = theta
-    found = fit(model, theta, settle='payload' not in model.terms)
+def _identified(model: Terms, begin: Estimate | None) -> Estimate:
+    theta, held = _start(model, begin)
+    found = fit(model, theta, settle=False)
+    back = found.theta.copy()
     for kind in _HELD_FIRST:
         if kind == 'inverse_gain' and 'gains' not in model.terms:
             continue
@@ -130,11 +136,10 @@ def _identified(model: Terms) -> Estimate:
             held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | untold
             place = model.of(kind, model.free)
             place &= ~np.tile(untold, len(place) // len(untold))
-            back = found.theta.copy()
             model.of(kind, back)[~place] = model.of(kind, theta)[~place]
-            if kind == 'zero':
-                model.move_to(back)
-            found = fit(model, back, settle='payload' not in model.terms)
+    if 'zeros' in model.terms:
+        model.move_to(back)
+    found = fit(model, back, settle='payload' not in model.terms)
     if 'payload' in model.terms:
         start = _payload_start(model, found)
         place = model.of('payload', model.free)
@@ -146,16 +151,20 @@ def _identified(model: Terms) -> Estimate:
             deviation = found.deviation()[model.places['payload'].start + MASS]
             place[:] = NORMAL_90 * deviation < 1.0
         if not place.any():
-            found = fit(model, back)
+            found = fit(model, found.theta)
     return _estimate(model, found, held)
 
 
-def _start(model: Terms) -> tuple[Array, dict[str, np.ndarray]]:
+def _start(
+    model: Terms, begin: Estimate | None,
+) -> tuple[Array, dict[str, np.ndarray]]:
     """Return where to begin, (p,), and which gains the data cannot tell."""
     theta, n = model.start.copy(), model.robot.n
     held: dict[str, np.ndarray] = {}
     if 'zeros' in model.terms:
-        model.of('zero', theta)[:] = nearest_zeros(model)
+        quarters = nearest_zeros(model) if begin is None else (
+            np.round(begin.joints['zero'] / (0.5 * np.pi)) * 0.5 * np.pi)
+        model.of('zero', theta)[:] = quarters
         model.of('zero', model.start)[:] = model.of('zero', theta)
         model.move_to(theta)
     rigid = (model.regressor @ np.concatenate([
@@ -175,6 +184,9 @@ def _start(model: Terms) -> tuple[Array, dict[str, np.ndarray]]:
     those = model.of('amplitude', model.free)
     amplitude = model.of('amplitude', theta)
     amplitude[those] = np.maximum(amplitude, some)[those]
+    for kind in () if begin is None else ('links', 'amplitude', 'slope', 'viscous', 'rotor'):
+        those = model.of(kind, model.free)
+        model.of(kind, theta)[those] = begin.parameters[kind][those]
     return theta, held
 
 
@@ -211,8 +223,9 @@ def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
     """Return which joints' values of a kind the data cannot tell from the other ones, (n,)."""
     place = model.places[kind]
     # Links are held to the given ones by what is known of them: they pass for nothing else.
-    kept = np.flatnonzero(model.free) >= model.places['links'].stop
-    own = np.flatnonzero(model.free)[kept]
+    fitted = np.flatnonzero(found.free)
+    kept = model.free[fitted] & (fitted >= model.places['links'].stop)
+    own = fitted[kept]
     among = np.isin(own, np.arange(place.start, place.stop))
     out = np.zeros(place.stop - place.start, np.bool_)
     if among.any():
@@ -220,7 +233,8 @@ def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
         curvature = found.curvature[np.ix_(kept, kept)]
         whole = curvature + np.diag(precision)
         scale = np.sqrt(np.maximum(np.diag(whole), 1e-300))
-        inverse = np.linalg.pinv(whole / np.outer(scale, scale), rcond=1e-12)
+        # A pseudoinverse would pass over what is exactly alike.
+        inverse = np.linalg.inv(whole / np.outer(scale, scale) + 1e-9 * np.eye(len(whole)))
         grown = np.diag(inverse)[among]
         # What only the knowledge from before tells is not told by the data.
         before = precision[among]
@@ -307,6 +321,7 @@ def _estimate(
         gain_level=found.levels['inverse_gain'] if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
+        parameters={kind: model.of(kind, theta).copy() for kind in model.places},
         held=tuple(
             (_NAMES.get(kind, kind), tuple(
                 robot.joint_names[j] for j in np.flatnonzero(those)))

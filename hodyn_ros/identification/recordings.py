@@ -16,7 +16,7 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 Blocks = NDArray[np.intp]
 
-MAX_SAMPLES = 4000
+MAX_SAMPLES = 2000
 """More samples of the same motion tell little more and take time; they are thinned evenly."""
 
 STRETCH, FOLDS = 4, 4

@@ -22,13 +22,13 @@ NORMAL_90 = 1.6449
 """Half width of an interval of 90 % in standard deviations."""
 
 _HUBER = 2.5  # standard deviations beyond which an error counts linearly
-_STEPS, _PRECISION = 60, 1e-6
+_STEPS, _PRECISION = 60, 1e-5
 _SETTLED = 0.02  # change of spreads from one fit to the next
 _ROUNDS = 4  # spreads, correlations and levels are those that the fit before left
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Shares of ±100 % to which links and gains may be known."""
 _USUAL = {  # logarithm's mean and deviation, where the evidence says little
-    'links asked': (0.2, 1.0), 'links': (0.05, 0.4), 'inverse_gain': (0.01, 1.0)}
+    'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def fit(terms: Terms, theta: Array, *, settle: bool = True) -> Fit:
         'inverse_gain': _USUAL['inverse_gain'][0]}
     design = np.ones(terms.robot.n)
     spread = _spread(terms, terms.evaluate(theta)[0])
-    for round_ in range(_ROUNDS):
+    for round_ in range(_ROUNDS if settle else 2):
         theta = _descend(terms, theta, spread, design, _precision(terms, levels))
         if terms.of('zero', terms.free).any():
             terms.move_to(theta)
@@ -170,7 +170,7 @@ def _descend(
 
     own = theta[free]
     left, slope, now = at(own)
-    damping = 1e-3
+    damping = 1e-4
     for _ in range(_STEPS):
         weight = np.minimum(1.0, bound / np.maximum(np.abs(left), 1e-300))
         gradient = slope.T @ (weight * left) + precision * (own - middle)

@@ -134,7 +134,8 @@ def validate(
         former = judge('before', _gains_alone(found))
         whole = judge('after', found)
         apart = [
-            judge(str(k), identify(robot, data[fold != k], terms, each_bag=each_bag))
+            judge(str(k), identify(
+                robot, data[fold != k], terms, each_bag=each_bag, begin=found))
             for k in range(folds.count)]
     # Efforts as recorded: each file knows its own gain.
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
