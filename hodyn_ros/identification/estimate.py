@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.dynamics.regressor import PARAMETERS, torque_regressor
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.joint_zeros import nearest_zeros
-from hodyn_ros.identification.payload import EXTENT, MASS, Payload, rigid_body, slope
+from hodyn_ros.identification.payload import EXTENT, MASS, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, solve_linear
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import HodynError, Robot
@@ -294,7 +294,7 @@ def _estimate(
     def listed_interval(begin: int) -> Array:
         """Half widths of mass, com and inertia of the body whose ten numbers begin there."""
         these = np.flatnonzero((own >= begin) & (own < begin + PARAMETERS))
-        by = slope(theta[begin:begin + PARAMETERS], 'listed')[:, own[these] - begin]
+        by = listed_slope(theta[begin:begin + PARAMETERS])[:, own[these] - begin]
         covariance = found.covariance[np.ix_(these, these)]
         return NORMAL_90 * np.sqrt(np.maximum(np.diag(by @ covariance @ by.T), 0.0))
 

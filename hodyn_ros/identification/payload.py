@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.inertia import pack
+from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
 
 Array = NDArray[np.float64]
 
@@ -86,11 +86,32 @@ def uncertainty(theta: Array) -> Array:
     extent = np.exp(theta[EXTENT])
     radius = np.sqrt(np.sum(extent ** 2) + np.sum(theta[SHEAR] ** 2))
     return np.concatenate([
-        [1.0], np.hypot(theta[COM], 0.3 * radius), np.full(3, 0.5), np.full(3, 0.3 * radius)])
+        [1.0], np.hypot(theta[COM], 0.15 * radius), np.full(3, 0.5), np.full(3, 0.3 * radius)])
 
 
-def slope(theta: Array, of: str = 'parameters') -> Array:
-    """Return the derivative of an attribute of the body by its ten numbers, (10, 10)."""
+def slope(theta: Array) -> Array:
+    """Return the derivative of the ten parameters of the body by its ten numbers, (10, 10)."""
+    mass, com = np.exp(theta[MASS]), theta[COM]
+    factor = np.diag(np.exp(theta[EXTENT]))
+    factor[_BELOW] = theta[SHEAR]
+    first = np.zeros((PARAMETERS, 4))  # of m and m c
+    first[MASS] = mass, *(mass * com)
+    first[COM, 1:] = mass * np.eye(3)
+    # Of the second moments about the origin, m (L Lᵀ + c cᵀ), by halves: the other is transposed.
+    half = np.zeros((PARAMETERS, 3, 3))
+    half[MASS] = 0.5 * (factor @ factor.T + np.outer(com, com))
+    half[COM] = np.eye(3)[:, :, None] * com
+    for number, (row, column) in enumerate((
+            (0, 0), (1, 1), (2, 2), *zip(*_BELOW, strict=True)), EXTENT.start):
+        half[number, row] = factor[:, column] * (factor[row, column] if row == column else 1.0)
+    moments = mass * (half + half.transpose(0, 2, 1))
+    inertia = np.trace(moments, axis1=1, axis2=2)[:, None, None] * np.eye(3) - moments
+    entries = inertia[:, [i for i, _ in SYMMETRIC_ENTRIES], [j for _, j in SYMMETRIC_ENTRIES]]
+    return np.concatenate([first, entries], axis=1).T
+
+
+def listed_slope(theta: Array) -> Array:
+    """Return the derivative of mass, com and inertia about it by the ten numbers, (10, 10)."""
     return np.stack([
-        (getattr(rigid_body(theta + step), of) - getattr(rigid_body(theta - step), of))
-        / (2.0 * _STEP) for step in _STEP * np.eye(PARAMETERS)], axis=1)
+        (rigid_body(theta + step).listed - rigid_body(theta - step).listed) / (2.0 * _STEP)
+        for step in _STEP * np.eye(PARAMETERS)], axis=1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
-from hodyn_ros.identification.estimate import Estimate, identify
+from hodyn_ros.identification.estimate import MIN_BLOCKS, Estimate, identify
 from hodyn_ros.identification.recordings import (
     FOLDS,
     STRETCH,
@@ -52,9 +52,9 @@ class Validation:
 
 
 class Folds:
-    """Which motion is held out together: whole recordings where there are several of each kind."""
+    """Which motion is held out together: whole recordings where there are enough of each kind."""
 
-    def __init__(self, recordings: Sequence[Recording]) -> None:
+    def __init__(self, recordings: Sequence[Recording], data: Data) -> None:
         seen: dict[bool, int] = {}
         numbers = []
         for recording in recordings:
@@ -63,6 +63,11 @@ class Folds:
         self.by_bag = min(seen.values()) > 1
         self.count = min(FOLDS, *seen.values()) if self.by_bag else FOLDS
         self._of_bag = np.array(numbers) % self.count
+        self.by_bag = self.by_bag and all(
+            len(np.unique(data.block[self._of_bag[data.bag] != k])) >= MIN_BLOCKS
+            for k in range(self.count))
+        if not self.by_bag:
+            self.count = FOLDS
 
     def of(self, bag: Blocks, block: Blocks) -> Blocks:
         """Return the number of the part that samples belong to."""
@@ -120,7 +125,7 @@ def validate(
     other ones.
     """
     robot = source.robot
-    folds = Folds(recordings)
+    folds = Folds(recordings, data)
     fold = folds.of(data.bag, data.block)  # type: ignore[arg-type]
     with TemporaryDirectory() as name:
 

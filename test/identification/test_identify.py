@@ -9,7 +9,7 @@ from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import identify
-from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
+from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body, slope
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.inertia import physical_fault
 
@@ -51,6 +51,14 @@ def test_a_body_is_the_body_of_its_ten_numbers():
             found = rigid_body(log_cholesky(body.mass, body.com, body.inertia))
             np.testing.assert_allclose(found.inertia, body.inertia, atol=2e-5)
             assert found.mass == pytest.approx(body.mass)
+
+
+def test_the_slope_of_a_body_is_its_derivative():
+    theta = np.random.default_rng(2).uniform(-1.0, 1.0, 10)
+    numeric = np.stack([
+        (rigid_body(theta + step).parameters - rigid_body(theta - step).parameters) / 2e-6
+        for step in 1e-6 * np.eye(10)], axis=1)
+    np.testing.assert_allclose(slope(theta), numeric, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.slow
