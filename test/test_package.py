@@ -55,7 +55,7 @@ def test_an_install_brings_what_ros_looks_for():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    'command', ['demo', 'replay', 'identify', 'check', 'annotate', 'robots'])
+    'command', ['demo', 'replay', 'identify', 'excite', 'check', 'annotate', 'robots'])
 def test_every_command_explains_itself(command):
     result = hodyn(command, '--help')
     assert result.returncode == 0

@@ -183,7 +183,7 @@ def _print(
                 ', '.join(f'{1e3 * c:.0f}' for c in link.com))
         console.print(table)
         console.print(
-            f'• Of the {found.base_parameters} combinations of the links\' parameters that any '
+            f'• Of the {found.base_parameters} combinations of parameters of the links that any '
             f'motion tells, this one tells {found.told_parameters} better than they were known; '
             'the others keep to the given links.', highlight=False)
     for value, joints in found.held:
@@ -229,7 +229,7 @@ def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
             'the motion tells nothing of its inertia: a point'), highlight=False)
     console.print(
         f'• The interval takes the links to be off by {found.link_level:.0%}'
-        + ('' if np.isnan(found.gain_level) else f', the drives\' gains by {found.gain_level:.1%}')
+        + ('' if np.isnan(found.gain_level) else f', the gains of drives by {found.gain_level:.1%}')
         + ', as the recordings make likely.', highlight=False)
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``hodyn demo | replay | identify | check | annotate | robots``.
+"""The command line: ``hodyn demo | replay | identify | excite | check | annotate | robots``.
 
 One module a command; each imports the packages that it needs only when it runs, so that
 ``hodyn --help`` is quick and a command needs no more installed than it uses.
@@ -15,7 +15,7 @@ from typing import Any
 import warnings
 
 from hodyn_ros import __version__
-from hodyn_ros.cli import annotate, check, demo, identify, replay, robots
+from hodyn_ros.cli import annotate, check, demo, excite, identify, replay, robots
 from hodyn_ros.common.errors import HodynError
 
 BAD_INPUT = 2
@@ -93,6 +93,6 @@ def _parser() -> argparse.ArgumentParser:
         prog='hodyn', description='Feed-forward torque and its rates for robot arms.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
-    for command in (demo, replay, identify, check, annotate, robots):
+    for command in (demo, replay, identify, excite, check, annotate, robots):
         command.add_parser(commands)
     return parser

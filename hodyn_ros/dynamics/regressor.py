@@ -40,7 +40,8 @@ def torque_regressor(robot: Robot, q: Array, *, gravity: bool = True) -> Array:
 
     """
     if robot.floating:
-        raise HodynError(f'robot {robot.name!r} has a floating base; a regressor needs a fixed one')
+        raise HodynError(
+            f'robot {robot.name!r} has a floating base; a regressor needs a fixed one')
     count, n = len(q), robot.n
     weight = -robot.gravity if gravity else np.zeros(3)
     rest = np.zeros((count, 3))

@@ -9,7 +9,7 @@ from hodyn_ros.robot.joint_names import JointNames
 def open_recording(
     path: Path, robot: Robot, *, prefix: str = '', topic: str | None = None,
 ) -> JointStateBag:
-    """Return an open bag whose joint states are read in the robot's order of joints, efforts in N m.
+    """Return an open bag, its joint states in the robot's order of joints, efforts in N m.
 
     Parameters
     ----------

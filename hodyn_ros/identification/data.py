@@ -1,5 +1,5 @@
 """What is fitted to: motions with their efforts."""
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,9 @@ class Data:
     gravity : bool
         Whether the efforts contain gravity.
     bag : (T,) int array
-        Number of the recording that a sample is from.
+        Number of the recording that a sample is from; all from one where not given.
     loaded : (T,) bool array
-        Whether the arm carried its payload.
+        Whether the arm carried its payload; always where not given.
 
     """
 
@@ -35,13 +35,13 @@ class Data:
     effort: Array
     block: NDArray[np.intp]
     gravity: bool = True
-    bag: NDArray[np.intp] | None = None
-    loaded: NDArray[np.bool_] | None = None
+    bag: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    loaded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
 
     def __post_init__(self) -> None:
-        if self.bag is None:
+        if not len(self.bag):
             object.__setattr__(self, 'bag', np.zeros(len(self.q), np.intp))
-        if self.loaded is None:
+        if not len(self.loaded):
             object.__setattr__(self, 'loaded', np.ones(len(self.q), np.bool_))
 
     def __getitem__(self, index: NDArray[np.bool_]) -> 'Data':

@@ -184,9 +184,10 @@ def _start(
     those = model.of('amplitude', model.free)
     amplitude = model.of('amplitude', theta)
     amplitude[those] = np.maximum(amplitude, some)[those]
-    for kind in () if begin is None else ('links', 'amplitude', 'slope', 'viscous', 'rotor'):
-        those = model.of(kind, model.free)
-        model.of(kind, theta)[those] = begin.parameters[kind][those]
+    if begin is not None:
+        for kind in ('links', 'amplitude', 'slope', 'viscous', 'rotor'):
+            those = model.of(kind, model.free)
+            model.of(kind, theta)[those] = begin.parameters[kind][those]
     return theta, held
 
 
@@ -250,7 +251,7 @@ def _payload_start(model: Terms, found: Fit) -> Array | None:
     """Return a start for the payload, or None when its mass is not significant."""
     count, n = model.data.effort.shape
     columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :4]
-    columns = columns * model.data.loaded[:, None, None]  # type: ignore[index]
+    columns = columns * model.data.loaded[:, None, None]
     columns = columns * model.of('inverse_gain', found.theta)[:, None]
     value, deviation = solve_linear(model, found, columns)
     if not value[0] > NORMAL_90 * deviation[0]:

@@ -86,7 +86,7 @@ def uncertainty(theta: Array) -> Array:
     extent = np.exp(theta[EXTENT])
     radius = np.sqrt(np.sum(extent ** 2) + np.sum(theta[SHEAR] ** 2))
     return np.concatenate([
-        [1.0], np.hypot(theta[COM], 0.15 * radius), np.full(3, 0.5), np.full(3, 0.3 * radius)])
+        [1.0], np.hypot(theta[COM], 0.2 * radius), np.full(3, 0.5), np.full(3, 0.3 * radius)])
 
 
 def slope(theta: Array) -> Array:

@@ -125,8 +125,8 @@ def read_data(
         first = (last // cycle + 1) * cycle
     if len(gravities) > 1:
         raise HodynError(
-            f'{gravities[True]} records efforts with gravity, {gravities[False]} without: identify '
-            'them apart')
+            f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
+            'identify them apart')
     joined = {name: np.concatenate([getattr(piece, name) for piece in pieces])
               for name in ('q', 'effort', 'block', 'bag', 'loaded')}
     return Data(gravity=True in gravities, **joined), counts

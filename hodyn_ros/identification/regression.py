@@ -90,7 +90,9 @@ def fit(terms: Terms, theta: Array, *, settle: bool = True) -> Fit:
         former = levels
         if settle:
             levels = _best_levels(terms, theta, spread, design, levels)
-        if round_ and levels == former and np.all(np.abs(np.log(spread / before)) < _SETTLED):
+        change = [np.log(spread / before), *(
+            np.atleast_1d(np.log(levels[kind] / former[kind])) for kind in levels)]
+        if round_ and np.all(np.abs(np.concatenate(change)) < _SETTLED):
             break
     weight = 1.0 / (spread ** 2 * design)
     precision = _precision(terms, levels)
@@ -199,7 +201,7 @@ def _descend(
 def _best_levels(
     terms: Terms, theta: Array, spread: Array, design: Array, levels: dict[str, float],
 ) -> dict[str, float]:
-    """Return the levels under which the data, linearised where the fit is, are likeliest."""
+    """Return the levels by their likelihoods, of the data linearised where the fit is."""
     free = terms.free
     unsettled = [
         kind for kind in levels
@@ -227,7 +229,10 @@ def _best_levels(
     for _ in range(2):
         for kind in unsettled:
             tried = [{**levels, kind: float(level)} for level in _LEVELS]
-            levels = max(tried, key=evidence)
+            weight = np.array([evidence(some) for some in tried])
+            weight = np.exp(weight - weight.max())
+            levels = {**levels, kind: float(
+                np.sqrt(np.sum(weight * _LEVELS ** 2) / weight.sum()))}
     return levels
 
 

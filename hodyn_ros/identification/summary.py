@@ -68,7 +68,7 @@ def _joint(robot: Robot, found: Estimate, validation: Validation, i: int) -> dic
     friction = {
         key: _entry(found.joints[key][i], found.intervals[key][i])
         for key in ('amplitude', 'slope', 'velocity_offset', 'viscous') if key in found.joints}
-    rest = {
+    rest: dict[str, Any] = {
         key: _entry(found.joints[key][i], found.intervals[key][i])
         for key in ('rotor_inertia', 'effort_gain', 'zero') if key in found.joints}
     offset = found.offset.reshape(-1, robot.n)[:, i]

@@ -5,6 +5,7 @@ inverse of the gain: N m per unit of effort. All parameters stand in one vector;
 free keep what the robot has.
 """
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,7 @@ class Terms:
         self.move_to(self.start)
         self._last: tuple[bytes, Array, Array] = (b'', np.empty(0), np.empty(0))
 
-    def of(self, kind: str, values: Array) -> Array:
+    def of(self, kind: str, values: NDArray[Any]) -> Any:
         """Return a view of the parameters of a kind."""
         return values[self.places[kind]]
 
@@ -195,7 +196,7 @@ class Terms:
         if self.of('payload', self.free).any():
             own = self.of('payload', theta)
             last = self.regressor.reshape(count, n, bodies, PARAMETERS)[:, :, -1]
-            last = last * data.loaded[:, None, None]  # type: ignore[index]
+            last = last * data.loaded[:, None, None]
             inner = inner + last @ rigid_body(own).parameters
             by = last @ slope(own)
             for i, at in columns('payload'):

@@ -126,7 +126,7 @@ def validate(
     """
     robot = source.robot
     folds = Folds(recordings, data)
-    fold = folds.of(data.bag, data.block)  # type: ignore[arg-type]
+    fold = folds.of(data.bag, data.block)
     with TemporaryDirectory() as name:
 
         def judge(label: str, estimate: Estimate) -> _Judge:

@@ -116,7 +116,10 @@ def test_what_cannot_be_told_from_an_offset_is_held_and_named():
     assert np.isnan(found.intervals['velocity_offset'][2])
 
 
-def drive(gain=np.ones(7), rotor=np.zeros(7), viscous=np.zeros(7), zero=np.zeros(7)):
+NONE = np.zeros(7)
+
+
+def drive(gain=1.0, rotor=NONE, viscous=NONE, zero=NONE):
     """Return efforts of drives with these properties."""
     given = data(None, friction=replace(FRICTION, viscous=viscous), offset=np.zeros(7))
     shifted = given.q.copy()
@@ -179,7 +182,7 @@ def payload_case(seed, *, pair):
     """Return a payload and its estimate, by a model whose links are off by 5 %."""
     rng = np.random.default_rng(seed)
     arm = heavier(PLAIN, rng, 0.05)
-    payload = Payload(rng.uniform(0.5, 4.0), rng.normal(0.0, 0.04, 3) + [0.0, 0.0, 0.12],
+    payload = Payload(rng.uniform(0.5, 4.0), rng.normal([0.0, 0.0, 0.12], 0.04),
                       0.004 * np.eye(3))
     none = SigmoidFriction(np.zeros(7), np.ones(7), np.zeros(7))
     parts = [

@@ -80,7 +80,8 @@ def test_the_written_file_replayed_gives_the_figures_of_the_table(tmp_path, caps
 
 @pytest.mark.slow
 def test_links_and_payload_are_written_as_they_are_judged(tmp_path):
-    loaded, unloaded = bag(tmp_path / 'loaded', payload=PAYLOAD), bag(tmp_path / 'unloaded', seed=1)
+    loaded = bag(tmp_path / 'loaded', payload=PAYLOAD, duration=16.0)
+    unloaded = bag(tmp_path / 'unloaded', seed=1, duration=16.0)
     summary = identified(
         tmp_path / 'out', loaded, terms=['links', 'friction', 'payload'],
         options=['--unloaded', unloaded])

@@ -30,7 +30,7 @@ def test_they_follow_the_bodies_as_they_are_listed():
 @pytest.mark.parametrize(('keys', 'text'), [
     ({'rotor_inertia': [0.1, -0.2]}, "key 'rotor_inertia': joint 'joint1': is below 0"),
     ({'rotor_inertia': [0.1]}, "key 'rotor_inertia'"),
-    ({'rotor_inertia': [0.1, 0.2], 'actuators': {}}, "the motors in key actuators"),
+    ({'rotor_inertia': [0.1, 0.2], 'actuators': {}}, 'the motors in key actuators'),
     ({'effort_gain': [0.0, 1.0]}, "key 'effort_gain': joint 'joint0': is 0"),
 ])
 def test_wrong_ones_are_refused(keys, text):
