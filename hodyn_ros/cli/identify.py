@@ -229,7 +229,8 @@ def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
             'the motion tells nothing of its inertia: a point'), highlight=False)
     console.print(
         f'• The interval takes the links to be off by {found.link_level:.0%}'
-        + ('' if np.isnan(found.gain_level) else f', the gains of drives by {found.gain_level:.1%}')
+        + ('' if np.isnan(found.gain_level)
+           else f', the gains of drives by {found.gain_level:.1%}')
         + ', as the recordings make likely.', highlight=False)
 
 

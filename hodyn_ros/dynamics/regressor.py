@@ -47,7 +47,11 @@ def torque_regressor(robot: Robot, q: Array, *, gravity: bool = True) -> Array:
     rest = np.zeros((count, 3))
     # Of each body, in its axes: rotation and origin in the parent, ω, ω̇, acceleration of the
     # origin less that of gravity.
-    rotations, origins, spins, spin_rates, accelerations = ([] for _ in range(5))
+    rotations: list[Array] = []
+    origins: list[Array] = []
+    spins: list[Array] = []
+    spin_rates: list[Array] = []
+    accelerations: list[Array] = []
     for j, body in enumerate(robot.bodies):
         rotation, origin, velocity, acceleration = _joint(body, q[:, :3, j])
         at_base = body.parent < 0

@@ -20,8 +20,8 @@ MIN_HARMONICS = 3
 UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
 """What a joint without a limit is taken to allow: rad (m) to both sides of 0, and per sᵏ."""
 
-_SAMPLES = 150  # of a period
-_START, _STEP = 60, 0.3  # motions tried at random; steps from the best, shrinking, as share of it
+_SAMPLES = 100  # of a period
+_START, _STEP = 40, 0.3  # motions tried at random; steps from the best, shrinking, as share of it
 _SHRINK = 0.93  # a motion of too much torque becomes slower by this
 
 
@@ -50,7 +50,7 @@ class Excitation:
 
 def design(
     robot: Robot, *, period: float = 20.0, harmonics: int = 5, share: float = 0.8,
-    trials: int = 300, seed: int = 0, points: int = 200,
+    trials: int = 200, seed: int = 0, points: int = 200,
 ) -> Excitation:
     """Return a motion within a share of all limits of the robot.
 

@@ -107,7 +107,7 @@ def slope(theta: Array) -> Array:
     moments = mass * (half + half.transpose(0, 2, 1))
     inertia = np.trace(moments, axis1=1, axis2=2)[:, None, None] * np.eye(3) - moments
     entries = inertia[:, [i for i, _ in SYMMETRIC_ENTRIES], [j for _, j in SYMMETRIC_ENTRIES]]
-    return np.concatenate([first, entries], axis=1).T
+    return np.asarray(np.concatenate([first, entries], axis=1).T)
 
 
 def listed_slope(theta: Array) -> Array:

@@ -124,7 +124,8 @@ class Terms:
             'rotor': ('rotor',), 'gains': ('inverse_gain',), 'offsets': ('offset',),
             'zeros': ('zero',)}
         for term in self.terms & set(kinds):
-            those = heard if term in ('offsets', 'zeros') else moving & heard
+            those: NDArray[np.bool_] = np.asarray(
+                heard if term in ('offsets', 'zeros') else moving & heard)
             for kind in kinds[term]:
                 part = self.of(kind, self.free)
                 part[:] = np.tile(those, len(part) // len(those))

@@ -18,9 +18,9 @@ def test_it_is_at_rest_at_its_ends_and_its_own_derivative():
 
 def test_the_condition_number_is_that_of_the_best_motion_tried():
     robot = load_robot('panda')
-    few, many = (design(robot, trials=trials, seed=3) for trials in (1, 60))
+    few, many = (design(robot, trials=trials, seed=3) for trials in (1, 30))
     assert many.base_parameters == 43
-    assert many.condition < 0.9 * few.condition
+    assert many.condition < 0.95 * few.condition
 
 
 @pytest.mark.slow
