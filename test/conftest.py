@@ -12,6 +12,8 @@ def pytest_configure(config):
     # Before numba is imported; processes that the tests start inherit it.
     os.environ.setdefault(
         'NUMBA_CACHE_DIR', str(config.rootpath / '.pytest_cache' / 'kernels'))
+    # Threads that spin for small matrices triple the time of tests that run beside others.
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 
 @pytest.hookimpl(tryfirst=True)

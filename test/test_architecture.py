@@ -20,12 +20,13 @@ MAY_IMPORT = {
     'robot': {'common', 'actuators'},
     'dynamics': {'common', 'robot'},
     '__init__': {'robot', 'dynamics', 'plans'},
-    'feedforward': {'robot', 'actuators', 'reference', 'dynamics'},
+    'feedforward': {'common', 'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'plans': {'common', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages', 'feedforward'},
     'replay': {'common', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
-    'identification': {'common', 'robot', 'actuators', 'feedforward', 'estimation'},
+    'identification': {
+        'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
     'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
         '__init__', 'common', 'robot', 'feedforward', 'simulation', 'plans', 'estimation',

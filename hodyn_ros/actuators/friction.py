@@ -1,5 +1,5 @@
 """Smooth joint friction with its time derivatives."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 class SigmoidFriction:
     """The sigmoid law of Gaz et al., RA-L 2019, one entry a joint.
 
-    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)); it is C∞, so it can be differentiated
-    along a motion, and it vanishes at rest.
+    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇; it is C∞, so it can be
+    differentiated along a motion, and it vanishes at rest. The viscous d q̇ is none of theirs.
 
     Attributes
     ----------
@@ -26,6 +26,8 @@ class SigmoidFriction:
         α, s/rad.
     velocity_offset : (n,) array
         s, rad/s.
+    viscous : (n,) array
+        d, N m s/rad; none where not given.
 
     Raises
     ------
@@ -37,13 +39,16 @@ class SigmoidFriction:
     amplitude: Array
     slope: Array
     velocity_offset: Array
+    viscous: Array = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        names = ('amplitude', 'slope', 'velocity_offset')
+        names = ('amplitude', 'slope', 'velocity_offset', 'viscous')
+        if not np.size(self.viscous):
+            object.__setattr__(self, 'viscous', np.zeros(np.size(self.amplitude)))
         for name in names:
             object.__setattr__(self, name, numbers(getattr(self, name), name))
         shapes = [getattr(self, name).shape for name in names]
-        if shapes != 3 * [(self.amplitude.size,)]:
+        if shapes != 4 * [(self.amplitude.size,)]:
             raise HodynError(f'{", ".join(names)} have shapes {shapes}; expected (n,) for each')
 
     def add_to(self, q: Array, torque: Array, *, check: bool = True) -> None:
@@ -68,9 +73,10 @@ class SigmoidFriction:
             check_motion(q, 'q', 4, self.amplitude.size)
             check_array(torque, 'torque', (*q.shape[:-2], 3, self.amplitude.size))
         if q.ndim == 2:
-            _add(self.amplitude, self.slope, self.velocity_offset, q, torque)
+            _add(self.amplitude, self.slope, self.velocity_offset, self.viscous, q, torque)
         else:
-            _add_batch(self.amplitude, self.slope, self.velocity_offset, q, torque)
+            _add_batch(
+                self.amplitude, self.slope, self.velocity_offset, self.viscous, q, torque)
 
     def torque(self, q: Array) -> Array:
         """Return τ_f, τ̇_f, τ̈_f, (3, n) or (T, 3, n), along the motion q as `add_to` takes it."""
@@ -81,7 +87,10 @@ class SigmoidFriction:
 
 
 @njit()
-def _add(amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torque: Array) -> None:
+def _add(
+    amplitude: Array, slope: Array, velocity_offset: Array, viscous: Array, q: Array,
+    torque: Array,
+) -> None:
     for i in range(q.shape[1]):
         a, s = slope[i], velocity_offset[i]
         # tanh does not overflow where exp would: 1/(1 + e^-x) = (1 + tanh(x/2)) / 2.
@@ -89,14 +98,15 @@ def _add(amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torqu
         at_rest = 0.5 * (1.0 + np.tanh(0.5 * a * s))
         first = amplitude[i] * a * sigmoid * (1.0 - sigmoid)
         second = first * a * (1.0 - 2.0 * sigmoid)
-        torque[0, i] += amplitude[i] * (sigmoid - at_rest)
-        torque[1, i] += first * q[2, i]
-        torque[2, i] += first * q[3, i] + second * q[2, i] ** 2
+        torque[0, i] += amplitude[i] * (sigmoid - at_rest) + viscous[i] * q[1, i]
+        torque[1, i] += (first + viscous[i]) * q[2, i]
+        torque[2, i] += (first + viscous[i]) * q[3, i] + second * q[2, i] ** 2
 
 
 @njit()
 def _add_batch(
-    amplitude: Array, slope: Array, velocity_offset: Array, q: Array, torque: Array,
+    amplitude: Array, slope: Array, velocity_offset: Array, viscous: Array, q: Array,
+    torque: Array,
 ) -> None:
     for t in range(q.shape[0]):
-        _add(amplitude, slope, velocity_offset, q[t], torque[t])
+        _add(amplitude, slope, velocity_offset, viscous, q[t], torque[t])

@@ -21,18 +21,27 @@ from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.identification.regression import Estimate
+    from hodyn_ros.identification.estimate import Estimate
+    from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
-TERMS = ('friction', 'payload', 'offsets')
+TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
+USUAL_TERMS = ('friction', 'payload', 'offsets')
+
+_COLUMNS = (
+    ('amplitude', 'A, N m'), ('slope', 'slope, s/rad'),
+    ('velocity_offset', 'velocity offset, rad/s'), ('viscous', 'viscous, N m s/rad'),
+    ('rotor_inertia', 'rotor, kg m²'), ('effort_gain', 'gain, N m/unit'), ('zero', 'zero, rad'))
+_WORDS = {
+    'velocity_offset': 'velocity offset', 'rotor_inertia': 'rotor', 'effort_gain': 'gain'}
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'identify', help='fit friction, payload and torque offsets to recordings',
-        description='Least squares with confidence intervals, checked on held-out motion; writes '
-        'a robot file with friction and payload. Of a damaged bag, what can be read is used; the '
+        'identify', help='fit links, friction, payload and more to recordings',
+        description='Least squares with confidence intervals; writes a robot file, and judges it, '
+        'read back, on held-out motion. Of a damaged bag, what can be read is used; the '
         'exit code is 1 when messages are lost.')
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='with joint efforts')
     add_robot(parser)
@@ -40,8 +49,13 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--output', type=Path, default=Path('hodyn_identify'),
         help='folder for the results (default: hodyn_identify)')
     parser.add_argument(
-        '--terms', nargs='+', choices=TERMS, default=TERMS,
-        help='what to fit (default: all)')
+        '--terms', nargs='+', choices=TERMS, default=USUAL_TERMS, metavar='TERM',
+        help=f'what to fit, some of {", ".join(TERMS)} (default: {", ".join(USUAL_TERMS)})')
+    parser.add_argument(
+        '--unloaded', type=Path, nargs='+', default=[], metavar='BAG',
+        help='recordings without the payload that the other ones have')
+    parser.add_argument(
+        '--offsets-per-bag', action='store_true', help='each recording has its own offsets')
     parser.add_argument('--topic', help='joint state topic, when the bags have several')
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
@@ -55,15 +69,18 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.robot.files import load_robot
 
     check_outputs(
-        options, *options.bags, options.robot, contents=_contents(load_robot(options.robot)))
+        options, *options.bags, *options.unloaded, options.robot,
+        contents=_contents(load_robot(options.robot)))
     return run_identify(
-        options.bags, options.robot, options.output, terms=options.terms, topic=options.topic,
+        options.bags, options.robot, options.output, unloaded=options.unloaded,
+        terms=options.terms, each_bag=options.offsets_per_bag, topic=options.topic,
         prefix=options.joint_prefix, force=options.force)
 
 
 def run_identify(
-    bags: Sequence[Path], robot_source: str, output: Path, *, terms: Sequence[str] = TERMS,
-    topic: str | None = None, prefix: str = '', force: bool = False,
+    bags: Sequence[Path], robot_source: str, output: Path, *, unloaded: Sequence[Path] = (),
+    terms: Sequence[str] = USUAL_TERMS, each_bag: bool = False, topic: str | None = None,
+    prefix: str = '', force: bool = False,
 ) -> int:
     """Identify a robot from bags, write and print what was found; return the exit code.
 
@@ -77,8 +94,12 @@ def run_identify(
         Built-in name or path of a robot file.
     output : Path
         Folder for ``ROBOT_identified.yaml`` and ``identification.json``.
+    unloaded : sequence of Path
+        Recordings of the arm without its payload; not without the term.
     terms : sequence of str
         Some of `TERMS`.
+    each_bag : bool
+        Whether each recording has offsets of its own.
     topic : str or None
         Joint state topic, needed when several are recorded.
     prefix : str
@@ -92,41 +113,43 @@ def run_identify(
         One line that says what is wrong.
 
     """
-    from hodyn_ros.identification.recordings import read_data
-    from hodyn_ros.identification.regression import identify
+    from hodyn_ros.identification.estimate import identify
+    from hodyn_ros.identification.recordings import Recording, Source, read_data
     from hodyn_ros.identification.robot_writer import write_robot
     from hodyn_ros.identification.summary import write_summary
-    from hodyn_ros.identification.validation import cross_validate
+    from hodyn_ros.identification.validation import validate
     from hodyn_ros.robot.files import load_robot
 
+    if unloaded and 'payload' not in terms:
+        raise HodynError('--unloaded is for finding a payload: add it to --terms')
     robot = load_robot(robot_source)
-    data, recordings = read_data(bags, robot, topic, prefix)
+    # In another unit than N m, efforts do not tell their share of gravity.
+    source = Source(robot, topic, prefix, True if 'gains' in terms else None)
+    recordings = [
+        *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
+    data, counts = read_data(recordings, source)
+    pairs = list(zip(recordings, counts, strict=True))
     console = Console()
     try:
         with console.status('identifying'):
-            found = identify(robot, data, terms)
-            before, after = cross_validate(robot, data, terms)
+            found = identify(robot, data, terms, each_bag=each_bag)
+            validation = validate(
+                robot_source, source, recordings, data, terms, found, each_bag=each_bag)
     except HodynError as error:
-        damages = [f'{bag}: {counts.damage}' for bag, counts in recordings if counts.lost]
+        damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
         raise HodynError('; '.join([str(error), *damages])) from None
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=force) as folder:
         folder.mkdir()
         write_robot(robot_source, robot, found, folder / file.name)
-        write_summary(
-            robot, found, before, after, recordings, folder / 'identification.json')
-    for bag, counts in recordings:
-        for sentence in counts.sentences:
-            console.print(f'• {bag}: {sentence}', highlight=False)
-        say_what_is_lost(f'identify: {bag}', counts)
-    _print(console, robot, found, before, after)
-    console.print(f'{file} holds the robot with friction and payload', highlight=False)
-    if not np.all(after <= before):
-        worse = ', '.join(
-            name for name, a, b in zip(robot.joint_names, after, before, strict=True) if a > b)
-        console.print(f'On held-out motion the fit is worse for {worse}: record longer and more '
-                      'varied motion before using it', style='bold')
-    return 1 if any(counts.lost for _, counts in recordings) else 0
+        write_summary(robot, found, validation, pairs, folder / 'identification.json')
+    for one, count in pairs:
+        for sentence in count.sentences:
+            console.print(f'• {one.path}: {sentence}', highlight=False)
+        say_what_is_lost(f'identify: {one.path}', count)
+    _print(console, robot, found, validation)
+    console.print(f'{file} holds the robot with what was identified', highlight=False)
+    return 1 if any(count.lost for count in counts) else 0
 
 
 def _robot_file(robot: Robot) -> str:
@@ -138,25 +161,59 @@ def _contents(robot: Robot) -> Contents:
 
 
 def _print(
-    console: Console, robot: Robot, found: Estimate, before: np.ndarray, after: np.ndarray,
+    console: Console, robot: Robot, found: Estimate, validation: Validation,
 ) -> None:
-    title = f'{robot.name}: identified, ± 95 % confidence'
-    # Two tables: one would be wider than a terminal.
-    if found.friction is not None:
-        friction = _table(title, 'A, N m', 'slope, s/rad', 'velocity offset, rad/s')
+    title = f'{robot.name}: identified, ± 90 % confidence'
+    columns = [(heading, found.joints[key], found.intervals[key])
+               for key, heading in _COLUMNS if key in found.joints]
+    if found.offset.shape == (robot.n,):
+        columns.append(('offset, N m', found.offset, found.offset_interval))
+    for begin in range(0, len(columns), 3):  # more columns are wider than a terminal
+        some = columns[begin:begin + 3]
+        table = _table(title, *(heading for heading, _, _ in some))
         for i, name in enumerate(robot.joint_names):
-            values = (
-                found.friction.amplitude, found.friction.slope, found.friction.velocity_offset)
-            friction.add_row(name, *(
-                _cell(value[i], width)
-                for value, width in zip(values, found.friction_interval[:, i], strict=True)))
-        console.print(friction)
-    residual = _table(title, 'offset, N m', 'held-out RMS before, N m', 'after, N m')
-    for i, name in enumerate(robot.joint_names):
-        residual.add_row(
-            name, _cell(found.offset[i], found.offset_interval[i]), f'{before[i]:.3f}',
-            f'{after[i]:.3f}')
-    console.print(residual)
+            table.add_row(name, *(_cell(value[i], width[i]) for _, value, width in some))
+        console.print(table)
+    if found.links:
+        table = _table(title, 'mass, kg', 'was', 'com, mm')
+        for body, link, width in zip(
+                robot.bodies, found.links, found.links_interval, strict=True):
+            table.add_row(
+                body.name, _cell(link.mass, width[0]), f'{body.mass:.3g}',
+                ', '.join(f'{1e3 * c:.0f}' for c in link.com))
+        console.print(table)
+        console.print(
+            f'• Of the {found.base_parameters} combinations of parameters of the links that any '
+            f'motion tells, this one tells {found.told_parameters} better than they were known; '
+            'the others keep to the given links.', highlight=False)
+    for value, joints in found.held:
+        console.print(
+            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
+            'from other terms; kept as it was.', highlight=False)
+    _print_validation(console, robot, validation)
+    _print_payload(console, robot, found)
+
+
+def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+    held = 'other recordings' if validation.by_bag else 'other stretches'
+    table = _table(
+        f'{robot.name}: RMS errors of robot files, N m', 'before', 'after', f'from {held}',
+        'less mean')
+    rows = zip(
+        robot.joint_names, validation.before, validation.after, validation.held_out,
+        validation.held_out_less_mean, strict=True)
+    for name, *values in rows:
+        table.add_row(name, *(f'{value:.3f}' for value in values))
+    console.print(table)
+    worse = ', '.join(
+        name for name, a, b in zip(
+            robot.joint_names, validation.held_out, validation.before, strict=True) if a > b)
+    if worse:
+        console.print(f'On held-out motion the fit is worse for {worse}: record longer and more '
+                      'varied motion before using it', style='bold')
+
+
+def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
     if found.payload is None:
         console.print('No payload that differs from 0 significantly.')
         return
@@ -170,6 +227,11 @@ def _print(
             f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
             'diagonal' if found.inertia_excited else
             'the motion tells nothing of its inertia: a point'), highlight=False)
+    console.print(
+        f'• The interval takes the links to be off by {found.link_level:.0%}'
+        + ('' if np.isnan(found.gain_level)
+           else f', the gains of drives by {found.gain_level:.1%}')
+        + ', as the recordings make likely.', highlight=False)
 
 
 def _table(title: str, *headings: str) -> Table:

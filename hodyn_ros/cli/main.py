@@ -15,7 +15,17 @@ from typing import Any
 import warnings
 
 from hodyn_ros import __version__
-from hodyn_ros.cli import annotate, check, demo, identify, info, replay, retime, robots
+from hodyn_ros.cli import (
+    annotate,
+    check,
+    demo,
+    excite,
+    identify,
+    info,
+    replay,
+    retime,
+    robots,
+)
 from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.errors import HodynError
 
@@ -99,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         prog='hodyn', description='Feed-forward torque and its rates for robot arms.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
-    for command in (demo, replay, identify, check, retime, annotate, info, robots):
+    for command in (
+            demo, replay, identify, excite, check, retime, annotate, info, robots):
         command.add_parser(commands)
     return parser

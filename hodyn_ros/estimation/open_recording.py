@@ -9,7 +9,7 @@ from hodyn_ros.robot.joint_names import JointNames
 def open_recording(
     path: Path, robot: Robot, *, prefix: str = '', topic: str | None = None,
 ) -> JointStateBag:
-    """Return an open bag whose joint states are read in the robot's order of joints.
+    """Return an open bag, its joint states in the robot's order of joints, efforts in N m.
 
     Parameters
     ----------
@@ -28,4 +28,5 @@ def open_recording(
         When there is no such bag or topic, or it cannot be read.
 
     """
-    return JointStateBag(path, JointNames(robot, prefix=prefix), topic)
+    return JointStateBag(
+        path, JointNames(robot, prefix=prefix), topic, effort_gain=robot.effort_gain)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
 
@@ -19,7 +20,7 @@ TORQUE_NAMES = ('torque', 'torque_rate', 'torque_accel')
 
 
 class FeedForward:
-    """The joint torques of a motion, Q, Q̇ and Q̈: rigid-body dynamics and, if known, friction.
+    """The joint torques of a motion, Q, Q̇ and Q̈: rigid bodies and, if known, friction and rotors.
 
     A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
     (3, n) or (T, 3, n), N m, N m/s, N m/s². All are C-contiguous float64 (else TypeError, and
@@ -87,4 +88,22 @@ class FeedForward:
             dynamics.batch(q[np.newaxis], out[np.newaxis], wrenches[np.newaxis])
         if friction and self.robot.friction is not None:
             self.robot.friction.add_to(q, out, check=False)  # the dynamics have looked at them
+        if self.robot.rotor_inertia is not None:
+            if motions:
+                _add_rotors_batch(self.robot.rotor_inertia, q, out)
+            else:
+                _add_rotors(self.robot.rotor_inertia, q, out)
         return out
+
+
+@njit()
+def _add_rotors(inertia: Array, q: Array, torque: Array) -> None:
+    for k in range(ORDER + 1):
+        for i in range(q.shape[1]):
+            torque[k, i] += inertia[i] * q[k + 2, i]
+
+
+@njit()
+def _add_rotors_batch(inertia: Array, q: Array, torque: Array) -> None:
+    for t in range(q.shape[0]):
+        _add_rotors(inertia, q[t], torque[t])

@@ -1,31 +1,39 @@
-"""The inertia of a payload: ten parameters that the torques are linear in, always physical.
+"""Rigid bodies by ten free numbers: whatever these are, some mass distribution has the inertia.
 
-The ten are (m, m c, inertia about the origin: xx yy zz xy xz yz), in the axes of the last body.
+The numbers are log-Cholesky parameters (Rucker and Wensing, RA-L 2022): log m, c, and the
+triangular factor L of the second moments of the mass about its centre, m L Lᵀ, its diagonal by
+logarithms. That these moments are positive is all that physics asks of an inertia, the triangle
+inequality included.
 """
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
-from hodyn_ros.robot.lie import skew
 
 Array = NDArray[np.float64]
 
+MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
+"""Where log m, c, log diag L and the rest of L stand among the ten numbers."""
+
+_MIN_EXTENT = 1e-3  # of the largest: bodies in files may be flat, or break the triangle inequality
+_BELOW = ((1, 2, 2), (0, 0, 1))
+_STEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A body fixed to the last one.
+    """A rigid body: one fixed to the last link, or a link itself.
 
     Attributes
     ----------
     mass : float
         kg.
     com : (3,) array
-        m, in the axes of the last body.
+        m, in the axes of the link.
     inertia : (3, 3) array
         kg m², about the centre of mass.
 
@@ -38,56 +46,72 @@ class Payload:
     @property
     def parameters(self) -> Array:
         """The ten parameters that the torques are linear in."""
-        about_origin = self.inertia - self.mass * skew(self.com) @ skew(self.com)
-        return np.concatenate([[self.mass], self.mass * self.com, pack(about_origin)])
+        return inertial_parameters(self.mass, self.com, self.inertia)
+
+    @property
+    def listed(self) -> Array:
+        """Mass, centre of mass and inertia (xx yy zz xy xz yz) as ten numbers."""
+        return np.concatenate([[self.mass], self.com, pack(self.inertia)])
 
     def fixed_to(self, robot: Robot) -> Robot:
         """Return a robot with this payload on its last body."""
         return robot.with_payload(robot.bodies[-1].name, self.mass, self.com, self.inertia)
 
 
-def point_mass(theta: Array) -> Payload:
-    """Return a point of mass exp(θ₀) at θ₁ … θ₃."""
-    return Payload(float(np.exp(theta[0])), theta[1:4].copy(), np.zeros((3, 3)))
-
-
 def rigid_body(theta: Array) -> Payload:
-    """Return a body that some mass distribution has, whatever the ten numbers of θ.
-
-    θ is (log m, c, Cholesky factor of Σ): the second moments of the mass about its centre are
-    m L Lᵀ with L lower triangular, its diagonal given by logarithms; their matrix is positive,
-    which is all that physics asks of an inertia, the triangle inequality included.
-    """
-    mass = float(np.exp(theta[0]))
-    factor = np.zeros((3, 3))
-    factor[np.diag_indices(3)] = np.exp(theta[4:7])
-    factor[(1, 2, 2), (0, 0, 1)] = theta[7:10]
+    """Return the body of ten numbers."""
+    mass = float(np.exp(theta[MASS]))
+    factor = np.diag(np.exp(theta[EXTENT]))
+    factor[_BELOW] = theta[SHEAR]
     moments = mass * factor @ factor.T
-    return Payload(mass, theta[1:4].copy(), np.trace(moments) * np.eye(3) - moments)
+    return Payload(mass, theta[COM].copy(), np.trace(moments) * np.eye(3) - moments)
 
 
-def regressor(robot: Robot, q: Array, *, gravity: bool = True) -> Array:
-    """Return the torques of unit payload parameters, (T, n, 10), at the motions q (T, 5, n).
+def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
+    """Return the ten numbers of a body; of the nearest one where no rigid body has its inertia."""
+    moments = (0.5 * np.trace(inertia) * np.eye(3) - inertia) / mass
+    values, axes = np.linalg.eigh(moments)
+    values = np.maximum(values, max((_MIN_EXTENT ** 2) * values[-1], 1e-8))
+    factor = np.linalg.cholesky(axes * values @ axes.T)
+    return np.concatenate([
+        [np.log(mass)], com, np.log(np.diag(factor)), factor[_BELOW]])
 
-    Parameters
-    ----------
-    robot : Robot
-        Without the payload.
-    q : (T, 5, n) array
-        Positions and derivatives to the snap.
-    gravity : bool
-        False where the recorded efforts do not contain it.
 
+def uncertainty(theta: Array) -> Array:
+    """Return the standard deviations of the ten numbers of a body that is known to ±100 %.
+
+    Those of the centre of mass are its coordinates', or of a share of the body's extent where
+    these are smaller.
     """
-    probes = [Payload(1.0, np.zeros(3), np.eye(3))]
-    probes += [Payload(1.0, axis, np.eye(3)) for axis in np.eye(3)]
-    for i, j in SYMMETRIC_ENTRIES:
-        inertia = 2.0 * np.eye(3)
-        inertia[i, j] = inertia[j, i] = inertia[i, j] + 0.5
-        probes.append(Payload(1.0, np.zeros(3), inertia))
-    bare = FeedForward(robot).torque(q, gravity=gravity, friction=False)[:, 0]
-    torques = np.stack([
-        FeedForward(probe.fixed_to(robot)).torque(q, gravity=gravity, friction=False)[:, 0]
-        - bare for probe in probes])
-    parameters = np.array([probe.parameters for probe in probes])
-    return np.moveaxis(np.tensordot(np.linalg.inv(parameters), torques, axes=1), 0, 2)
+    extent = np.exp(theta[EXTENT])
+    radius = np.sqrt(np.sum(extent ** 2) + np.sum(theta[SHEAR] ** 2))
+    return np.concatenate([
+        [1.0], np.hypot(theta[COM], 0.2 * radius), np.full(3, 0.5), np.full(3, 0.3 * radius)])
+
+
+def slope(theta: Array) -> Array:
+    """Return the derivative of the ten parameters of the body by its ten numbers, (10, 10)."""
+    mass, com = np.exp(theta[MASS]), theta[COM]
+    factor = np.diag(np.exp(theta[EXTENT]))
+    factor[_BELOW] = theta[SHEAR]
+    first = np.zeros((PARAMETERS, 4))  # of m and m c
+    first[MASS] = mass, *(mass * com)
+    first[COM, 1:] = mass * np.eye(3)
+    # Of the second moments about the origin, m (L Lᵀ + c cᵀ), by halves: the other is transposed.
+    half = np.zeros((PARAMETERS, 3, 3))
+    half[MASS] = 0.5 * (factor @ factor.T + np.outer(com, com))
+    half[COM] = np.eye(3)[:, :, None] * com
+    for number, (row, column) in enumerate((
+            (0, 0), (1, 1), (2, 2), *zip(*_BELOW, strict=True)), EXTENT.start):
+        half[number, row] = factor[:, column] * (factor[row, column] if row == column else 1.0)
+    moments = mass * (half + half.transpose(0, 2, 1))
+    inertia = np.trace(moments, axis1=1, axis2=2)[:, None, None] * np.eye(3) - moments
+    entries = inertia[:, [i for i, _ in SYMMETRIC_ENTRIES], [j for _, j in SYMMETRIC_ENTRIES]]
+    return np.asarray(np.concatenate([first, entries], axis=1).T)
+
+
+def listed_slope(theta: Array) -> Array:
+    """Return the derivative of mass, com and inertia about it by the ten numbers, (10, 10)."""
+    return np.stack([
+        (rigid_body(theta + step).listed - rigid_body(theta - step).listed) / (2.0 * _STEP)
+        for step in _STEP * np.eye(PARAMETERS)], axis=1)

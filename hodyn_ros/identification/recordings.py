@@ -1,23 +1,95 @@
-"""Motions and efforts from bags, in blocks of time, for identification."""
-from collections.abc import Sequence
+"""Motions and efforts from bags: thinned, in blocks of time, to fit to; whole, to judge by."""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.regression import BLOCK, Data
+from hodyn_ros.identification.data import BLOCK, Data
 from hodyn_ros.robot import HodynError, Robot
 
-MAX_SAMPLES = 3000
+Array = NDArray[np.float64]
+Blocks = NDArray[np.intp]
+
+MAX_SAMPLES = 2000
 """More samples of the same motion tell little more and take time; they are thinned evenly."""
+
+STRETCH, FOLDS = 4, 4
+"""Blocks in a row that are held out together, and parts that a recording is cut into."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A bag to identify from.
+
+    Attributes
+    ----------
+    path : Path
+        The bag.
+    loaded : bool
+        Whether the arm carried its payload.
+
+    """
+
+    path: Path
+    loaded: bool = True
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a robot's joint states stand in bags.
+
+    Attributes
+    ----------
+    robot : Robot
+        As it was before.
+    topic : str or None
+        Joint state topic, needed when several are recorded.
+    prefix : str
+        Prefix of the joint names of one arm among several.
+    gravity : bool or None
+        Whether the efforts contain gravity; None finds out.
+
+    """
+
+    robot: Robot
+    topic: str | None = None
+    prefix: str = ''
+    gravity: bool | None = None
+
+
+Take = Callable[[Array, Array, Blocks, bool, int], None]
+"""Takes motions (T, 5, n), efforts (T, n), blocks (T,), whether they contain gravity, and how many
+samples the whole bag has."""
+
+
+def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
+    """Hand out all samples of a recording, chunk by chunk; return what became of each message."""
+    path = recording.path
+    with open_recording(
+            path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
+        pipeline = Pipeline(bag, FeedForward(source.robot))
+        if np.isnan(pipeline.gravity_share):
+            reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
+            raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
+        gravity = pipeline.gravity_recorded if source.gravity is None else source.gravity
+        begin = None
+        for chunk in pipeline.chunks():
+            begin = int(chunk.stamps[0]) if begin is None else begin
+            block = np.maximum((chunk.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
+            used = chunk.used
+            take(chunk.q[used], chunk.states.effort[used], block[used], gravity, bag.usable)
+        return pipeline.counts
 
 
 def read_data(
-    bags: Sequence[Path], robot: Robot, topic: str | None, prefix: str,
-) -> tuple[Data, list[tuple[Path, MessageCounts]]]:
+    recordings: Sequence[Recording], source: Source,
+) -> tuple[Data, list[MessageCounts]]:
     """Return the estimated motions and recorded efforts of bags, and what became of each message.
 
     Raises
@@ -28,34 +100,33 @@ def read_data(
 
     """
     pieces: list[Data] = []
-    recordings = []
-    gravity: dict[bool, Path] = {}
-    first_block = 0
-    for path in bags:
-        with open_recording(path, robot, prefix=prefix, topic=topic) as bag:
-            pipeline = Pipeline(bag, FeedForward(robot))
-            if np.isnan(pipeline.gravity_share):
-                reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
-                raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
-            gravity[pipeline.gravity_recorded] = path
-            stride = max(1, bag.usable * len(bags) // MAX_SAMPLES)
-            begin, offset = None, 0
-            for chunk in pipeline.chunks():
-                begin = int(chunk.stamps[0]) if begin is None else begin
-                index = np.arange((-offset) % stride, len(chunk.states), stride)
-                offset += len(chunk.states)
-                index = index[chunk.used[index]]
-                block = ((chunk.stamps[index] - begin) // int(BLOCK * 1e9)).astype(np.intp)
-                block += first_block - min(0, int(block.min(initial=0)))
-                pieces.append(Data(
-                    chunk.q[index], chunk.states.effort[index], block, pipeline.gravity_recorded))
-            recordings.append((path, pipeline.counts))
-            first_block = max((int(piece.block.max(initial=0)) for piece in pieces), default=0) + 1
-    if len(gravity) > 1:
+    counts = []
+    gravities: dict[bool, Path] = {}
+    first = 0
+    for number, recording in enumerate(recordings):
+        offset = 0
+
+        def take(
+            q: Array, effort: Array, block: Blocks, gravity: bool, usable: int,
+            number: int = number, recording: Recording = recording, first: int = first,
+        ) -> None:
+            nonlocal offset
+            gravities[gravity] = recording.path
+            stride = max(1, usable * len(recordings) // MAX_SAMPLES)
+            index = np.arange((-offset) % stride, len(q), stride)
+            offset += len(q)
+            pieces.append(Data(
+                q[index], effort[index], block[index] + first, gravity,
+                np.full(len(index), number), np.full(len(index), recording.loaded)))
+
+        counts.append(stream(recording, source, take))
+        cycle = STRETCH * FOLDS  # so that the parts of each bag begin alike
+        last = max((int(piece.block.max(initial=0)) for piece in pieces), default=0)
+        first = (last // cycle + 1) * cycle
+    if len(gravities) > 1:
         raise HodynError(
-            f'{gravity[True]} records efforts with gravity, {gravity[False]} without: identify '
-            'them apart')
-    return Data(
-        np.concatenate([piece.q for piece in pieces]),
-        np.concatenate([piece.effort for piece in pieces]),
-        np.concatenate([piece.block for piece in pieces]), True in gravity), recordings
+            f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
+            'identify them apart')
+    joined = {name: np.concatenate([getattr(piece, name) for piece in pieces])
+              for name in ('q', 'effort', 'block', 'bag', 'loaded')}
+    return Data(gravity=True in gravities, **joined), counts

@@ -1,5 +1,4 @@
 """The identified robot as a YAML file that `load_robot` and the node read."""
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -7,45 +6,116 @@ import numpy as np
 import yaml
 
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.identification.regression import Estimate
-from hodyn_ros.robot import Robot
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.payload import Payload
+from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot.files import load_robot, robot_keys
+from hodyn_ros.robot.files.bodies import read_body
 
 PAYLOAD = 'payload'
 
+_FRICTION = ('amplitude', 'slope', 'velocity_offset', 'viscous')
+_NO_FRICTION = {'amplitude': 0.0, 'slope': 10.0, 'velocity_offset': 0.0, 'viscous': 0.0}
+_INERTIAL = ('mass', 'com', 'inertia')
+
 
 def write_robot(
-    source: str, robot: Robot, estimate: Estimate, path: Path, *, force: bool = False,
+    source: str, robot: Robot, estimate: Estimate, path: Path, *, payload: bool = True,
+    force: bool = False,
 ) -> None:
     """Write the robot of a built-in name or file with what was identified.
 
-    The payload is a body fixed to the last one. Offsets are the sensors' and are not written:
-    a feed-forward with them would push the arm. An existing file is replaced with force only.
+    A payload is a body fixed to the last one. A link's inertia is that of all that is fixed to it,
+    which keeps no mass of its own. Joints' zeros move the links' placements and the limits of
+    position. Offsets are the sensors' and are not written: a feed-forward with them would push the
+    arm. Without payload it is left out. An existing file is replaced with force only.
 
     Raises HodynError when what was written could not be read back, and then leaves nothing.
     """
     data = robot_keys(source)
-    friction = estimate.friction
-    if friction is not None:
-        order = _listed_joints(data['bodies'], robot)
-        data['friction'] = {'law': 'sigmoid', **{
-            f.name: _rounded(getattr(friction, f.name)[order]) for f in fields(friction)}}
-    payload = estimate.payload
-    if payload is not None:
+    order = _listed_joints(data['bodies'], robot)
+    _write_friction(data, robot, estimate, order)
+    for key in ('rotor_inertia', 'effort_gain'):
+        if key in estimate.joints:
+            values = estimate.joints[key]
+            if key == 'effort_gain' and robot.effort_gain is not None:
+                values = values * robot.effort_gain
+            data[key] = _rounded(values[order])
+    if 'zero' in estimate.joints:
+        _write_zeros(data, robot, estimate.joints['zero'], order)
+    if estimate.links:
+        _write_links(data, robot, estimate.links)
+    if payload and estimate.payload is not None:
         names = {body.get('name') for body in data['bodies']} | set(robot.frames)
         name = next(n for n in (PAYLOAD, *(f'{PAYLOAD}{i}' for i in range(2, 100)))
                     if n not in names)
         data['bodies'].append({
             'name': name, 'parent': robot.bodies[-1].name, 'type': 'fixed',
-            'placement': np.eye(4).tolist(), 'mass': float(payload.mass),
-            'com': _rounded(payload.com), 'inertia': _rounded(payload.inertia)})
+            'placement': np.eye(4).tolist(), **_inertial(estimate.payload)})
         data['bodies'] = _named_parents(data['bodies'])
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
     with replacing(path, force=force) as file:
         file.write_text(
-            '# Friction and payload identified from recordings by hodyn identify.\n' + text,
-            'utf-8')
+            '# Identified from recordings by hodyn identify.\n' + text, 'utf-8')
         load_robot(file)
+
+
+def _write_friction(
+    data: dict[str, Any], robot: Robot, estimate: Estimate, order: list[int],
+) -> None:
+    found = {key: estimate.joints[key] for key in _FRICTION if key in estimate.joints}
+    if not found:
+        return
+    entries: dict[str, Any] = {'law': 'sigmoid'}
+    for key in _FRICTION:
+        given = np.full(robot.n, _NO_FRICTION[key]) if robot.friction is None else getattr(
+            robot.friction, key)
+        values = found.get(key, given)
+        if key != 'viscous' or values.any():
+            entries[key] = _rounded(values[order])
+    data['friction'] = entries
+
+
+def _write_links(data: dict[str, Any], robot: Robot, links: tuple[Payload, ...]) -> None:
+    inertial = {body.name: _inertial(link)
+                for body, link in zip(robot.bodies, links, strict=True)}
+    fixed = {name for name, (index, _) in robot.frames.items() if index >= 0}
+    for body in data['bodies']:
+        if body['name'] in inertial:
+            body.update(inertial[body['name']])
+        elif body['name'] in fixed:
+            _drop_inertia(body)
+    if 'tool' in data:
+        _drop_inertia(data['tool'])
+
+
+def _write_zeros(
+    data: dict[str, Any], robot: Robot, zeros: np.ndarray, order: list[int],
+) -> None:
+    by_joint = dict(zip(robot.joint_names, zeros, strict=True))
+    for entry in data['bodies']:
+        zero = by_joint.get(entry.get('joint') or entry['name'])
+        if entry['type'] == 'fixed' or not zero:
+            continue
+        body, _ = read_body(entry, f'body {entry["name"]!r}')
+        for key in ('dh', 'modified_dh'):
+            entry.pop(key, None)
+        entry['placement'] = (body.placement @ lie.exp(body.screw * zero)).tolist()
+        entry['axis'], entry['point'] = body.axis.tolist(), body.point.tolist()
+    position = (data.get('limits') or {}).get('position')
+    if position:
+        data['limits']['position'] = [
+            [None if bound is None else float(bound) - float(zeros[j]) for bound in pair]
+            for pair, j in zip(position, order, strict=True)]
+
+
+def _inertial(body: Payload) -> dict[str, Any]:
+    return {'mass': float(body.mass), 'com': body.com.tolist(), 'inertia': body.inertia.tolist()}
+
+
+def _drop_inertia(entry: dict[str, Any]) -> None:
+    for key in _INERTIAL:
+        entry.pop(key, None)
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:

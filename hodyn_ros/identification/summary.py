@@ -2,23 +2,27 @@
 from collections.abc import Sequence
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.estimation.message_counts import MessageCounts
-from hodyn_ros.identification.regression import Estimate
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.payload import Payload
+from hodyn_ros.identification.recordings import Recording
+from hodyn_ros.identification.validation import Validation
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
 
 def write_summary(
-    robot: Robot, found: Estimate, before: Array, after: Array,
-    recordings: Sequence[tuple[Path, MessageCounts]], path: Path, *, force: bool = False,
+    robot: Robot, found: Estimate, validation: Validation,
+    recordings: Sequence[tuple[Recording, MessageCounts]], path: Path, *, force: bool = False,
 ) -> None:
-    """Write values with half their 95 % confidence intervals, null where none is known.
+    """Write values with half their 90 % confidence intervals, null where none is known.
 
     Parameters
     ----------
@@ -26,9 +30,9 @@ def write_summary(
         As it was before.
     found : Estimate
         What was identified.
-    before, after : (n,) arrays
-        RMS errors on held-out motion, N m, of the robot as it was and as identified.
-    recordings : sequence of (Path, MessageCounts)
+    validation : Validation
+        What the written file is worth.
+    recordings : sequence of (Recording, MessageCounts)
         The bags, and what became of their messages.
     path : Path
         The file.
@@ -36,31 +40,63 @@ def write_summary(
         Whether an existing one is replaced.
 
     """
-    friction, payload = found.friction, found.payload
-    summary = {
+    summary: dict[str, Any] = {
         'robot': robot.name,
-        'joints': [{
-            'name': name,
-            'friction': None if friction is None else {
-                key: _entry(getattr(friction, key)[i], found.friction_interval[k, i])
-                for k, key in enumerate(('amplitude', 'slope', 'velocity_offset'))},
-            'offset': _entry(found.offset[i], found.offset_interval[i]),
-            'held_out_rms_before': float(before[i]),
-            'held_out_rms_after': float(after[i]),
-        } for i, name in enumerate(robot.joint_names)],
-        'payload': None if payload is None else {
-            'mass': _entry(payload.mass, found.payload_interval[0]),
-            'com': [_entry(c, w) for c, w in zip(
-                payload.com, found.payload_interval[1:4], strict=True)],
-            'inertia': payload.inertia.tolist(),
+        'joints': [_joint(robot, found, validation, i) for i in range(robot.n)],
+        'payload': None if found.payload is None else {
+            **_body(found.payload, found.payload_interval),
             'inertia_excited': found.inertia_excited,
+            'model_error': {
+                'links': _number(found.link_level), 'gains': _number(found.gain_level)},
         },
+        'links': [
+            {'name': body.name, **_body(link, width)} for body, link, width in zip(
+                robot.bodies, found.links, found.links_interval, strict=False)],
+        'base_parameters': {
+            'all': found.base_parameters, 'told': found.told_parameters} if found.links else None,
+        'held': [{'value': value, 'joints': list(joints)} for value, joints in found.held],
+        'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [
-            {'bag': str(bag), 'topic': counts.topic, **counts.figures}
-            for bag, counts in recordings],
+            {'bag': str(recording.path), 'topic': counts.topic, 'loaded': recording.loaded,
+             'rms_after': rms.tolist(), **counts.figures}
+            for (recording, counts), rms in zip(recordings, validation.bags, strict=True)],
     }
     write_text(path, json.dumps(summary, indent=2, allow_nan=False) + '\n', force=force)
 
 
+def _joint(robot: Robot, found: Estimate, validation: Validation, i: int) -> dict[str, Any]:
+    friction = {
+        key: _entry(found.joints[key][i], found.intervals[key][i])
+        for key in ('amplitude', 'slope', 'velocity_offset', 'viscous') if key in found.joints}
+    rest: dict[str, Any] = {
+        key: _entry(found.joints[key][i], found.intervals[key][i])
+        for key in ('rotor_inertia', 'effort_gain', 'zero') if key in found.joints}
+    offset = found.offset.reshape(-1, robot.n)[:, i]
+    width = found.offset_interval.reshape(-1, robot.n)[:, i]
+    offsets = [_entry(value, half) for value, half in zip(offset, width, strict=True)]
+    return {
+        'name': robot.joint_names[i],
+        'friction': friction or None,
+        **rest,
+        **({'offset': offsets[0]} if len(offsets) == 1 else {'offsets': offsets}),
+        'rms_before': float(validation.before[i]),
+        'rms_after': float(validation.after[i]),
+        'held_out_rms_before': float(validation.before[i]),
+        'held_out_rms_after': float(validation.held_out[i]),
+        'held_out_rms_after_less_mean': float(validation.held_out_less_mean[i]),
+    }
+
+
+def _body(body: Payload, width: Array) -> dict[str, Any]:
+    return {
+        'mass': body.mass, 'mass_interval': _number(width[0]),
+        'com': body.com.tolist(), 'com_interval': [_number(w) for w in width[1:4]],
+        'inertia': body.inertia.tolist()}
+
+
 def _entry(value: float, width: float) -> dict[str, float | None]:
-    return {'value': float(value), 'interval': float(width) if np.isfinite(width) else None}
+    return {'value': float(value), 'interval': _number(width)}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -4,7 +4,7 @@ A topic is found by its type, joints by their names. Each message is counted: th
 used, those that cannot, and those that are lost.
 """
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -148,8 +148,22 @@ class JointStateBag:
 
     """
 
-    def __init__(self, path: Path, joints: JointFinder, topic: str | None = None) -> None:
+    def __init__(
+        self, path: Path, joints: JointFinder, topic: str | None = None, *,
+        effort_gain: Array | None = None,
+    ) -> None:
         """Open a bag and choose its topic, by name or as the only one with joint states.
+
+        Parameters
+        ----------
+        path : Path
+            Folder or lone file.
+        joints : JointFinder
+            Finds the robot's joints among the names of a message.
+        topic : str, optional
+            Needed when several are recorded.
+        effort_gain : (n,) array, optional
+            What recorded efforts are multiplied by, where they are no N m.
 
         Raises
         ------
@@ -161,6 +175,7 @@ class JointStateBag:
         self.path = Path(path)
         self.names: tuple[str, ...] = ()
         self._joints = joints
+        self._effort_gain = effort_gain
         self._bag = Bag(self.path)
         try:
             self._topic = _chosen(self._bag, topic)
@@ -196,7 +211,9 @@ class JointStateBag:
 
     def blocks(self) -> Iterator[JointStates]:
         """Read the joint states in blocks of some thousands, in the order of recording."""
-        return self._blocks(Tally())
+        for block in self._blocks(Tally()):
+            yield block if self._effort_gain is None else replace(
+                block, effort=block.effort * self._effort_gain)
 
     def _blocks(self, tally: Tally) -> Iterator[JointStates]:
         mappings: dict[tuple[bytes, ...], _Mapping | str] = {}

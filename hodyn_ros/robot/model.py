@@ -187,6 +187,11 @@ class Robot:
         Joint limits.
     friction : SigmoidFriction or None
         Joint friction; part of the feed-forward, not of the inverse dynamics.
+    rotor_inertia : (n,) array or None
+        Inertia of the motors' rotors reflected to joints without springs, kg m²; part of the
+        feed-forward, not of the inverse dynamics.
+    effort_gain : (n,) array or None
+        N m per unit of the efforts that the driver reports, where these are currents, say.
     actuators : Actuators or None
         Joint actuators, None where the motors are not modelled; part of the feed-forward too.
     frames : mapping of str to (int, (4, 4) array)
@@ -205,6 +210,8 @@ class Robot:
     joint_prefixes: tuple[str, ...]
     limits: Limits
     friction: SigmoidFriction | None = None
+    rotor_inertia: Array | None = None
+    effort_gain: Array | None = None
     actuators: Actuators | None = None
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))

@@ -74,9 +74,11 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         parent = world if body.parent < 0 else elements[body.parent]
         element, changes[i] = _add_body(parent, body)
         elements.append(element)
-    if springs is not None:
-        for element, armature in zip(elements, springs.armature, strict=True):
+    armatures = robot.rotor_inertia if springs is None else springs.armature
+    if armatures is not None:
+        for element, armature in zip(elements, armatures, strict=True):
             element[0].set('armature', repr(float(armature)))
+    if springs is not None:
         _add_springs(root, world, robot, springs)
     try:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding='unicode'))

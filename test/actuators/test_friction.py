@@ -8,21 +8,23 @@ from hodyn_ros.actuators import SigmoidFriction
 mp.mp.dps = 50
 A = np.array([0.54615, 0.30301, 1.2794])
 S = np.array([0.039533, -0.021047, 0.036194])
+VISCOUS = np.array([0.0, 1.5, 0.4])
 ALPHA = np.array([5.1181, 17.133, 5.5903])
 
 
 def test_torque_and_its_rates_are_the_derivatives_of_the_law():
-    friction = SigmoidFriction(A, ALPHA, S)
+    friction = SigmoidFriction(A, ALPHA, S, VISCOUS)
     waves = [Wave(i, 0.4) for i in range(3)]
     times = np.array([0.1, 0.9, 2.3])
     q = np.stack([wave.derivatives(times, 4) for wave in waves], axis=2)
     torque = friction.torque(q)
     for joint, wave in enumerate(waves):
-        a, s, alpha = (mp.mpf(float(v[joint])) for v in (A, S, ALPHA))
+        a, s, alpha, d = (mp.mpf(float(v[joint])) for v in (A, S, ALPHA, VISCOUS))
 
-        def law(t, wave=wave, a=a, s=s, alpha=alpha):
+        def law(t, wave=wave, a=a, s=s, alpha=alpha, d=d):
             rate = mp.diff(wave.exact, t)
-            return a / (1 + mp.exp(-alpha * (rate + s))) - a / (1 + mp.exp(-alpha * s))
+            return a / (1 + mp.exp(-alpha * (rate + s))) - a / (
+                1 + mp.exp(-alpha * s)) + d * rate
 
         for k, t in enumerate(times):
             for order in range(3):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 import json
 import subprocess
 import sys
@@ -68,3 +69,12 @@ def test_the_library_never_imports_ros():
     result = subprocess.run(
         [sys.executable, '-c', script], capture_output=True, text=True, check=True)
     assert json.loads(result.stdout.splitlines()[-1]) == []
+
+
+def test_rotors_add_their_inertia_times_the_accelerations(panda):
+    q = motion(np.random.default_rng(4), 7, 5)
+    inertia = np.linspace(0.1, 0.7, 7)
+    feedforward = FeedForward(replace(panda, rotor_inertia=inertia))
+    expected = FeedForward(panda).torque(q) + inertia * q[:, 2:]
+    np.testing.assert_allclose(feedforward.torque(q), expected, rtol=1e-14)
+    np.testing.assert_allclose(feedforward.torque(q[0]), expected[0], rtol=1e-14)

@@ -76,7 +76,9 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
             strict_yaml.read_text(path, MAX_FILE_BYTES, 'such a file'), context)
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
-    return replace(robot, actuators=read_actuators(section, list(robot.joint_names)))
+    # The motors have inertias of their own, behind their springs.
+    return replace(
+        robot, actuators=read_actuators(section, list(robot.joint_names)), rotor_inertia=None)
 
 
 def read_actuators(

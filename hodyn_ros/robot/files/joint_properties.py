@@ -65,11 +65,35 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
     if not section.has('friction'):
         return None
     part = CheckedMapping(
-        section.get('friction'), f'{section.context}, friction', {'law', *_SIGMOID_KEYS})
+        section.get('friction'), f'{section.context}, friction',
+        {'law', *_SIGMOID_KEYS, 'viscous'})
     law = part.text('law')
     if law != 'sigmoid':
         part.fail('law', f"expected 'sigmoid', got {law!r}")
-    return SigmoidFriction(**{key: part.array(key, (len(joints),)) for key in _SIGMOID_KEYS})
+    keys = (*_SIGMOID_KEYS, 'viscous') if part.has('viscous') else _SIGMOID_KEYS
+    return SigmoidFriction(**{key: part.array(key, (len(joints),)) for key in keys})
+
+
+def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | None:
+    """Return the rotors' reflected inertias, (n,); None where the file gives none."""
+    if not section.has('rotor_inertia'):
+        return None
+    if section.has('actuators'):
+        section.fail('rotor_inertia', 'the motors in key actuators have inertias of their own')
+    values = section.array('rotor_inertia', (len(joints),))
+    if np.any(values < 0.0):
+        section.fail('rotor_inertia', f'joint {joints[int(np.argmin(values))]!r}: is below 0')
+    return values
+
+
+def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None:
+    """Return N m per unit of recorded effort, (n,); None where the file gives none."""
+    if not section.has('effort_gain'):
+        return None
+    values = section.array('effort_gain', (len(joints),))
+    if np.any(values == 0.0):
+        section.fail('effort_gain', f'joint {joints[int(np.argmax(values == 0.0))]!r}: is 0')
+    return values
 
 
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:

@@ -24,7 +24,13 @@ from hodyn_ros.robot.files.bodies import (
 )
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.joint_limits import with_limits
-from hodyn_ros.robot.files.joint_properties import read_friction, read_limits, reordered
+from hodyn_ros.robot.files.joint_properties import (
+    read_effort_gain,
+    read_friction,
+    read_limits,
+    read_rotor_inertia,
+    reordered,
+)
 from hodyn_ros.robot.files.sources import read_source, robot_names
 from hodyn_ros.robot.mass_matrix import find_massless_joint
 from hodyn_ros.robot.model import Robot
@@ -33,7 +39,7 @@ InertiaCheck = Literal['error', 'warn']
 
 _ROBOT_KEYS = {
     'name', 'gravity', 'base_pose', 'joint_prefixes', 'inertia_check', 'bodies', 'tool', 'limits',
-    'friction', 'actuators',
+    'friction', 'rotor_inertia', 'effort_gain', 'actuators',
 }
 
 
@@ -119,6 +125,8 @@ def _robot(
     given = [link.joint for link, _ in listed if link.type not in ('fixed', 'floating')]
     order = [given.index(joint) for joint in joints]
     friction = read_friction(section, given)
+    rotor_inertia = read_rotor_inertia(section, given)
+    effort_gain = read_effort_gain(section, given)
     robot = Robot(
         name=section.text('name'),
         gravity=gravity,
@@ -126,6 +134,8 @@ def _robot(
         joint_prefixes=tuple(prefixes),
         limits=reordered(read_limits(section, given), order),
         friction=None if friction is None else reordered(friction, order),
+        rotor_inertia=None if rotor_inertia is None else rotor_inertia[order],
+        effort_gain=None if effort_gain is None else effort_gain[order],
         actuators=read_actuators(section, joints, [name for name in given if name in locked]),
         frames=frames,
     )

@@ -79,6 +79,9 @@ def robot_mapping(robot: Robot) -> dict[str, Any]:
     if robot.friction is not None:
         mapping['friction'] = {'law': 'sigmoid', **{
             f.name: getattr(robot.friction, f.name) for f in fields(robot.friction)}}
+    for name in ('rotor_inertia', 'effort_gain'):
+        if getattr(robot, name) is not None:
+            mapping[name] = getattr(robot, name)
     if robot.actuators is not None:
         mapping['actuators'] = {
             name: _actuator_keys(joint) for name, joint in zip(

@@ -49,6 +49,18 @@ def test_payload_locked_joints_base_pose_and_actuators_are_saved(tmp_path):
     assert_same(back.actuators, robot.actuators)
 
 
+def test_what_is_known_of_the_drives_is_saved(tmp_path):
+    keys = random_mapping(np.random.default_rng(3), 3, ('revolute',)) | {
+        'friction': {'law': 'sigmoid', 'amplitude': [1.0, 2.0, 3.0], 'slope': [20.0] * 3,
+                     'velocity_offset': [0.0, 0.1, 0.0], 'viscous': [0.5, 0.0, 0.2]},
+        'rotor_inertia': [0.1, 0.2, 0.3], 'effort_gain': [9.0, -8.0, 7.0]}
+    robot = load_robot(keys)
+    save_robot(robot, tmp_path / 'robot.yaml')
+    back = load_robot(tmp_path / 'robot.yaml')
+    for name in ('friction', 'rotor_inertia', 'effort_gain', 'limits'):
+        assert_same(getattr(back, name), getattr(robot, name))
+
+
 @pytest.mark.parametrize('seed', range(8))
 def test_urdf_says_the_same_dynamics_of_trees(tmp_path, seed):
     rng = np.random.default_rng(seed)

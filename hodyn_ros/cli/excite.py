@@ -1,0 +1,130 @@
+"""``hodyn excite``."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.cli.plan_source import PlanSource
+from hodyn_ros.common.errors import HodynError
+
+if TYPE_CHECKING:
+    from hodyn_ros.identification.excitation import Excitation
+    from hodyn_ros.robot import Robot
+
+_SLOWER = 1.15  # a plan that the checker refuses becomes longer by this
+_ATTEMPTS = 6
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        'excite', help='design a motion to identify the links from',
+        description='A Fourier series within all limits, of the lowest condition number of the '
+        'base regressor, checked as hodyn check does and written as a plan. It knows nothing of '
+        'what stands around the arm, nor of the arm in its own way: look at it before it runs.')
+    add_robot(parser)
+    parser.add_argument(
+        '--output', type=Path, default=Path('excitation.yaml'),
+        help='plan to write (default: excitation.yaml)')
+    parser.add_argument(
+        '--period', type=float, default=20.0, metavar='S', help='its duration (default: 20)')
+    parser.add_argument(
+        '--harmonics', type=int, default=5, metavar='N', help='of the series (default: 5)')
+    parser.add_argument(
+        '--share', type=float, default=0.8, metavar='SHARE',
+        help='of the limits that it may use (default: 0.8)')
+    parser.add_argument('--seed', type=int, default=0, help='another one, another motion')
+    add_force(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Design the motion."""
+    check_outputs(options, options.robot)
+    return run_excite(
+        options.robot, options.output, period=options.period, harmonics=options.harmonics,
+        share=options.share, seed=options.seed, force=options.force)
+
+
+def run_excite(
+    robot_source: str, output: Path, *, period: float = 20.0, harmonics: int = 5,
+    share: float = 0.8, seed: int = 0, force: bool = False,
+) -> int:
+    """Design an exciting motion and write it as a plan; return the exit code.
+
+    Parameters
+    ----------
+    robot_source : str
+        Built-in name or path of a robot file.
+    output : Path
+        YAML file of the plan.
+    period : float
+        Duration, s.
+    harmonics : int
+        Of the Fourier series, 3 to 20.
+    share : float
+        Of the limits that it may use, above 0, at most 0.95.
+    seed : int
+        Of the random numbers.
+    force : bool
+        Whether an existing file is replaced.
+
+    Raises
+    ------
+    HodynError, OSError
+        One line that says what is wrong.
+
+    """
+    from hodyn_ros.common.output_files import replacing
+    from hodyn_ros.identification.excitation import MIN_HARMONICS, UNKNOWN, design
+    from hodyn_ros.plans.prepare import prepare_plan
+    from hodyn_ros.robot.files import load_robot
+
+    for name, value, low, high in (
+            ('--period', period, 2.0, 600.0), ('--harmonics', harmonics, MIN_HARMONICS, 20),
+            ('--share', share, 0.05, 0.95)):
+        if not low <= value <= high:
+            raise HodynError(f'{name} {value:g}: expected {low:g} to {high:g}')
+    if output.suffix not in ('.yaml', '.yml'):
+        raise HodynError(f'--output {output}: expected a file that ends with .yaml')
+    robot = load_robot(robot_source)
+    with replacing(output, force=force) as file:
+        for attempt in range(_ATTEMPTS):
+            found = design(
+                robot, period=period * _SLOWER ** attempt, harmonics=harmonics, share=share,
+                seed=seed)
+            file.write_text(_plan(robot, found), 'utf-8')
+            prepared = prepare_plan(PlanSource(file, robot_source).request())
+            if prepared.refusal is None or not prepared.refusal:
+                break
+        else:
+            raise HodynError(
+                f'no exciting motion of robot {robot.name!r} is within its limits: '
+                f'{prepared.refusal}; try a longer --period or a smaller --share')
+    print(f'{output}: {found.times[-1]:.1f} s within all limits, from rest to rest; condition '
+          f'number {found.condition:.0f} of {found.base_parameters} base parameters')
+    print('It begins and ends at ' + ', '.join(f'{q:.3f}' for q in found.q[0, 0]))
+    unknown = [name for name in UNKNOWN if name != 'position' and not all(
+        map(_is_finite, getattr(robot.limits, name)))]
+    if unknown:
+        print(f'No limit of {", ".join(unknown)} is known for some joints: ' + ', '.join(
+            f'{UNKNOWN[name]:g}' for name in unknown) + ' (rad, s) is kept to')
+    return 0
+
+
+def _is_finite(value: float) -> bool:
+    return abs(value) < float('inf')
+
+
+def _plan(robot: Robot, found: Excitation) -> str:
+    import yaml
+
+    return '# An exciting motion, by hodyn excite.\n' + yaml.safe_dump({
+        'joint_names': list(robot.joint_names),
+        'points': [
+            {'time_from_start': round(float(time), 6),
+             'positions': [round(float(value), 6) for value in q[0]]}
+            for time, q in zip(found.times, found.q, strict=True)]},
+        sort_keys=False, default_flow_style=None, width=99)

@@ -1,0 +1,49 @@
+"""What is fitted to: motions with their efforts."""
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BLOCK = 1.0
+"""Length of the blocks of time whose errors count as independent, s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Motions with their efforts.
+
+    Attributes
+    ----------
+    q : (T, 5, n) array
+        Estimated motions, q to q⁗.
+    effort : (T, n) array
+        Recorded efforts, N m, or what they are recorded in.
+    block : (T,) int array
+        Number of the block of time that a sample belongs to.
+    gravity : bool
+        Whether the efforts contain gravity.
+    bag : (T,) int array
+        Number of the recording that a sample is from; all from one where not given.
+    loaded : (T,) bool array
+        Whether the arm carried its payload; always where not given.
+
+    """
+
+    q: Array
+    effort: Array
+    block: NDArray[np.intp]
+    gravity: bool = True
+    bag: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    loaded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+
+    def __post_init__(self) -> None:
+        if not len(self.bag):
+            object.__setattr__(self, 'bag', np.zeros(len(self.q), np.intp))
+        if not len(self.loaded):
+            object.__setattr__(self, 'loaded', np.ones(len(self.q), np.bool_))
+
+    def __getitem__(self, index: NDArray[np.bool_]) -> 'Data':
+        return replace(self, **{
+            f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != 'gravity'})

@@ -1,0 +1,355 @@
+"""What is identified, term by term, with intervals; and what the data cannot tell."""
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.regressor import PARAMETERS, torque_regressor
+from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.joint_zeros import nearest_zeros
+from hodyn_ros.identification.payload import EXTENT, MASS, Payload, listed_slope, rigid_body
+from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, solve_linear
+from hodyn_ros.identification.terms import Terms
+from hodyn_ros.robot import HodynError, Robot
+
+Array = NDArray[np.float64]
+
+MIN_BLOCKS = 8
+
+_ALIKE = 30.0  # how often its variance grows by the other parameters: beyond, a term is held
+_UNTOLD = 0.8  # of what was known before: beyond, the data say next to nothing
+_EXCITED = 0.5  # of what was known of a payload's extent: below, the motion told its inertia
+_DISTINCT = 5.0  # standard deviations of a gain that is looked for from nothing
+
+PARTS = {
+    'friction': ('amplitude', 'slope', 'velocity_offset'), 'viscous': ('viscous',),
+    'rotor': ('rotor_inertia',), 'gains': ('effort_gain',), 'zeros': ('zero',)}
+"""The values, one a joint, that a term has."""
+
+_HELD_FIRST = ('velocity_offset', 'slope', 'zero', 'viscous', 'rotor', 'offset', 'inverse_gain')
+_NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What was identified; intervals are half widths at 90 % confidence.
+
+    Attributes
+    ----------
+    joints, intervals : dict of str to (n,) array
+        `amplitude`, `slope`, `velocity_offset`, `viscous`, `rotor_inertia`, `effort_gain`, `zero`,
+        as far as they were asked for; the interval is NaN for joints that keep what they had.
+    offset, offset_interval : (n,) or (bags, n) arrays
+        Constant offset of the recorded efforts, in their unit.
+    links, links_interval : tuple of Payload and (n_bodies, 10) array
+        The links; empty where they were not asked for.
+    payload : Payload or None
+        Load on the last body, None where none was found.
+    payload_interval : (10,) array
+        Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
+    inertia_excited : bool
+        Whether the motion told the payload's inertia, which is a point's otherwise.
+    link_level, gain_level : float
+        How far links and gains are off, as shares, by the evidence; NaN where not looked for.
+    base_parameters, told_parameters : int
+        How many combinations of the links' parameters any motion tells, and this one.
+    held : tuple of (str, tuple of str)
+        Values that the data cannot tell from others, with their joints; they kept what they were.
+    parameters : dict of str to array
+        All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
+
+    """
+
+    joints: dict[str, Array] = field(default_factory=dict)
+    intervals: dict[str, Array] = field(default_factory=dict)
+    offset: Array = field(default_factory=lambda: np.zeros(0))
+    offset_interval: Array = field(default_factory=lambda: np.zeros(0))
+    links: tuple[Payload, ...] = ()
+    links_interval: Array = field(default_factory=lambda: np.zeros((0, PARAMETERS)))
+    payload: Payload | None = None
+    payload_interval: Array = field(default_factory=lambda: np.full(PARAMETERS, np.nan))
+    inertia_excited: bool = False
+    link_level: float = np.nan
+    gain_level: float = np.nan
+    base_parameters: int = 0
+    told_parameters: int = 0
+    held: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    parameters: dict[str, Array] = field(default_factory=dict)
+
+
+def identify(
+    robot: Robot, data: Data, terms: Collection[str], *, each_bag: bool = False,
+    begin: Estimate | None = None,
+) -> Estimate:
+    """Fit terms, some of `TERMS`, to data.
+
+    The payload is taken to be there only when its mass differs from 0 significantly, and to have
+    an inertia only when the motion told it.
+
+    Parameters
+    ----------
+    robot : Robot
+        What is known before.
+    data : Data
+        Motions and efforts.
+    terms : collection of str
+        What to fit.
+    each_bag : bool
+        Whether each recording has offsets of its own.
+    begin : Estimate, optional
+        What was found from other data of the arm: a nearer start.
+
+    Raises
+    ------
+    HodynError
+        When there are too few samples, or their numbers are too large for a fit.
+
+    """
+    for term, motors in (('rotor', 'inertias'), ('zeros', 'zeros')):
+        if term in terms and robot.actuators is not None:
+            raise HodynError(
+                f'--terms {term}: the motors in key actuators of robot {robot.name!r} have '
+                f'{motors} of their own: leave it out')
+    blocks = len(np.unique(data.block))
+    if blocks < MIN_BLOCKS:
+        raise HodynError(
+            f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to tell '
+            'parameters from noise')
+    try:
+        return _identified(Terms(robot, data, terms, each_bag=each_bag), begin)
+    except np.linalg.LinAlgError as error:
+        raise HodynError(
+            f'the recorded motions or efforts are too large for a fit ({error}): they are not '
+            "an arm's") from None
+
+
+def _identified(model: Terms, begin: Estimate | None) -> Estimate:
+    theta, held = _start(model, begin)
+    found = fit(model, theta, settle=False)
+    back = found.theta.copy()
+    for kind in _HELD_FIRST:
+        if kind == 'inverse_gain' and 'gains' not in model.terms:
+            continue
+        untold = _untold(model, found, kind)
+        if untold.any():
+            held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | untold
+            place = model.of(kind, model.free)
+            place &= ~np.tile(untold, len(place) // len(untold))
+            model.of(kind, back)[~place] = model.of(kind, theta)[~place]
+    if 'zeros' in model.terms:
+        model.move_to(back)
+    found = fit(model, back, settle='payload' not in model.terms)
+    if 'payload' in model.terms:
+        start = _payload_start(model, found)
+        place = model.of('payload', model.free)
+        if start is not None:
+            place[:] = True
+            theta = found.theta.copy()
+            model.of('payload', theta)[:EXTENT.start] = start
+            found = fit(model, theta)
+            deviation = found.deviation()[model.places['payload'].start + MASS]
+            place[:] = NORMAL_90 * deviation < 1.0
+        if not place.any():
+            found = fit(model, found.theta)
+    return _estimate(model, found, held)
+
+
+def _start(
+    model: Terms, begin: Estimate | None,
+) -> tuple[Array, dict[str, np.ndarray]]:
+    """Return where to begin, (p,), and which gains the data cannot tell."""
+    theta, n = model.start.copy(), model.robot.n
+    held: dict[str, np.ndarray] = {}
+    if 'zeros' in model.terms:
+        quarters = nearest_zeros(model) if begin is None else (
+            np.round(begin.joints['zero'] / (0.5 * np.pi)) * 0.5 * np.pi)
+        model.of('zero', theta)[:] = quarters
+        model.of('zero', model.start)[:] = model.of('zero', theta)
+        model.move_to(theta)
+    rigid = (model.regressor @ np.concatenate([
+        rigid_body(row).parameters
+        for row in model.of('links', theta).reshape(-1, PARAMETERS)])).reshape(-1, n)
+    if 'gains' in model.terms:
+        gain, clear = _rough_gains(model, rigid)
+        model.of('inverse_gain', theta)[:] = gain
+        model.of('inverse_gain', model.start)[:] = gain
+        unclear = model.of('inverse_gain', model.free) & ~clear
+        if unclear.any():
+            held['inverse_gain'] = unclear
+            model.of('inverse_gain', model.free)[unclear] = False
+    k = model.of('inverse_gain', theta)
+    rest = np.where(model.known, model.data.effort / k - rigid, np.nan)
+    some = 0.1 * np.array([np.nanstd(c) if np.isfinite(c).any() else 0.0 for c in rest.T])
+    those = model.of('amplitude', model.free)
+    amplitude = model.of('amplitude', theta)
+    amplitude[those] = np.maximum(amplitude, some)[those]
+    if begin is not None:
+        for kind in ('links', 'amplitude', 'slope', 'viscous', 'rotor'):
+            those = model.of(kind, model.free)
+            model.of(kind, theta)[those] = begin.parameters[kind][those]
+    return theta, held
+
+
+def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, np.ndarray]:
+    """Return effort per N m by least squares beside friction, (n,), and whether it is clear."""
+    n = model.robot.n
+    gain, clear = np.ones(n), np.zeros(n, np.bool_)
+    velocity = model.data.q[:, 1]
+    for j in range(n):
+        known = model.known[:, j]
+        if not known.any():
+            continue
+        v = velocity[known, j]
+        table = np.stack([rigid[known, j], np.tanh(v / 0.05), v, np.ones(len(v))], axis=1)
+        scale = np.maximum(np.linalg.norm(table, axis=0), 1e-12)
+        effort = model.data.effort[known, j]
+        found = np.linalg.lstsq(table / scale, effort, rcond=1e-8)[0]
+        left = effort - table / scale @ found
+        # Blocks of a second, not samples, count as independent.
+        freedom = max(len(np.unique(model.data.block[known])) - 4, 1)
+        inverse = np.linalg.pinv((table / scale).T @ (table / scale), rcond=1e-10)
+        deviation = np.sqrt(left @ left / freedom * inverse[0, 0])
+        gain[j] = found[0] / scale[0]
+        clear[j] = abs(found[0]) > _DISTINCT * deviation
+    if clear.any():
+        gain[~clear] = np.sign(np.sum(np.sign(gain[clear]))) * np.median(np.abs(gain[clear]))
+    else:
+        gain[:] = 1.0
+    gain[gain == 0.0] = 1.0
+    return gain, clear
+
+
+def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
+    """Return which joints' values of a kind the data cannot tell from the other ones, (n,)."""
+    place = model.places[kind]
+    # Links are held to the given ones by what is known of them: they pass for nothing else.
+    fitted = np.flatnonzero(found.free)
+    kept = model.free[fitted] & (fitted >= model.places['links'].stop)
+    own = fitted[kept]
+    among = np.isin(own, np.arange(place.start, place.stop))
+    out = np.zeros(place.stop - place.start, np.bool_)
+    if among.any():
+        precision = found.precision[kept]
+        curvature = found.curvature[np.ix_(kept, kept)]
+        whole = curvature + np.diag(precision)
+        scale = np.sqrt(np.maximum(np.diag(whole), 1e-300))
+        # A pseudoinverse would pass over what is exactly alike.
+        inverse = np.linalg.inv(whole / np.outer(scale, scale) + 1e-9 * np.eye(len(whole)))
+        grown = np.diag(inverse)[among]
+        # What only the knowledge from before tells is not told by the data.
+        before = precision[among]
+        after = np.diag(inverse / np.outer(scale, scale))[among]
+        silent = np.diag(curvature)[among] <= 1e-9 * np.maximum(before, 1e-12)
+        known = (before > 0.0) & (np.sqrt(after * before) > _UNTOLD) & (kind != 'slope')
+        out[own[among] - place.start] = (grown > _ALIKE) | silent | known
+    groups = len(out) // model.robot.n
+    return np.asarray(out.reshape(groups, -1).any(axis=0))
+
+
+def _payload_start(model: Terms, found: Fit) -> Array | None:
+    """Return a start for the payload, or None when its mass is not significant."""
+    count, n = model.data.effort.shape
+    columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :4]
+    columns = columns * model.data.loaded[:, None, None]
+    columns = columns * model.of('inverse_gain', found.theta)[:, None]
+    value, deviation = solve_linear(model, found, columns)
+    if not value[0] > NORMAL_90 * deviation[0]:
+        return None
+    return np.array([np.log(value[0]), *np.clip(value[1:4] / value[0], -0.9, 0.9)])
+
+
+def _estimate(
+    model: Terms, found: Fit, held: dict[str, np.ndarray],
+) -> Estimate:
+    robot, n = model.robot, model.robot.n
+    theta, half = found.theta, NORMAL_90 * found.deviation()
+    joints: dict[str, Array] = {}
+    intervals: dict[str, Array] = {}
+
+    def put(term: str, name: str, kind: str) -> None:
+        if term in model.terms:
+            joints[name], intervals[name] = (
+                model.of(kind, theta).copy(), model.of(kind, half).copy())
+
+    for kind in ('amplitude', 'slope', 'velocity_offset'):
+        put('friction', kind, kind)
+    if 'slope' in joints:
+        joints['slope'] = np.exp(joints['slope'])
+        intervals['slope'] = intervals['slope'] * joints['slope']
+    put('viscous', 'viscous', 'viscous')
+    put('rotor', 'rotor_inertia', 'rotor')
+    put('gains', 'effort_gain', 'inverse_gain')
+    if 'effort_gain' in joints:
+        joints['effort_gain'] = 1.0 / joints['effort_gain']
+        intervals['effort_gain'] = intervals['effort_gain'] * joints['effort_gain'] ** 2
+    put('zeros', 'zero', 'zero')
+    offset, offset_interval = (
+        model.of('offset', values).reshape(-1, n).squeeze() if len(
+            model.of('offset', values)) > n else model.of('offset', values).copy()
+        for values in (theta, half))
+    links: list[Payload] = []
+    links_interval = np.zeros((0, PARAMETERS))
+    own = np.flatnonzero(found.free)
+
+    def listed_interval(begin: int) -> Array:
+        """Half widths of mass, com and inertia of the body whose ten numbers begin there."""
+        these = np.flatnonzero((own >= begin) & (own < begin + PARAMETERS))
+        by = listed_slope(theta[begin:begin + PARAMETERS])[:, own[these] - begin]
+        covariance = found.covariance[np.ix_(these, these)]
+        return NORMAL_90 * np.sqrt(np.maximum(np.diag(by @ covariance @ by.T), 0.0))
+
+    begin = model.places['links'].start
+    if 'links' in model.terms:
+        links = [rigid_body(row) for row in model.of('links', theta).reshape(-1, PARAMETERS)]
+        links_interval = np.array([
+            listed_interval(begin + PARAMETERS * b) for b in range(len(links))])
+    payload, payload_interval, excited = None, np.full(PARAMETERS, np.nan), False
+    if model.of('payload', model.free).any():
+        place = model.places['payload'].start
+        payload = rigid_body(theta[place:place + PARAMETERS])
+        payload_interval = listed_interval(place)
+        extent = slice(place + EXTENT.start, place + EXTENT.stop)
+        excited = bool(np.all(found.deviation()[extent] < _EXCITED * model.prior[extent]))
+        if not excited:
+            payload = Payload(payload.mass, payload.com, np.zeros((3, 3)))
+    base, told = _ranks(model, found)
+    return Estimate(
+        joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
+        links=tuple(links), links_interval=links_interval, payload=payload,
+        payload_interval=payload_interval, inertia_excited=excited,
+        link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
+        gain_level=found.levels['inverse_gain'] if (
+            model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
+        base_parameters=base, told_parameters=told,
+        parameters={kind: model.of(kind, theta).copy() for kind in model.places},
+        held=tuple(
+            (_NAMES.get(kind, kind), tuple(
+                robot.joint_names[j] for j in np.flatnonzero(those)))
+            for kind, those in held.items()))
+
+
+def _ranks(model: Terms, found: Fit) -> tuple[int, int]:
+    """Return how many combinations of the links' parameters any motion tells, and this one."""
+    if 'links' not in model.terms:
+        return 0, 0
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-np.pi, np.pi, (200, 3, model.robot.n))
+    table = torque_regressor(model.robot, q, gravity=model.data.gravity)
+    table = table.reshape(200 * model.robot.n, -1)
+    values = np.linalg.svd(table, compute_uv=False)
+    base = int(np.sum(values > 1e-9 * values[0]))
+    # Told are those that the data know better than what was known before.
+    those = np.isin(np.flatnonzero(model.free), np.arange(
+        model.places['links'].start, model.places['links'].stop))
+    unit = np.sqrt(found.precision[those])
+    whole = found.curvature
+    rest = ~those
+    inner = whole[np.ix_(those, those)]
+    if rest.any():
+        cross = whole[np.ix_(those, rest)]
+        inner = inner - cross @ np.linalg.pinv(
+            whole[np.ix_(rest, rest)] + np.diag(found.precision[rest])) @ cross.T
+    told = np.linalg.eigvalsh(inner / np.outer(unit, unit))
+    return base, min(base, int(np.sum(told > 1.0)))
+

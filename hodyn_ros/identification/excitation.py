@@ -1,0 +1,159 @@
+"""Motions that tell the links' parameters: Fourier series of the lowest condition number.
+
+Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 1997. A period of the series is
+the motion; it begins and ends at rest to the snap, which takes two of each kind of coefficient.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+
+from hodyn_ros.dynamics.regressor import torque_regressor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+MIN_HARMONICS = 3
+
+UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
+"""What a joint without a limit is taken to allow: rad (m) to both sides of 0, and per sᵏ."""
+
+_SAMPLES = 100  # of a period
+_START, _STEP = 40, 0.3  # motions tried at random; steps from the best, shrinking, as share of it
+_SHRINK = 0.93  # a motion of too much torque becomes slower by this
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion that excites the links.
+
+    Attributes
+    ----------
+    times : (m,) array
+        s, from 0.
+    q : (m, 5, n) array
+        Positions and derivatives.
+    condition : float
+        Condition number of the base regressor.
+    base_parameters : int
+        How many combinations of parameters it is of.
+
+    """
+
+    times: Array
+    q: Array
+    condition: float
+    base_parameters: int
+
+
+def design(
+    robot: Robot, *, period: float = 20.0, harmonics: int = 5, share: float = 0.8,
+    trials: int = 200, seed: int = 0, points: int = 200,
+) -> Excitation:
+    """Return a motion within a share of all limits of the robot.
+
+    Parameters
+    ----------
+    robot : Robot
+        Fixed base.
+    period : float
+        Duration, s.
+    harmonics : int
+        At least 3.
+    share : float
+        Of the limits of position, velocity, acceleration, jerk, effort and effort rate.
+    trials : int
+        Motions tried.
+    seed : int
+        Of the random numbers.
+    points : int
+        Points of the result.
+
+    """
+    rng = np.random.default_rng(seed)
+    n = robot.n
+    basis = _basis(period, harmonics, np.linspace(0.0, period, _SAMPLES))
+    combinations = _base(robot)
+    size = (basis.shape[2], n)
+
+    def judged(shape: Array) -> tuple[float, Array, Array]:
+        coefficients, middle = _fitted(robot, basis, shape, share)
+        q = _motion(basis, coefficients, middle)
+        table = torque_regressor(robot, q[:, :3]).reshape(_SAMPLES * n, -1) @ combinations
+        values = np.linalg.svd(table, compute_uv=False)
+        return float(values[0] / max(values[-1], 1e-12 * values[0])), coefficients, middle
+
+    shapes = [rng.standard_normal(size) for _ in range(_START)]
+    results = [judged(shape) for shape in shapes]
+    best = int(np.argmin([result[0] for result in results]))
+    shape, result = shapes[best], results[best]
+    for trial in range(trials):
+        step = _STEP * (1.0 - trial / trials) + 0.02
+        moved = shape + step * rng.standard_normal(size) * np.abs(shape).mean()
+        tried = judged(moved)
+        if tried[0] < result[0]:
+            shape, result = moved, tried
+    condition, coefficients, middle = result
+    times = np.linspace(0.0, period, points)
+    return Excitation(
+        times, _motion(_basis(period, harmonics, times), coefficients, middle), condition,
+        combinations.shape[1])
+
+
+def _basis(period: float, harmonics: int, times: Array) -> Array:
+    """Return the series' free parts and their derivatives, (T, 5, 2 (harmonics − 2))."""
+    k = np.arange(1, harmonics + 1)
+    omega = 2.0 * np.pi * k / period
+    phase = omega * times[:, None]
+    parts = []
+    # Sines of q with q̇ = q⃛ = 0 at the ends, cosines with q̈ = q⁗ = 0.
+    for shift, powers in ((0.0, (1, 3)), (0.5 * np.pi, (2, 4))):
+        waves = np.stack([
+            omega ** d * np.sin(phase + shift + 0.5 * np.pi * d) / omega for d in range(5)], 1)
+        rest = null_space(np.stack([k ** (power - 1.0) for power in powers]))
+        parts.append(waves @ rest)
+    return np.concatenate(parts, axis=2)
+
+
+def _motion(basis: Array, coefficients: Array, middle: Array) -> Array:
+    q = np.ascontiguousarray(basis @ coefficients)
+    q[:, 0] += middle
+    return q
+
+
+def _fitted(
+    robot: Robot, basis: Array, shape: Array, share: float,
+) -> tuple[Array, Array]:
+    """Return coefficients of a shape, as large as the limits allow, and the middles."""
+    limits = robot.limits
+    unit = basis @ shape
+    low = np.where(np.isfinite(limits.position_min), limits.position_min, -UNKNOWN['position'])
+    high = np.where(np.isfinite(limits.position_max), limits.position_max, UNKNOWN['position'])
+    bottom, top = unit[:, 0].min(axis=0), unit[:, 0].max(axis=0)
+    scale = share * (high - low) / np.maximum(top - bottom, 1e-12)
+    for order, name in enumerate(('velocity', 'acceleration', 'jerk'), 1):
+        limit = getattr(limits, name)
+        limit = np.where(np.isfinite(limit), limit, UNKNOWN[name])
+        scale = np.minimum(
+            scale, share * limit / np.maximum(np.abs(unit[:, order]).max(axis=0), 1e-12))
+    feedforward = FeedForward(robot)
+    while True:
+        middle = 0.5 * (low + high) - scale * 0.5 * (bottom + top)
+        coefficients = shape * scale
+        torque = np.abs(feedforward.torque(_motion(basis, coefficients, middle))).max(axis=0)
+        # What holds the arm is there at any speed: where that is too much, all give way.
+        if scale.max() < 1e-3 or (np.all(torque[0] <= share * limits.effort)
+                                  and np.all(torque[1] <= share * limits.effort_rate)):
+            return coefficients, middle
+        scale = scale * _SHRINK
+
+
+def _base(robot: Robot) -> Array:
+    """Return an orthonormal basis of the parameters that any motion tells, (10 bodies, base)."""
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-np.pi, np.pi, (200, 3, robot.n))
+    table = torque_regressor(robot, q).reshape(200 * robot.n, -1)
+    _, values, rows = np.linalg.svd(table, full_matrices=False)
+    return np.ascontiguousarray(rows[values > 1e-9 * values[0]].T)

@@ -1,0 +1,36 @@
+"""Exciting motions: within all limits, from rest to rest, and better than chance."""
+import numpy as np
+import pytest
+import yaml
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli import main
+from hodyn_ros.identification.excitation import design
+
+
+def test_it_is_at_rest_at_its_ends_and_its_own_derivative():
+    found = design(load_robot('twolink'), trials=5, points=2001)
+    assert np.abs(found.q[[0, -1], 1:]).max() < 1e-9 * np.abs(found.q[:, 1:]).max()
+    for k in range(4):
+        rate = np.gradient(found.q[:, k], found.times, axis=0, edge_order=2)
+        np.testing.assert_allclose(rate[5:-5], found.q[5:-5, k + 1], atol=1e-3)
+
+
+def test_the_condition_number_is_that_of_the_best_motion_tried():
+    robot = load_robot('panda')
+    few, many = (design(robot, trials=trials, seed=3) for trials in (1, 30))
+    assert many.base_parameters == 43
+    assert many.condition < 0.95 * few.condition
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_plan_that_the_checker_passes(tmp_path, capsys):
+    plan = tmp_path / 'plan.yaml'
+    assert main(['excite', '--robot', 'panda', '--period', '12', '--output', str(plan)]) == 0
+    assert 'condition number' in capsys.readouterr().out
+    assert main(['check', str(plan), '--robot', 'panda']) == 0
+    points = yaml.safe_load(plan.read_text())['points']
+    assert points[-1]['time_from_start'] >= 12.0
+    assert main(['excite', '--output', str(plan)]) == 2
+    assert main(['excite', '--output', str(plan), '--force', '--share', '2']) == 2
+    assert '--share 2' in capsys.readouterr().err

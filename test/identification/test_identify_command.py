@@ -1,0 +1,310 @@
+"""``hodyn identify``: what is written, read back, is what was judged; every option counts."""
+import json
+import re
+
+import numpy as np
+import pytest
+from recordings import PANDA, joint_state, messages, record, write
+import yaml
+
+from hodyn_ros import load_robot
+from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.cli import main
+from hodyn_ros.estimation.open_recording import open_recording
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.payload import Payload
+from hodyn_ros.identification.robot_writer import write_robot
+from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.robot.files import robot_keys
+
+PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
+AMPLITUDE = np.array([0.9, 1.1, 0.5, 0.8, 0.4, 0.35, 0.3])
+OFFSET = np.array([0.1, -0.2, 0.05, 0.3, 0.0, -0.1, 0.02])
+SPREAD = np.array([0.3, 0.3, 0.3, 0.3, 0.1, 0.1, 0.05])
+RATE = 25.0
+
+
+def bag(
+    path, *, payload=None, amplitude=AMPLITUDE, gain=1.0, seed=0, duration=20.0, prefix='fer_',
+    bandwidth=1.0, others=(), topic='/joint_states',
+):
+    """Write a recording of an arm with friction, noise and offsets of its sensors."""
+    recording = record(rate=RATE, duration=duration, position_noise=1e-5, prefix=prefix,
+                       bandwidth=bandwidth)
+    robot = PANDA if payload is None else payload.fixed_to(PANDA)
+    friction = SigmoidFriction(amplitude, np.full(7, 20.0), np.zeros(7))
+    effort = FeedForward(robot).torque(recording.q, friction=False)[:, 0]
+    effort = effort + friction.torque(recording.q)[:, 0] + OFFSET
+    effort += SPREAD * np.random.default_rng(seed).standard_normal(effort.shape)
+    recording.effort = effort / gain
+    return write(path, {topic: messages(recording), **dict(others)})
+
+
+def identified(path, *bags, terms=('friction',), options=()):
+    """Run the command; return its summary."""
+    assert main(['identify', *map(str, bags), '--terms', *terms, '--output', str(path),
+                 *map(str, options)]) == 0
+    return json.loads((path / 'identification.json').read_text())
+
+
+def replayed(path, recording, file):
+    """Return the RMS errors of a robot file on a bag, (n,)."""
+    robot = load_robot(file)
+    with open_recording(recording, robot) as source:
+        found = replay(source, FeedForward(robot), path)
+    return np.array([joint.rms_error for joint in found.joints])
+
+
+def column(summary, key):
+    """Return a figure of all joints, (n,)."""
+    return np.array([joint[key] for joint in summary['joints']])
+
+
+@pytest.mark.slow
+def test_the_written_file_replayed_gives_the_figures_of_the_table(tmp_path, capsys):
+    """Guards figures of what is not in the file: offsets of the sensors, say."""
+    path = bag(tmp_path / 'bag', payload=PAYLOAD, gain=0.5, duration=12.0)
+    summary = identified(
+        tmp_path / 'out', path, terms=['friction', 'viscous', 'rotor', 'gains', 'offsets'])
+    table = capsys.readouterr().out
+    assert main(['replay', str(path), '--robot', str(tmp_path / 'out/panda_identified.yaml'),
+                 '--output', str(tmp_path / 'replay')]) == 0
+    rms = column(json.loads((tmp_path / 'replay/summary.json').read_text()), 'rms_error')
+    np.testing.assert_allclose(column(summary, 'rms_after'), rms, rtol=1e-6)
+    np.testing.assert_allclose(summary['recordings'][0]['rms_after'], rms, rtol=1e-6)
+    for name, value in zip(PANDA.joint_names, rms, strict=True):
+        assert re.search(rf'{name} .*│ +{value:.3f} │.*│.*│', table)
+    before = column(summary, 'rms_before')
+    gains = np.array([joint['effort_gain']['value'] for joint in summary['joints']])
+    data = {**robot_keys('panda'), 'effort_gain': gains.tolist()}
+    (tmp_path / 'gains.yaml').write_text(yaml.safe_dump(data), 'utf-8')
+    np.testing.assert_allclose(
+        replayed(tmp_path / 'former', path, tmp_path / 'gains.yaml'), before, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_links_and_payload_are_written_as_they_are_judged(tmp_path):
+    loaded = bag(tmp_path / 'loaded', payload=PAYLOAD, duration=12.0)
+    unloaded = bag(tmp_path / 'unloaded', seed=1, duration=12.0)
+    summary = identified(
+        tmp_path / 'out', loaded, terms=['links', 'friction', 'payload'],
+        options=['--unloaded', unloaded])
+    payload = summary['payload']
+    assert payload['mass'] == pytest.approx(1.3, abs=2.0 * payload['mass_interval'])
+    assert payload['mass_interval'] < 0.08
+    file = tmp_path / 'out/panda_identified.yaml'
+    first, second = summary['recordings']
+    assert (first['loaded'], second['loaded']) == (True, False)
+    np.testing.assert_allclose(
+        replayed(tmp_path / 'replay', loaded, file), first['rms_after'], rtol=1e-6)
+    assert load_robot(file).frame('payload')[0] == 6
+    data = yaml.safe_load(file.read_text())
+    assert data['bodies'][6]['mass'] == pytest.approx(summary['links'][6]['mass'])
+    # Without its payload the arm is judged without it.
+    data['bodies'] = [body for body in data['bodies'] if body['name'] != 'payload']
+    (tmp_path / 'bare.yaml').write_text(yaml.safe_dump(data), 'utf-8')
+    np.testing.assert_allclose(
+        replayed(tmp_path / 'bare', unloaded, tmp_path / 'bare.yaml'), second['rms_after'],
+        rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path):
+    """Guards cross-validation on the motion that was fitted."""
+    one = bag(tmp_path / 'one', duration=10.0)
+    other = bag(tmp_path / 'other', amplitude=6.0 * AMPLITUDE, duration=10.0)
+    summary = identified(tmp_path / 'out', one, other)
+    assert summary['held_out'] == 'recordings'
+    assert np.all(
+        column(summary, 'held_out_rms_after')[:4] > 1.4 * column(summary, 'rms_after')[:4])
+    # It is the error of the file that the other recording gives.
+    identified(tmp_path / 'apart', other)
+    alone = replayed(tmp_path / 'replay', one, tmp_path / 'apart/panda_identified.yaml')
+    identified(tmp_path / 'apart2', one)
+    second = replayed(tmp_path / 'replay2', other, tmp_path / 'apart2/panda_identified.yaml')
+    np.testing.assert_allclose(
+        column(summary, 'held_out_rms_after'), np.sqrt(0.5 * (alone ** 2 + second ** 2)),
+        rtol=0.01)
+
+
+@pytest.mark.slow
+def test_each_recording_may_have_its_own_offsets(tmp_path):
+    summary = identified(
+        tmp_path / 'out', bag(tmp_path / 'one'), bag(tmp_path / 'two', seed=1),
+        terms=['offsets'], options=['--offsets-per-bag'])
+    assert [len(joint['offsets']) for joint in summary['joints']] == 7 * [2]
+
+
+def test_terms_are_those_that_were_asked_for(tmp_path, capsys):
+    """Guards --terms: offsets alone write no friction, friction alone finds no offset."""
+    path = bag(tmp_path / 'bag', duration=12.0)
+    offsets = identified(tmp_path / 'offsets', path, terms=['offsets'])
+    friction = identified(tmp_path / 'friction', path, terms=['friction'])
+    assert {joint['friction'] is None for joint in offsets['joints']} == {True}
+    assert column(offsets, 'offset')[1]['value'] < -0.1
+    assert {joint['offset']['value'] for joint in friction['joints']} == {0.0}
+    for name, changed in (('offsets', False), ('friction', True)):
+        found = load_robot(tmp_path / name / 'panda_identified.yaml').friction
+        assert np.any(found.amplitude != PANDA.friction.amplitude) == changed
+    assert main(['identify', str(path), '--terms', 'friction', '--unloaded', str(path), '--output',
+                 str(tmp_path / 'none')]) == 2
+    assert 'add it to --terms' in capsys.readouterr().err
+
+
+def test_topic_and_prefix_choose_the_arm(tmp_path, capsys):
+    """Guards --topic and --joint-prefix: the other arm has ten times the friction."""
+    other = record(rate=RATE, duration=12.0, prefix='right_')
+    other.effort = other.torque[:, 0] + 20.0 * np.sign(other.q[:, 1])
+    path = bag(tmp_path / 'bag', duration=12.0, prefix='left_', others=[('/b', messages(other))],
+               topic='/a')
+    both = write(tmp_path / 'both', {'/joint_states': [
+        (received, joint_state(
+            message.header.stamp.sec * 10 ** 9 + message.header.stamp.nanosec,
+            [*message.name, *second.name], *(
+                np.concatenate([getattr(message, key), getattr(second, key)])
+                for key in ('position', 'velocity', 'effort'))))
+        for (received, message), (_, second) in zip(
+            messages(record(rate=RATE, duration=12.0, prefix='left_')), messages(other),
+            strict=True)]})
+    found = [
+        identified(tmp_path / name, source, options=options)
+        for name, source, options in (
+            ('a', path, ['--topic', '/a', '--joint-prefix', 'left_']),
+            ('b', path, ['--topic', '/b', '--joint-prefix', 'right_']),
+            ('left', both, ['--joint-prefix', 'left_']),
+            ('right', both, ['--joint-prefix', 'right_']))]
+    amplitudes = [summary['joints'][1]['friction']['amplitude']['value'] for summary in found]
+    assert max(amplitudes[0], amplitudes[2]) < 3.0 < 20.0 < min(amplitudes[1], amplitudes[3])
+    assert main(['identify', str(path), '--output', str(tmp_path / 'none')]) == 2
+    assert '--topic' in capsys.readouterr().err
+
+
+def test_friction_is_written_for_the_bodies_as_they_are_listed(tmp_path):
+    data = robot_keys('panda')
+    del data['limits'], data['friction']
+    names = [body['name'] for body in data['bodies']]
+    for body in data['bodies']:
+        if isinstance(body['parent'], int) and body['parent'] >= 0:
+            body['parent'] = names[body['parent']]
+    data['bodies'].reverse()
+    source = tmp_path / 'reversed.yaml'
+    source.write_text(yaml.safe_dump(data), 'utf-8')
+    values = np.arange(1.0, 8.0)
+    joints = {key: values + i for i, key in enumerate((
+        'amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor_inertia', 'effort_gain'))}
+    write_robot(str(source), load_robot(source), Estimate(joints=joints), tmp_path / 'found.yaml')
+    robot = load_robot(tmp_path / 'found.yaml')
+    for key in ('amplitude', 'slope', 'velocity_offset', 'viscous'):
+        np.testing.assert_array_equal(getattr(robot.friction, key), joints[key])
+    np.testing.assert_array_equal(robot.rotor_inertia, joints['rotor_inertia'])
+    np.testing.assert_array_equal(robot.effort_gain, joints['effort_gain'])
+
+
+URDF = (
+    '<robot name="arm"><link name="base"/><link name="l1"><inertial><mass value="2"/>'
+    '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/></inertial></link>'
+    '<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>'
+    '<limit lower="-1" upper="2" velocity="3" effort="40"/></joint>'
+    '<link name="hand"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>'
+    '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>'
+    '<joint name="fixed" type="fixed"><parent link="l1"/><child link="hand"/>'
+    '<origin xyz="0 0.1 0"/></joint></robot>')
+
+
+def test_a_robot_from_urdf_becomes_one_in_yaml(tmp_path):
+    source = tmp_path / 'arm.urdf'
+    source.write_text(URDF)
+    friction = SigmoidFriction(*(np.array([value]) for value in (0.9, 8.0, 0.02)))
+    joints = {key: getattr(friction, key) for key in ('amplitude', 'slope', 'velocity_offset')}
+    robot = load_robot(source)
+    write_robot(
+        str(source), robot, Estimate(joints=joints, payload=PAYLOAD), tmp_path / 'found.yaml')
+    written = load_robot(tmp_path / 'found.yaml')
+    q = np.random.default_rng(5).normal(size=(5, 1))
+    expected = FeedForward(PAYLOAD.fixed_to(robot)).torque(q) + friction.torque(q)
+    np.testing.assert_allclose(FeedForward(written).torque(q), expected, rtol=1e-12)
+    np.testing.assert_array_equal(written.limits.effort, robot.limits.effort)
+
+
+def test_a_link_is_written_with_all_that_is_fixed_to_it(tmp_path):
+    source = tmp_path / 'arm.urdf'
+    source.write_text(URDF)
+    robot = load_robot(source)
+    write_robot(str(source), robot, Estimate(links=(PAYLOAD,)), tmp_path / 'found.yaml')
+    body = load_robot(tmp_path / 'found.yaml').bodies[0]
+    assert (body.mass, *body.com) == (PAYLOAD.mass, *PAYLOAD.com)
+    np.testing.assert_allclose(body.inertia, PAYLOAD.inertia, atol=1e-15)
+
+
+def test_zeros_move_placements_and_limits(tmp_path):
+    source = tmp_path / 'arm.urdf'
+    source.write_text(URDF)
+    robot = load_robot(source)
+    write_robot(str(source), robot, Estimate(joints={'zero': np.array([0.3])}),
+                tmp_path / 'found.yaml')
+    written = load_robot(tmp_path / 'found.yaml')
+    q = np.random.default_rng(5).normal(size=(5, 1))
+    shifted = q.copy()
+    shifted[0] += 0.3
+    np.testing.assert_allclose(
+        FeedForward(written).torque(q), FeedForward(robot).torque(shifted), rtol=1e-12)
+    assert written.limits.position_min[0] == pytest.approx(-1.3)
+    assert written.limits.position_max[0] == pytest.approx(1.7)
+
+
+@pytest.mark.slow
+def test_command_writes_a_robot_that_explains_the_recording(tmp_path, capsys):
+    path = bag(tmp_path / 'bag', payload=PAYLOAD)
+    summary = identified(tmp_path / 'out', path, terms=['friction', 'payload', 'offsets'])
+    payload = summary['payload']
+    assert payload['mass'] == pytest.approx(1.3, abs=2.0 * payload['mass_interval'])
+    file = tmp_path / 'out/panda_identified.yaml'
+    robot = load_robot(file)
+    assert robot.joint_names == PANDA.joint_names
+    np.testing.assert_allclose(
+        robot.bodies[-1].mass - PANDA.bodies[-1].mass, payload['mass'], atol=1e-6)
+    np.testing.assert_array_equal(robot.limits.effort, PANDA.limits.effort)
+    lines = capsys.readouterr().out.splitlines()
+    # No cell of the tables is torn apart, a plus-minus without its number.
+    assert sum(bool(re.search(r'joint\d.*\d ±', line)) for line in lines) == 14
+    assert not any(re.search(r'±(?! [\d.])', line) for line in lines)
+
+
+def test_wrong_input_is_one_line(tmp_path, capsys):
+    recording = record(duration=10.0)
+    silent = write(tmp_path / 'silent', {'/joint_states': [
+        (received, joint_state(recording.stamp[i], recording.names, recording.position[i]))
+        for i, (received, _) in enumerate(messages(recording))]})
+    assert main(['identify', str(silent), '--output', str(tmp_path / 'out')]) == 2
+    assert 'no efforts recorded' in capsys.readouterr().err
+    assert main(['identify', str(tmp_path / 'none'), '--output', str(tmp_path / 'out')]) == 2
+    assert 'no bag' in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_messages_that_are_lost_are_told_and_counted_bag_by_bag(tmp_path, capsys):
+    whole, cut = bag(tmp_path / 'whole', duration=20.0), bag(
+        tmp_path / 'cut', duration=10.0, seed=1)
+    file = cut / 'cut.db3'
+    file.write_bytes(file.read_bytes()[:file.stat().st_size * 3 // 4])
+    assert main(['identify', str(whole), str(cut), '--terms', 'offsets', '--output',
+                 str(tmp_path / 'out')]) == 1
+    line, = capsys.readouterr().err.strip().splitlines()
+    first, second = json.loads((tmp_path / 'out/identification.json').read_text())['recordings']
+    assert (first['samples_used'], first['damage']) == (500, None)
+    lost = sum(place['messages'] for place in second['samples_lost'])
+    assert second['samples_used'] + lost == second['samples_total'] == 250
+    assert line.startswith(
+        f'hodyn identify: {cut}: {lost} of 250 messages on /joint_states are lost: ')
+    assert main(['identify', str(cut), '--output', str(tmp_path / 'none')]) == 2
+    assert f'at least 8 s are needed to tell parameters from noise; {cut}: {lost} of 250' in (
+        capsys.readouterr().err)
+
+
+@pytest.mark.slow
+def test_real_panda_held_out_residual_is_lowered(real_bag, tmp_path):
+    summary = identified(tmp_path, real_bag, terms=['links', 'friction', 'offsets'])
+    after, before = column(summary, 'held_out_rms_after'), column(summary, 'rms_before')
+    assert np.all(after < 1.01 * before)
+    assert np.sum(after / before) < 0.9 * 7
