@@ -3,12 +3,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from hodyn_ros.cli.options import (
     Commands,
@@ -17,10 +14,12 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
-from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
@@ -113,6 +112,7 @@ def run_identify(
         One line that says what is wrong.
 
     """
+    from hodyn_ros.cli.tables import make_console
     from hodyn_ros.identification.estimate import identify
     from hodyn_ros.identification.recordings import Recording, Source, read_data
     from hodyn_ros.identification.robot_writer import write_robot
@@ -129,7 +129,7 @@ def run_identify(
         *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
-    console = Console()
+    console = make_console()
     try:
         with console.status('identifying'):
             found = identify(robot, data, terms, each_bag=each_bag)
@@ -145,10 +145,10 @@ def run_identify(
         write_summary(robot, found, validation, pairs, folder / 'identification.json')
     for one, count in pairs:
         for sentence in count.sentences:
-            console.print(f'• {one.path}: {sentence}', highlight=False)
+            console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    _print(console, robot, found, validation)
-    console.print(f'{file} holds the robot with what was identified', highlight=False)
+    _print(console, robot, found, validation, is_payload_asked='payload' in terms)
+    console.print(f'{file} holds the robot with what was identified')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -161,8 +161,11 @@ def _contents(robot: Robot) -> Contents:
 
 
 def _print(
-    console: Console, robot: Robot, found: Estimate, validation: Validation,
+    console: Console, robot: Robot, found: Estimate, validation: Validation, *,
+    is_payload_asked: bool,
 ) -> None:
+    from hodyn_ros.cli.tables import make_table
+
     title = f'{robot.name}: identified, ± 90 % confidence'
     columns = [(heading, found.joints[key], found.intervals[key])
                for key, heading in _COLUMNS if key in found.joints]
@@ -170,12 +173,12 @@ def _print(
         columns.append(('offset, N m', found.offset, found.offset_interval))
     for begin in range(0, len(columns), 3):  # more columns are wider than a terminal
         some = columns[begin:begin + 3]
-        table = _table(title, *(heading for heading, _, _ in some))
+        table = make_table(title, 'joint', *(heading for heading, _, _ in some))
         for i, name in enumerate(robot.joint_names):
             table.add_row(name, *(_cell(value[i], width[i]) for _, value, width in some))
         console.print(table)
     if found.links:
-        table = _table(title, 'mass, kg', 'was', 'com, mm')
+        table = make_table(title, 'body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(
                 robot.bodies, found.links, found.links_interval, strict=True):
             table.add_row(
@@ -185,20 +188,23 @@ def _print(
         console.print(
             f'• Of the {found.base_parameters} combinations of parameters of the links that any '
             f'motion tells, this one tells {found.told_parameters} better than they were known; '
-            'the others keep to the given links.', highlight=False)
+            'the others keep to the given links.')
     for value, joints in found.held:
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
-            'from other terms; kept as it was.', highlight=False)
+            'from other terms; kept as it was.')
     _print_validation(console, robot, validation)
-    _print_payload(console, robot, found)
+    if is_payload_asked:
+        _print_payload(console, robot, found)
 
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+    from hodyn_ros.cli.tables import make_table
+
     held = 'other recordings' if validation.by_bag else 'other stretches'
-    table = _table(
-        f'{robot.name}: RMS errors of robot files, N m', 'before', 'after', f'from {held}',
-        'less mean')
+    table = make_table(
+        f'{robot.name}: RMS errors of robot files, N m', 'joint', 'before', 'after',
+        f'from {held}', 'less mean')
     rows = zip(
         robot.joint_names, validation.before, validation.after, validation.held_out,
         validation.held_out_less_mean, strict=True)
@@ -214,6 +220,8 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
 
 
 def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
+    import numpy as np
+
     if found.payload is None:
         console.print('No payload that differs from 0 significantly.')
         return
@@ -226,21 +234,14 @@ def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
         f'{robot.bodies[-1].name}; ' + (
             f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
             'diagonal' if found.inertia_excited else
-            'the motion tells nothing of its inertia: a point'), highlight=False)
+            'the motion tells nothing of its inertia: a point'))
     console.print(
         f'• The interval takes the links to be off by {found.link_level:.0%}'
-        + ('' if np.isnan(found.gain_level)
+        + ('' if math.isnan(found.gain_level)
            else f', the gains of drives by {found.gain_level:.1%}')
-        + ', as the recordings make likely.', highlight=False)
-
-
-def _table(title: str, *headings: str) -> Table:
-    table = Table('joint', title=title)
-    for heading in headings:
-        table.add_column(heading, justify='right', no_wrap=True)
-    return table
+        + ', as the recordings make likely.')
 
 
 def _cell(value: float, width: float) -> str:
-    return f'{value:.3g} (kept)' if np.isnan(width) else (
+    return f'{value:.3g} (kept)' if math.isnan(width) else (
         f'{value:.3g} ± {float(f"{width:.2g}"):g}')

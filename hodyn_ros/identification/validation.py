@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import MIN_BLOCKS, Estimate, identify
@@ -138,10 +139,13 @@ def validate(
 
         former = judge('before', _gains_alone(found))
         whole = judge('after', found)
-        apart = [
-            judge(str(k), identify(
-                robot, data[fold != k], terms, each_bag=each_bag, begin=found))
-            for k in range(folds.count)]
+        try:
+            apart = [
+                judge(str(k), identify(
+                    robot, data[fold != k], terms, each_bag=each_bag, begin=found))
+                for k in range(folds.count)]
+        except HodynError as error:
+            raise HodynError(f'without the part that is held out to judge it: {error}') from None
     # Efforts as recorded: each file knows its own gain.
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
     before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))

@@ -112,8 +112,8 @@ def test_links_and_payload_are_written_as_they_are_judged(tmp_path):
 @pytest.mark.slow
 def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path):
     """Guards cross-validation on the motion that was fitted."""
-    one = bag(tmp_path / 'one', duration=10.0)
-    other = bag(tmp_path / 'other', amplitude=6.0 * AMPLITUDE, duration=10.0)
+    one = bag(tmp_path / 'one', duration=13.0)
+    other = bag(tmp_path / 'other', amplitude=6.0 * AMPLITUDE, duration=13.0)
     summary = identified(tmp_path / 'out', one, other)
     assert summary['held_out'] == 'recordings'
     assert np.all(
