@@ -121,7 +121,7 @@ def _print_worst(limit_report: LimitReport) -> None:
     from hodyn_ros.cli.tables import make_console, make_table
 
     table = make_table(
-        None, 'joint', 'quantity', 'worst', 'limit', 'unit', 'margin', 'time (s)',
+        'joint', 'quantity', 'worst', 'limit', 'unit', 'margin', 'time (s)',
         left=('quantity', 'unit'))
     previous = ''
     for entry in limit_report.worst:

@@ -72,14 +72,13 @@ def run_comparison_through_ros(
 def _print_direct(title: str, figures: dict[str, Any], output: Path) -> None:
     from hodyn_ros.simulation.elastic_tracking import METHODS
 
-    table = make_table(
-        f'{title}\nRMS error of the worst link joint (rad)', 'arm and signals', *METHODS,
-        'rigid/full')
+    table = make_table('arm and signals', *METHODS, 'rigid/full')
     for case, row in figures['conditions'].items():
         table.add_row(
             case, *(f'{row[method]:.2e}' for method in METHODS),
             f'{row["rigid"] / row["full"]:.3g}')
     console = make_console()
+    console.print(f'{title}\nRMS error of the worst link joint (rad)')
     console.print(table)
     if 'stiffness_error' in figures:
         console.print(f'largest stiffness error: {figures["stiffness_error"]:.2g} N m/rad')
@@ -87,16 +86,16 @@ def _print_direct(title: str, figures: dict[str, Any], output: Path) -> None:
 
 
 def _print_through_ros(figures: dict[str, Any], output: Path) -> None:
-    table = make_table(
-        f'{figures["robot"]} through ROS 2, actuator {figures["actuator"]} (an example)\n'
-        'RMS error of the worst link joint', 'feed-forward', 'error (rad)', 'answered',
-        'round trip p50, p99 (µs)')
+    table = make_table('feed-forward', 'error (rad)', 'answered', 'round trip p50, p99 (µs)')
     for method, run in figures['runs'].items():
         trip = run['round_trip_us']
         table.add_row(
             method, f'{figures["comparison"][method]:.2e}', f'{100 * run["answered_share"]:.2f} %',
             f'{trip["p50"]:.0f}, {trip["p99"]:.0f}')
     console = make_console()
+    console.print(
+        f'{figures["robot"]} through ROS 2, actuator {figures["actuator"]} (an example)\n'
+        'RMS error of the worst link joint')
     console.print(table)
     for method, run in figures['runs'].items():
         print_disturbance(console, run, method)

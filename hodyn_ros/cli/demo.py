@@ -181,12 +181,13 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
     from hodyn_ros.feedforward import TORQUE_NAMES
 
     table = make_table(
-        f'{robot.name}: feed-forward through ROS 2', 'joint', 'RMS error (rad)', 'max |Q| (N m)',
+        'joint', 'RMS error (rad)', 'max |Q| (N m)',
         'max |Q̇| (N m/s)', 'max |Q̈| (N m/s²)')
     for i, joint in enumerate(robot.joint_names):
         peaks = (f'{figures[f"max_{name}"][i]:.4g}' for name in TORQUE_NAMES)
         table.add_row(joint, f'{figures["rms_tracking_error"][i]:.2e}', *peaks)
     console = make_console()
+    console.print(f'{robot.name}: feed-forward through ROS 2')
     console.print(table)
     trip = figures['round_trip_us']
     console.print(

@@ -166,19 +166,19 @@ def _print(
 ) -> None:
     from hodyn_ros.cli.tables import make_table
 
-    title = f'{robot.name}: identified, ± 90 % confidence'
+    console.print(f'{robot.name}: identified, ± 90 % confidence')
     columns = [(heading, found.joints[key], found.intervals[key])
                for key, heading in _COLUMNS if key in found.joints]
     if found.offset.shape == (robot.n,):
         columns.append(('offset, N m', found.offset, found.offset_interval))
     for begin in range(0, len(columns), 3):  # more columns are wider than a terminal
         some = columns[begin:begin + 3]
-        table = make_table(title, 'joint', *(heading for heading, _, _ in some))
+        table = make_table('joint', *(heading for heading, _, _ in some))
         for i, name in enumerate(robot.joint_names):
             table.add_row(name, *(_cell(value[i], width[i]) for _, value, width in some))
         console.print(table)
     if found.links:
-        table = make_table(title, 'body', 'mass, kg', 'was', 'com, mm')
+        table = make_table('body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(
                 robot.bodies, found.links, found.links_interval, strict=True):
             table.add_row(
@@ -202,9 +202,8 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
     from hodyn_ros.cli.tables import make_table
 
     held = 'other recordings' if validation.by_bag else 'other stretches'
-    table = make_table(
-        f'{robot.name}: RMS errors of robot files, N m', 'joint', 'before', 'after',
-        f'from {held}', 'less mean')
+    console.print(f'{robot.name}: RMS errors of robot files, N m')
+    table = make_table('joint', 'before', 'after', f'from {held}', 'less mean')
     rows = zip(
         robot.joint_names, validation.before, validation.after, validation.held_out,
         validation.held_out_less_mean, strict=True)

@@ -22,12 +22,12 @@ def make_console(*, stderr: bool = False) -> Console:
     return PipeConsole(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
 
 
-def make_table(title: str | None, *headings: str, left: tuple[str, ...] = ()) -> Table:
+def make_table(*headings: str, left: tuple[str, ...] = ()) -> Table:
     """Return a table to be filled: numbers stand to the right, the first column and `left` not.
 
     What does not fit beside the other columns goes on in the next line.
     """
-    table = Table(title=title, title_justify='left', box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, heading in enumerate(headings):
         table.add_column(
             heading, justify='left' if i == 0 or heading in left else 'right', overflow='fold')

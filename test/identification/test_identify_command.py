@@ -74,7 +74,7 @@ def test_the_written_file_replayed_gives_the_figures_of_the_table(tmp_path, caps
     np.testing.assert_allclose(column(summary, 'rms_after'), rms, rtol=1e-6)
     np.testing.assert_allclose(summary['recordings'][0]['rms_after'], rms, rtol=1e-6)
     for name, value in zip(PANDA.joint_names, rms, strict=True):
-        assert re.search(rf'{name} .*│ +{value:.3f} │.*│.*│', table)
+            assert re.search(rf'{name} +[0-9.]+ +{value:.3f} ', table)
     before = column(summary, 'rms_before')
     gains = np.array([joint['effort_gain']['value'] for joint in summary['joints']])
     data = {**robot_keys('panda'), 'effort_gain': gains.tolist()}
