@@ -88,7 +88,8 @@ class FeedforwardNode(LifecycleNode):
         self._listens_for_description = False
         try:
             parameters.declare(self)
-            self._robot_at_start: str = self.get_parameter('robot').value
+            self._files_at_start: dict[str, str] = {
+                name: self.get_parameter(name).value for name in ('robot', 'limits_file')}
             self.add_on_set_parameters_callback(self._on_parameters)
             if self.get_parameter('robot').value == DESCRIPTION:
                 self._listen_for_description()
@@ -196,7 +197,7 @@ class FeedforwardNode(LifecycleNode):
             source = self._description
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            unloaded = _with_springs(load_robot(source, max_bodies=MAX_BODIES), settings)
+            unloaded = _with_springs(_loaded(source, settings), settings)
         for warning in caught:
             self.get_logger().warning(str(warning.message))
         if unloaded.n > MAX_JOINTS:
@@ -367,7 +368,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:
         result = parameters.check(
-            changes, active=self._session is not None, robot=self._robot_at_start)
+            changes, active=self._session is not None, **self._files_at_start)
         payload = {c.name: c.value for c in changes if c.name.startswith('payload_')}
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
@@ -386,6 +387,22 @@ def _to(callback: Callable[[Inputs, bytes], None]) -> Callable[[Session, bytes],
     def hand_on(session: Session, data: bytes) -> None:
         callback(session.inputs, data)
     return hand_on
+
+
+def _loaded(source: str, settings: parameters.Parameters) -> Robot:
+    locked = {}
+    for text in filter(None, settings.locked_joints):
+        joint, _, value = text.rpartition('=')
+        try:
+            locked[joint] = float(value)
+        except ValueError:
+            raise HodynError(
+                f'parameter locked_joints: {text!r}; expected JOINT=VALUE, finger_joint1=0.04 say',
+            ) from None
+    check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
+    return load_robot(
+        source, inertia_check=check, locked_joints=locked, limits=settings.limits_file or None,
+        max_bodies=MAX_BODIES)
 
 
 def _with_payload(robot: Robot, settings: parameters.Parameters) -> Robot:

@@ -46,6 +46,15 @@ class Parameters:
     robot: str = _row(
         'panda', 'Built-in robot, path of a robot file or URDF, or robot_description to take the '
         'URDF from that topic.')
+    locked_joints: Sequence[str] = _row(
+        ('',), 'Joints that do not move, and where they are, rad or m: finger_joint1=0.04; those '
+        'of a gripper.')
+    inertia_check: str = _row(
+        'robot', 'Whether inertias that no rigid body has are refused (error) or told (warn), or '
+        'as the robot file says (robot).', choices=('robot', 'error', 'warn'))
+    limits_file: str = _row(
+        '', "File of limits that count instead of the robot's, MoveIt's joint_limits.yaml say; "
+        'empty for none.')
     auto_activate: bool = _row(
         True, 'Configure and activate at start, without a lifecycle manager.')
     joint_prefix: str = _row(
@@ -193,12 +202,12 @@ def read(node: Node) -> Parameters:
 
 
 def check(
-    changes: Sequence[Parameter[Any]], *, active: bool, robot: str = '',
+    changes: Sequence[Parameter[Any]], *, active: bool, robot: str = '', limits_file: str = '',
 ) -> SetParametersResult:
     """Check a batch of changes: all of it is taken or none.
 
-    `robot` is what the parameter of this name was at start. It alone may be a file: whoever may
-    set parameters could have any file opened otherwise.
+    `robot` and `limits_file` are what the parameters of these names were at start. These alone may
+    be files: whoever may set parameters could have any file opened otherwise.
     """
     table = {row.name: row for row in fields(Parameters)}
     for change in changes:
@@ -216,6 +225,10 @@ def check(
                 successful=False, reason='robot: a file is read at start only, given by the '
                 f'command line or a parameter file; here it may be {DESCRIPTION} or one of '
                 f'{", ".join(robot_names())}')
+        if change.name == 'limits_file' and change.value not in (limits_file, ''):
+            return SetParametersResult(
+                successful=False, reason='limits_file: it is read at start only, given by the '
+                'command line or a parameter file')
     return SetParametersResult(successful=True)
 
 

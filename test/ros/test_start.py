@@ -1,6 +1,9 @@
 """What the node says and refuses when it starts and is configured."""
+import numpy as np
 import pytest
 from std_msgs.msg import String
+
+from hodyn_ros import inverse_dynamics, load_robot
 
 pytestmark = pytest.mark.live
 
@@ -84,3 +87,39 @@ def test_a_robot_with_as_many_joints_as_are_taken_is_held(live):
     node.wait_log('waiting: for a joint state', PATIENCE)
     node.wait_ready()
     assert len(node.first_answer(1000.0, [0.1] * 64)[0].effort) == 64
+
+
+GRIPPER = """<robot name="arm"><link name="base"/>{}
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>
+<limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
+<joint name="finger1" type="prismatic"><parent link="l1"/><child link="l2"/>
+<limit lower="0" upper="0.04" velocity="0" effort="20"/></joint>
+<joint name="finger2" type="prismatic"><parent link="l1"/><child link="l3"/>
+<limit lower="0" upper="0.04" velocity="0" effort="20"/><mimic joint="finger1"/></joint>
+</robot>""".format(''.join(
+    f'<link name="l{i}"><inertial><origin xyz="0.2 0.1 0"/><mass value="1"/>'
+    '<inertia ixx="0.1" iyy="0.1" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    for i in (1, 2, 3)))
+
+
+def test_a_gripper_is_locked_limits_are_a_files_and_inertias_are_taken(live, tmp_path):
+    robot, limits, other = (tmp_path / name for name in ('arm.urdf', 'limits.yaml', 'other.yaml'))
+    robot.write_text(GRIPPER)
+    limits.write_text('joint_limits: {j1: {has_velocity_limits: true, max_velocity: 0.01}}')
+    other.write_text('limits: {}')
+    node = live(
+        f'robot:={robot}', 'locked_joints:=["finger1=0.02"]', f'limits_file:={limits}',
+        'inertia_check:=warn', 'fade:=0.2', ready=False)
+    node.joints = ['j1']
+    node.wait_ready()
+    assert 'no rigid body has it' in node.log
+    locked = load_robot(str(robot), inertia_check='warn', locked_joints={'finger1': 0.02})
+    node.first_answer(1000.0, [0.1])
+    # When it has faded in, it holds against gravity.
+    torque = node.answer(1001.0, [0.1])[0].effort
+    np.testing.assert_allclose(
+        torque, inverse_dynamics(locked, np.array([[0.1], [0.0], [0.0]]))[0], rtol=1e-12)
+    node.send_trajectory((0.1, [0.3]))
+    node.send_states_until_log('joint_trajectory rejected: ', 1001.001, [0.1])
+    assert 'limit 0.01 rad/s' in node.log
+    assert 'limits_file: cannot change' in node.set(limits_file=str(other))
