@@ -1,0 +1,56 @@
+"""Limits from a file of their own."""
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.robot.files import with_limits
+
+PANDA = hd.load_robot('panda')
+
+
+def test_what_a_file_gives_counts_and_the_rest_stays():
+    robot = with_limits(PANDA, {'limits': {
+        'joint1': {'velocity': 0.5, 'effort_rate': None, 'position': [-1.0, 2.0]},
+        'fer_joint7': {'position': None, 'tracking_error': 0.1}}})
+    limits, before = robot.limits, PANDA.limits
+    assert limits.velocity[0] == 0.5
+    assert limits.effort_rate[0] == np.inf
+    assert (limits.position_min[0], limits.position_max[0]) == (-1.0, 2.0)
+    assert (limits.position_min[6], limits.position_max[6]) == (-np.inf, np.inf)
+    assert limits.tracking_error[6] == 0.1
+    np.testing.assert_array_equal(limits.velocity[1:], before.velocity[1:])
+    np.testing.assert_array_equal(limits.jerk, before.jerk)
+
+
+def test_the_file_of_moveit_is_taken_as_moveit_means_it(tmp_path):
+    (tmp_path / 'joint_limits.yaml').write_text("""
+default_velocity_scaling_factor: 0.1
+joint_limits:
+  panda_joint1: {has_velocity_limits: true, max_velocity: 1.0, has_acceleration_limits: true,
+                 max_acceleration: 2.0, has_jerk_limits: false, max_jerk: 3.0}
+  joint2: {has_position_limits: true, min_position: -0.5, max_position: 0.5}
+  panda_finger_joint1: {has_velocity_limits: true, max_velocity: 0.1}
+""")
+    with pytest.warns(UserWarning, match="'panda_finger_joint1' is none of 'panda': left out"):
+        limits = hd.load_robot('panda', limits=tmp_path / 'joint_limits.yaml').limits
+    assert (limits.velocity[0], limits.acceleration[0]) == (1.0, 2.0)
+    assert limits.jerk[0] == PANDA.limits.jerk[0]
+    assert (limits.position_min[1], limits.position_max[1]) == (-0.5, 0.5)
+
+
+@pytest.mark.parametrize(('limits', 'message'), [
+    ({'limits': {'joint1': {'speed': 1.0}}}, "joint 'joint1': unknown key 'speed'"),
+    ({'limits': {'joint1': {'velocity': 0.0}}}, "key 'velocity': 0: must be above 0"),
+    ({'limits': {'joint1': {'position': [1.0, 0.0]}}}, 'lower limit is not below the upper'),
+    ({'limits': [1.0]}, 'expected a mapping of joints, got list'),
+    ({'joint_limits': {'joint1': {'has_velocity_limits': True}}}, "'max_velocity' is missing"),
+    ({'speeds': {}}, "unknown key 'speeds'"),
+])
+def test_mistakes_are_named(limits, message):
+    with pytest.raises(hd.HodynError, match=message):
+        with_limits(PANDA, limits)
+
+
+def test_no_such_file_is_said():
+    with pytest.raises(FileNotFoundError, match='no file of limits'):
+        hd.load_robot('panda', limits='nowhere.yaml')
