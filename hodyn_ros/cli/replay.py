@@ -3,22 +3,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+import math
 from pathlib import Path
 import tempfile
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-import yaml
 
 from hodyn_ros.cli.options import (
     Commands,
@@ -27,17 +15,19 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.robot import HodynError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.console import Console
+
     from hodyn_ros.replay.playback import Playback, PlaybackBuilder
     from hodyn_ros.replay.replay_bag import Replay
 
     Array = NDArray[np.float64]
     Play = Callable[[Playback, Path, str], tuple[Array, Array]]
-
-_PIPE_WIDTH = 110  # where there is no terminal to ask
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -56,6 +46,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
         help='prefix of the joint names of one arm, when the bag has several')
+    parser.add_argument(
+        '--bandwidth', type=_positive, metavar='HZ',
+        help='bandwidth of the estimated motion (default: that of maximum likelihood)')
     parser.add_argument('--csv', action='store_true', help='write the torques as a table too')
     parser.add_argument(
         '--live', action='store_true',
@@ -63,6 +56,13 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'publishes with the offline result (needs ROS 2)')
     add_force(parser)
     parser.set_defaults(run=run)
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f'{text} Hz is no bandwidth: give a positive number')
+    return value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,12 +83,14 @@ def run(options: argparse.Namespace) -> int:
         play = live_replay.play
     return run_replay(
         options.bag, options.robot, options.output, topic=options.topic,
-        prefix=options.joint_prefix, csv=options.csv, play=play, force=options.force)
+        prefix=options.joint_prefix, csv=options.csv, play=play, bandwidth=options.bandwidth,
+        force=options.force)
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, play: Play | None = None, force: bool = False,
+    csv: bool = False, play: Play | None = None, bandwidth: float | None = None,
+    force: bool = False,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -111,6 +113,8 @@ def run_replay(
         answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
         differ from the offline result by more than round-off. It is 1 as well when messages of the
         bag are lost.
+    bandwidth : float, optional
+        Of the estimated motion, Hz; that of maximum likelihood by default.
     force : bool
         Whether other files of the names of the report's are replaced.
 
@@ -120,6 +124,15 @@ def run_replay(
         One line that says what is wrong; what was computed before is kept.
 
     """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from hodyn_ros.cli.tables import make_console
     from hodyn_ros.estimation.open_recording import open_recording
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.replay.playback import PlaybackBuilder, compare_answers, write_answers
@@ -128,9 +141,7 @@ def run_replay(
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(robot_source)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = make_console()
     failure: HodynError | OSError | None = None
     with (
         open_recording(bag, robot, prefix=prefix, topic=topic) as source,
@@ -151,7 +162,7 @@ def run_replay(
             builder = PlaybackBuilder()
             result = replay(
                 source, FeedForward(robot), folder, advance, csv=csv,
-                listen=None if play is None else builder.add)
+                bandwidth=bandwidth, listen=None if play is None else builder.add)
         if play is not None:
             try:
                 answers = _play(play, builder, result.names, robot_source, prefix)
@@ -173,6 +184,8 @@ def _play(
     play: Play, builder: PlaybackBuilder, names: tuple[str, ...], robot_source: str, prefix: str,
 ) -> tuple[Playback, Array, Array]:
     """Play the recording to a live node; return what was played, and the node's answers."""
+    import yaml
+
     from hodyn_ros.robot.files import load_robot, without_limits
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -184,21 +197,19 @@ def _play(
 
 
 def _print(console: Console, result: Replay, output: Path) -> None:
-    from hodyn_ros.replay.report import resolved, statements
+    from hodyn_ros.cli.tables import make_table
+    from hodyn_ros.replay.report import figures_of, resolved
+    from hodyn_ros.replay.statements import facts, warnings
 
-    for sentence in statements(result):
-        console.print(f'• {sentence}', highlight=False)
-    table = Table(title=f'Prediction less recorded effort, {result.robot}, N m')
-    for heading in ('joint', 'RMS', 'of signal', 'fast', 'bias', 'largest', 'explained',
-                    'resolved'):
-        table.add_column(
-            heading, justify='left' if heading == 'joint' else 'right',
-            no_wrap=heading == 'joint', overflow='fold')
+    for sentence in warnings(result):
+        console.print(f'! {sentence}', style='bold')
+    for sentence in facts(result):
+        console.print(f'• {sentence}')
+    console.print(f'Prediction less recorded effort, {result.robot}, N m')
+    table = make_table(
+        'joint', 'RMS', 'of signal', 'in band', 'of signal', 'fast', 'bias', 'largest',
+        'explained', 'resolved')
     for i, joint in enumerate(result.joints):
-        figures = ['no effort', *[''] * 5] if not np.isfinite(joint.rms_error) else [
-            f'{joint.rms_error:.3f}', f'{100 * joint.share:.1f} %', f'{joint.rms_fast_error:.3f}',
-            f'{joint.bias:+.3f}', f'{joint.max_error:+.2f}',
-            f'{100 * joint.variance_accounted_for:.2f} %']
-        table.add_row(joint.name, *figures, resolved(result, i))
+        table.add_row(joint.name, *figures_of(joint), resolved(result, i))
     console.print(table)
-    console.print(f'{output / "report.html"} tells more', highlight=False)
+    console.print(f'{output / "report.html"} tells more')

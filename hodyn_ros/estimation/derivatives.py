@@ -7,7 +7,7 @@ are those under which these samples are most likely (maximum likelihood); the ba
 from them. Recorded efforts have no part in it.
 """
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 
 _FLOOR = 1e-12
 _MAX_EVALUATIONS = 240
+_LAG_PARTS = 8  # of each run, whose differences tell how well the lag of velocities is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,19 @@ class Noise:
     def memory(self) -> Array:
         """How far back and ahead a sample matters to each joint's estimate, (n,), s."""
         return np.array([kalman.memory(self.step, *row) for row in self.rows])
+
+    @property
+    def bandwidth(self) -> Array:
+        """Of each joint's estimate, (n,), Hz."""
+        return np.asarray(0.5 / np.pi / self.memory)
+
+    def with_bandwidth(self, bandwidth: float) -> 'Noise':
+        """Return the same noise of the samples, for an estimate of this bandwidth, Hz."""
+        memory = 0.5 / np.pi / bandwidth
+        process = self.step * np.minimum(
+            self.position ** 2 / memory ** (2 * kalman.STATES),
+            self.velocity ** 2 / memory ** (2 * kalman.STATES - 2))
+        return replace(self, process=process)
 
     @property
     def rows(self) -> Array:
@@ -187,3 +201,33 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
             'the recorded positions and velocities are not those of a motion: they are too '
             'large, or contradict each other')
     return Motion(q, covariance)
+
+
+def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
+    """Return how far velocities run behind the positions, and its standard deviation, s.
+
+    The least-squares shift to first order, against the motion that the positions alone tell; NaN
+    when no velocities are recorded or the motion hardly accelerates.
+    """
+    alone = replace(noise, velocity=np.full_like(noise.velocity, np.inf))
+    shifts, weights = [], []
+    for run in runs:
+        if np.isnan(run.velocity).any():
+            continue
+        try:
+            q = smooth(replace(run, velocity=np.full_like(run.velocity, np.nan)), alone).q
+        except HodynError:
+            continue
+        off, rate = run.velocity - q[:, 1], q[:, 2]
+        for part in np.array_split(np.arange(len(off)), _LAG_PARTS):
+            scale = np.mean(off[part] ** 2, axis=0) + _FLOOR
+            weight = float(np.sum(rate[part] ** 2 / scale))
+            if weight > 0.0:
+                shifts.append(-float(np.sum(rate[part] * off[part] / scale)) / weight)
+                weights.append(weight)
+    if len(shifts) < 2:
+        return np.nan, np.nan
+    share = np.array(weights) / np.sum(weights)
+    lag = float(share @ np.array(shifts))
+    spread = np.sum(share ** 2 * (np.array(shifts) - lag) ** 2) / (1.0 - np.sum(share ** 2))
+    return lag, float(np.sqrt(spread))

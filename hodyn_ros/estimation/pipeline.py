@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.derivatives import Motion, Noise, Samples, fit_noise, smooth
+from hodyn_ros.estimation.derivatives import (
+    Motion,
+    Noise,
+    Samples,
+    fit_noise,
+    smooth,
+    velocity_lag,
+)
+from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.timing import (
     MIN_RUN,
@@ -39,6 +47,7 @@ _REASONS = {
     StampStatus.REVERSED: 'stamp out of order',
     StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or that contradict '
                            'each other',
+    StampStatus.STALE: 'state of an earlier message, as a second publisher repeats it',
     StampStatus.LONE: 'in a run too short to differentiate',
 }
 
@@ -54,7 +63,7 @@ class Chunk:
     stamps : (T,) int64 array
         The stamps that are used, ns.
     instants : (T,) int64 array
-        When the states were sampled, ns: their stamps, unless they were republished.
+        When the states were sampled, ns: their stamps, unless the samples tell more.
     used : (T,) bool array
         Whether the motion is known at these messages.
     q, q_deviation : (T, 5, n) arrays
@@ -65,6 +74,8 @@ class Chunk:
     predicted : (T, 2, n) array
         What the recorded effort is to be compared with, and its rate: Q and Q̇, less gravity where
         the driver reports efforts without it.
+    slow : (T, 2, n) array
+        The same and the recorded effort, both within the bandwidth of the motion, N m.
     begins : (T,) bool array
         First messages of runs.
 
@@ -79,6 +90,7 @@ class Chunk:
     torque: Array
     deviation: Array
     predicted: Array
+    slow: Array
     begins: NDArray[np.bool_]
 
 
@@ -94,10 +106,26 @@ class Pipeline:
     gravity_share : float
         The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
         0 where the driver subtracts it; NaN when no effort is recorded or gravity causes none.
+    bandwidth : float
+        Of the joint that is known to the fastest, Hz.
+    velocity_lag : (float, float)
+        How far the recorded velocities run behind the positions, and its standard deviation, s;
+        NaN when none are recorded or the arm hardly accelerates.
+
+    Parameters
+    ----------
+    bag : JointStateBag
+        Open.
+    feedforward : FeedForward
+        Feed-forward of the robot.
+    bandwidth : float, optional
+        Of the motion, Hz; that of maximum likelihood by default.
 
     """
 
-    def __init__(self, bag: JointStateBag, feedforward: FeedForward) -> None:
+    def __init__(
+        self, bag: JointStateBag, feedforward: FeedForward, *, bandwidth: float | None = None,
+    ) -> None:
         self._bag = bag
         self._feedforward = feedforward
         windows = _windows(bag)
@@ -112,6 +140,10 @@ class Pipeline:
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
                 f'derivatives from, of {bag.total}' + (bag.wants and f': {bag.wants}'))
         self.noise: Noise = fit_noise(runs)
+        if bandwidth is not None:
+            self.noise = self.noise.with_bandwidth(bandwidth)
+        self.bandwidth = float(self.noise.bandwidth.max())
+        self.velocity_lag = velocity_lag(runs, self.noise)
         self.timing_statistics = TimingStatistics(clock, period)
         self.gravity_share = self._gravity_share(windows, clock, period)
 
@@ -176,7 +208,7 @@ class Pipeline:
         count, n = states.position.shape
         q, q_deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
-        predicted = np.full((count, 2, n), np.nan)
+        predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
         begins = np.zeros(count, dtype=bool)
         instants = timing.stamps.copy()
         every = max(1, int(_DEVIATION_PERIOD / self.noise.step))
@@ -194,6 +226,9 @@ class Pipeline:
             if not self.gravity_recorded:
                 found = self._feedforward.torque(motion.q, gravity=False)
             predicted[run.message] = found[run.sample, :2]
+            both = np.hstack([found[:, 0], states.effort[run.first_message]])
+            slow[run.message] = low_pass(
+                run.time, both, self.bandwidth).reshape(-1, 2, n)[run.sample]
             begins[run.message[0]] = True
             passed = np.round(run.time * 1e9).astype(np.int64)
             instants[run.message] = timing.stamps[run.message[0]] + passed[run.sample]
@@ -202,7 +237,7 @@ class Pipeline:
         self.timing_statistics.add(states, timing, inner)
         return Chunk(states[inner], timing.stamps[inner], instants[inner], used[inner], q[inner],
                     q_deviation[inner], torque[inner], deviation[inner], predicted[inner],
-                    begins[inner])
+                    slow[inner], begins[inner])
 
 
 def samples(states: JointStates, run: Run) -> Samples:

@@ -1,8 +1,8 @@
 """Time stamps as they were recorded: what is wrong with them, and the runs without a gap.
 
 Nothing is interpolated over: a recording is split at gaps and jumps back, and each run is smoothed
-alone. States republished with fresh stamps, as joint_state_publisher does, are recognised, and
-the instants at which they were sampled are restored from the states themselves.
+alone. States that were read more than once are recognised, and the instants at which they were
+sampled are restored from the states themselves where these tell them (`sampling_clock`).
 """
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
+from hodyn_ros.estimation.sampling_clock import MAX_MOVE, Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]
@@ -22,6 +23,9 @@ GAP_PERIODS = 5.0
 MIN_RUN = 8
 """Shorter runs say nothing about derivatives and are not used."""
 
+_GAP_BURSTS = 15.0  # the same of messages that come in bursts
+_MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
+_LOOKBACK = 20  # messages that a second publisher may be behind the first
 _LISTED = 200  # gaps and resets listed one by one
 _RESET_PERSISTS = 4  # samples that stay behind an earlier stamp: the clock was set back
 
@@ -37,13 +41,23 @@ class Run:
     sample : (K,) int array
         Index of each message's sample; republished messages share one.
     time : (S,) array
-        Instants of the samples, s, strictly increasing, whole nanoseconds.
+        Instants of the samples since the first stamp of the run, s, strictly increasing, whole
+        nanoseconds.
+    sampling_period : float
+        The period that the instants were restored with, s; NaN where they are the stamps.
+    told : (S,) bool array
+        Whether the samples themselves tell the interval before each one.
+    misfit : float
+        RMS by which the steps of the stamps contradict the positions, s; NaN where not known.
 
     """
 
     message: Indices
     sample: Indices
     time: Array
+    sampling_period: float
+    told: NDArray[np.bool_]
+    misfit: float
 
     @property
     def first_message(self) -> Indices:
@@ -54,16 +68,20 @@ class Run:
 class StampStatus(IntEnum):
     """How a message's stamp follows the one before, or why the message is not used.
 
-    NO_MOTION is for runs that cannot be smoothed, which shows later than what stamps show.
+    AFTER_STEP is where the clock of the stamps was set by less than a gap, which the samples tell.
+    NO_MOTION is for runs that cannot be smoothed, which shows later than what stamps show; STALE
+    for states that an earlier message showed already, and another one since.
     """
 
     FOLLOWS = 0
     AFTER_GAP = 1
-    AFTER_RESET = 2
-    DUPLICATE = 3
-    REVERSED = 4
-    NO_MOTION = 5
-    LONE = 6
+    AFTER_STEP = 2
+    AFTER_RESET = 3
+    DUPLICATE = 4
+    REVERSED = 5
+    NO_MOTION = 6
+    LONE = 7
+    STALE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +100,6 @@ class Timing:
         StampStatus of each message; the first one has AFTER_RESET.
     republished : (T,) bool array
         Messages that repeat the state of the one before, bit for bit, under a new stamp.
-    sampling_period : float
-        Time between the samples behind republished states, s; NaN when none are republished.
     runs : tuple of Run
         Stretches without a gap.
 
@@ -94,7 +110,6 @@ class Timing:
     period: float
     status: NDArray[np.int8]
     republished: NDArray[np.bool_]
-    sampling_period: float
     runs: tuple[Run, ...]
 
 
@@ -104,14 +119,23 @@ class TimingStatistics:
 
     Attributes
     ----------
-    clock, period, sampling_period
+    clock, period
         As in `Timing`.
+    sampling_period : float
+        The period by which instants were restored, s; NaN where all are the stamps.
+    restored, told : int
+        Number of messages whose instants were restored, and of those whose intervals the samples
+        themselves tell; the others are counted by their stamps.
+    largest_move : float
+        The farthest that an instant lies from the stamp under which it was first seen, s.
     counts : dict
         Number of messages by status.
     republished : int
         Number of republished messages.
     gaps, resets : lists of (ns, s)
         The first ones: when they begin, and the length of the pause or the jump back.
+    clock_steps : list of int
+        The stamps after which the clock was set by less than a gap, ns.
     steps : tuple of float
         Count, mean and sum of squared deviations of the times between messages in runs, s.
     latency : (float, float)
@@ -124,10 +148,21 @@ class TimingStatistics:
     sampling_period: float = np.nan
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
     republished: int = 0
+    restored: int = 0
+    told: int = 0
+    largest_move: float = 0.0
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
+    clock_steps: list[int] = field(default_factory=list)
     steps: tuple[int, float, float] = (0, 0.0, 0.0)
     latency: tuple[float, float] = (np.inf, -np.inf)
+    _misfit: tuple[int, float] = (0, 0.0)
+
+    @property
+    def misfit(self) -> float:
+        """RMS by which steps of the stamps contradict the positions, s; NaN if these tell none."""
+        count, squares = self._misfit
+        return float(np.sqrt(squares / count)) if count else np.nan
 
     @property
     def jitter(self) -> float:
@@ -140,8 +175,8 @@ class TimingStatistics:
         for status in StampStatus:
             self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
         self.republished += int(np.count_nonzero(timing.republished[chunk]))
-        if not np.isnan(timing.sampling_period):
-            self.sampling_period = timing.sampling_period
+        for run in timing.runs:
+            self._add_run(timing, run, chunk)
         usable = np.flatnonzero(timing.status <= StampStatus.AFTER_RESET)
         usable = usable[usable < chunk.stop]
         steps = np.diff(timing.stamps[usable]) * 1e-9
@@ -154,6 +189,9 @@ class TimingStatistics:
             squares += float(np.sum((within - within.mean()) ** 2))
             squares += shift ** 2 * count * len(within) / both
             self.steps = both, mean + shift * len(within) / both, squares
+        stepped = after[inside & (timing.status[after] == StampStatus.AFTER_STEP)]
+        self.clock_steps += [
+            int(stamp) for stamp in timing.stamps[stepped]][:_LISTED - len(self.clock_steps)]
         for status, found in (
                 (StampStatus.AFTER_GAP, self.gaps), (StampStatus.AFTER_RESET, self.resets)):
             for i in np.flatnonzero(inside & (timing.status[after] == status)):
@@ -163,6 +201,21 @@ class TimingStatistics:
             delay = (states.received[chunk] - states.stamp[chunk]) * 1e-9
             self.latency = (
                 min(self.latency[0], float(delay.min())), max(self.latency[1], float(delay.max())))
+
+    def _add_run(self, timing: Timing, run: Run, chunk: slice) -> None:
+        first = run.first_message
+        mine = (first >= chunk.start) & (first < chunk.stop)
+        count = int(np.count_nonzero(mine))
+        if not np.isnan(run.misfit):
+            self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
+        if np.isnan(run.sampling_period) or not count:
+            return
+        self.sampling_period = run.sampling_period
+        self.restored += count
+        self.told += int(np.count_nonzero(run.told & mine))
+        stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
+        self.largest_move = max(
+            self.largest_move, float(np.max(np.abs(run.time - stamps)[mine])))
 
 
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:
@@ -181,31 +234,40 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     if period is None:
         period = typical_period(stamps)
     status = np.zeros(len(stamps), dtype=np.int8)
-    longest = np.iinfo(np.int64).max if np.isnan(period) else int(GAP_PERIODS * period * 1e9)
+    longest = np.iinfo(np.int64).max
+    if not np.isnan(period):
+        steps = np.diff(stamps)
+        in_bursts = bool(len(steps)) and period > 2e-9 * float(np.median(np.abs(steps)))
+        longest = int((_GAP_BURSTS if in_bursts else GAP_PERIODS) * period * 1e9)
     _classify(stamps, longest, status)
     index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
-    begins = np.flatnonzero(status[index] != StampStatus.FOLLOWS)
+    # Whether a pause of the stamps is one of the samples shows when their instants are known.
+    apart = np.diff(stamps[index], prepend=0) > longest + MAX_MOVE * np.nan_to_num(period) * 1e9
+    begins = np.flatnonzero((status[index] == StampStatus.AFTER_RESET) | (
+        (status[index] == StampStatus.AFTER_GAP) & apart))
     republished = np.zeros(len(states), dtype=bool)
-    sampling_period, runs = np.nan, []
+    runs: list[Run] = []
     for begin, end in zip(begins, np.append(begins, len(index))[1:], strict=True):
-        message = index[begin:end]
-        if len(message) < MIN_RUN:
-            status[message] = StampStatus.LONE
-            continue
-        time = (stamps[message] - stamps[message[0]]) * 1e-9
-        run = _run(states, message, time)
-        if len(run.time) < len(message):
-            republished[message[1:]] = np.diff(run.sample) == 0
-            sampling_period = float(np.median(np.diff(run.time)))
-        runs.append(run)
-    return Timing(clock, stamps, period, status, republished, sampling_period, tuple(runs))
+        for run in _runs(states, index[begin:end], stamps, status, longest * 1e-9):
+            if len(run.time) < MIN_RUN:
+                status[run.message] = StampStatus.LONE
+                continue
+            republished[run.message[1:]] = np.diff(run.sample) == 0
+            runs.append(run)
+    return Timing(clock, stamps, period, status, republished, tuple(runs))
 
 
 def typical_period(stamps: NDArray[np.int64]) -> float:
-    """Return the median of the positive steps of stamps, s; NaN when there is none."""
-    steps = np.diff(stamps)
+    """Return the median of the positive steps of stamps, s; NaN when there is none.
+
+    Of messages that come in bursts, the mean of all but the largest steps.
+    """
+    steps = np.sort(np.diff(stamps))
     steps = steps[steps > 0]
-    return float(np.median(steps)) * 1e-9 if len(steps) else np.nan
+    if not len(steps):
+        return np.nan
+    median, mean = float(np.median(steps)), float(np.mean(steps[:-(len(steps) // 50) or None]))
+    return (mean if mean > 2.0 * median else median) * 1e-9
 
 
 def choose_clock(states: JointStates) -> str:
@@ -214,7 +276,9 @@ def choose_clock(states: JointStates) -> str:
     return 'header' if len(states) > 1 and 2 * ahead > len(states) - 1 else 'receive'
 
 
-_FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(status) for status in list(StampStatus)[:5])
+_FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(status) for status in (
+    StampStatus.FOLLOWS, StampStatus.AFTER_GAP, StampStatus.AFTER_RESET, StampStatus.DUPLICATE,
+    StampStatus.REVERSED))
 
 
 @njit()
@@ -242,61 +306,78 @@ def _classify(stamps: NDArray[np.int64], gap: int, status: NDArray[np.int8]) -> 
         last = stamps[i]
 
 
-def _run(states: JointStates, message: Indices, time: Array) -> Run:
-    """Return a run, with the instants restored where its states were republished."""
-    whole = Run(message, np.arange(len(message)), time)
-    recorded = [values[message] for values in (states.position, states.velocity, states.effort)]
-    moved = np.zeros(len(message) - 1, dtype=bool)
-    for values in recorded:
-        moved |= ((values[1:] != values[:-1]) & ~np.isnan(values[1:])).any(axis=1)
-    # A robot at rest repeats its state as well: a republished one stands between two that moved.
-    repeats = np.flatnonzero(~moved[1:-1] & moved[:-2] & moved[2:]) + 2
-    if not len(repeats):
-        return whole
-    # At the ends one neighbour must do.
-    ends = [(0, 1), (len(moved) - 1, len(moved) - 2)]
-    more = [i + 1 for i, near in ends if not moved[i] and moved[near]]
-    repeats = np.union1d(repeats, np.array(more, dtype=np.intp))
-    fresh = np.ones(len(message), dtype=bool)
-    fresh[repeats] = False
-    restored = _restored(time[fresh], recorded[0][fresh], recorded[1][fresh])
-    if restored is None:
-        return whole
-    return Run(message, np.cumsum(fresh) - 1, restored)
+def _runs(
+    states: JointStates, message: Indices, stamps: NDArray[np.int64], status: NDArray[np.int8],
+    longest: float,
+) -> list[Run]:
+    """Return messages as runs, apart where `longest` passed, or where their clock was set."""
+    # Efforts may be fresh where the encoders were not read anew.
+    recorded = np.hstack([states.position[message], states.velocity[message]])
+    if np.count_nonzero(~np.isnan(recorded[0])) < _MIN_CHANGES:
+        recorded = np.hstack([recorded, states.effort[message]])
+    changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
+    changes = np.concatenate([[len(recorded[0])], np.count_nonzero(changed, axis=1)])
+    stale = _seen_before(recorded, changes)
+    if stale.any():
+        status[message[stale]] = StampStatus.STALE
+        return _runs(states, message[~stale], stamps, status, longest)
+    time = (stamps[message] - stamps[message[0]]) * 1e-9
+    fresh = ~_repeats(changes, time)
+    first = np.flatnonzero(fresh)
+    older = np.append(-np.inf, time[:-1])
+    found = sampling_instants(
+        time[first], older[first], states.position[message[first]],
+        states.velocity[message[first]])
+    paused = status[message[first[1:]]] == StampStatus.AFTER_GAP
+    status[message[1:]] = StampStatus.FOLLOWS
+    gaps = np.flatnonzero(paused & (np.diff(found.time) > longest)) + 1
+    status[message[first[gaps]]] = StampStatus.AFTER_GAP
+    status[message[first[found.breaks]]] = StampStatus.AFTER_STEP
+    breaks = np.union1d(gaps, found.breaks)
+    runs = []
+    for begin, end in zip(np.append(0, breaks), np.append(breaks, len(first)), strict=True):
+        last = first[end] if end < len(first) else len(message)
+        part = slice(first[begin], last)
+        runs.append(_run(found, slice(begin, end), message[part], fresh[part], time[part.start]))
+    return runs
 
 
-def _restored(time: Array, position: Array, velocity: Array) -> Array | None:
-    """Return the sampling instants behind republished states, or None when they do not show.
+def _run(
+    found: Instants, part: slice, message: Indices, fresh: NDArray[np.bool_], start: float,
+) -> Run:
+    # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
+    time = np.round(1e9 * (found.time[part] - start)) * 1e-9
+    return Run(
+        message, np.cumsum(fresh) - 1, time, found.period, found.told[part], found.misfit)
 
-    Between samples the positions advance by the velocity times the interval, in all joints alike,
-    which measures the interval while the arm moves; where it does not, a constant period is the
-    best guess. Both are weighed by their variances. The period itself is the slope of the stamps
-    over the samples. Accepted when the positions then agree at least twice better with the
-    velocities than under the stamps.
+
+def _seen_before(recorded: Array, changes: Indices) -> NDArray[np.bool_]:
+    """Return which states some earlier message showed, and another one since."""
+    rows = np.unique(np.nan_to_num(recorded), axis=0, return_inverse=True)
+    state: Indices = rows[1].reshape(-1)
+    order = np.argsort(state, kind='stable')
+    again = np.flatnonzero(np.diff(state[order]) == 0)
+    apart = np.zeros(len(state), dtype=np.intp)
+    apart[order[again + 1]] = order[again + 1] - order[again]
+    return np.asarray((apart > 1) & (apart <= _LOOKBACK) & (changes >= _MIN_CHANGES))
+
+
+def _repeats(changes: Indices, time: Array) -> NDArray[np.bool_]:
+    """Return which messages repeat the state before, bit for bit, though the arm moves.
+
+    A robot at rest repeats its state as well, but longer than a reader does who reads each state
+    several times; and numbers that hardly ever change are no states of an arm that moves.
     """
-    if len(time) < MIN_RUN or np.isnan(velocity).any():
-        return None
-    period = float(np.polyfit(np.arange(len(time)), time, 1)[0])
-    advance = np.diff(position, axis=0)
-    mean = 0.5 * (velocity[1:] + velocity[:-1])
-    interval = np.full(len(advance), period)
-    spread = 0.1 * period
-    for _ in range(4):
-        misfit = advance - interval[:, None] * mean
-        weight = mean ** 2 / np.maximum(np.mean(misfit ** 2, axis=0), 1e-300)
-        information = weight.sum(axis=1)
-        alone = (weight * advance / np.where(mean == 0.0, 1.0, mean)).sum(axis=1)
-        measured = information > 1.0 / spread ** 2
-        if not measured.any():
-            return None
-        interval = (alone + period / spread ** 2) / (information + 1.0 / spread ** 2)
-        interval *= period / np.median(interval[measured])
-        spread = max(float(np.std(interval[measured])), 1e-3 * period)
-    before = np.sqrt(np.mean((advance - np.diff(time)[:, None] * mean) ** 2))
-    after = np.sqrt(np.mean((advance - interval[:, None] * mean) ** 2))
-    if not 2.0 * after < before or interval.min() <= 0.0:
-        return None
-    instants = np.concatenate([[0.0], np.cumsum(interval)])
-    # A state is never published before it was sampled. Instants are whole nanoseconds, as stamps
-    # are: rounding them later would show in the snap.
-    return np.asarray(np.round(1e9 * (instants + np.min(time - instants))) * 1e-9)
+    repeats = changes == 0
+    moves = np.flatnonzero(~repeats)
+    if not repeats.any() or len(moves) < 3 or np.median(changes[moves[1:]]) < _MIN_CHANGES:
+        return np.zeros(len(changes), dtype=bool)
+    ends = np.append(moves[1:], len(changes))
+    reads = ends - moves
+    typical = float(np.median(reads[:-1]))
+    passed = time[ends - 1] - time[moves]
+    # Reads that were held up and then made up for, all at once, are no rest.
+    rests = (reads > 3.0 * typical) & (passed > 3.0 * typical * np.median(np.diff(time)))
+    for begin, end in zip(moves[rests], ends[rests], strict=True):
+        repeats[begin:end] = False
+    return np.asarray(repeats)

@@ -10,6 +10,9 @@ Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
 
+COULOMB_WIDTH = 0.02
+"""Velocity by which friction has taken its direction, rad/s."""
+
 
 @dataclass(frozen=True)
 class JointComparison:
@@ -35,6 +38,12 @@ class JointComparison:
     lag, lag_deviation : float
         How far the recorded effort runs behind the prediction, and its standard deviation, s: the
         least-squares shift, to first order.
+    rms_slow_error, slow_share : float
+        RMS of the error within the bandwidth of the motion, N m, and its share of the effort
+        within it: what a model of the arm could mend.
+    friction_share : float
+        The share of the variance of the error that a friction of this joint would explain, Coulomb
+        and viscous.
 
     """
 
@@ -49,6 +58,9 @@ class JointComparison:
     rms_fast_error: float
     lag: float
     lag_deviation: float
+    rms_slow_error: float
+    slow_share: float
+    friction_share: float
 
 
 def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
@@ -73,6 +85,8 @@ class EffortComparison:
         self._error2, self._effort2, self._rate2 = np.zeros(n), np.zeros(n), np.zeros(n)
         self._product, self._steps2 = np.zeros(n), np.zeros(n)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
+        self._slow2 = np.zeros((2, n))
+        self._friction = np.zeros((n, 4, 4))  # products of 1, direction, velocity and error
 
     def add(self, stamps: Stamps, predicted: Array, rate: Array, recorded: Array) -> None:
         """Compare efforts, (T, n), N m; what is not finite is left out.
@@ -106,6 +120,29 @@ class EffortComparison:
         self._worst[larger] = error[worst, joints][larger]
         self._worst_stamp[larger] = stamps[worst][larger]
 
+    def add_slow(self, predicted: Array, recorded: Array, velocity: Array) -> None:
+        """Compare efforts within the bandwidth of the motion, (T, n), N m, at velocities, rad/s.
+
+        What is not finite is left out.
+        """
+        error = predicted - recorded
+        known = np.isfinite(error) & np.isfinite(velocity)
+        self._slow2 += np.sum(
+            np.where(known, [error, recorded], 0.0) ** 2, axis=1)
+        terms = np.stack([
+            np.ones_like(error), np.tanh(velocity / COULOMB_WIDTH), velocity, error], axis=2)
+        terms = np.where(known[:, :, None], terms, 0.0)
+        self._friction += np.einsum('tja,tjb->jab', terms, terms)
+
+    def _friction_share(self, joint: int) -> float:
+        products = self._friction[joint]
+        if not products[0, 0] > 0.0:
+            return np.nan
+        centred = products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
+        explained = centred[2, :2] @ np.linalg.lstsq(
+            centred[:2, :2], centred[:2, 2], rcond=1e-9)[0]
+        return float(explained / centred[2, 2]) if centred[2, 2] > 0.0 else np.nan
+
     @property
     def joints(self) -> list[JointComparison]:
         """The results, one a joint; NaN where no effort is recorded."""
@@ -123,11 +160,14 @@ class EffortComparison:
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = np.sqrt((error ** 2 - bias ** 2) / moved / free)
         share = error / _positive(effort)
+        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction[:, 0, 0]))
         return [
             JointComparison(
                 name, float(error[i]), float(effort[i]), float(share[i]), float(bias[i]),
                 float(self._worst[i]), int(self._worst_stamp[i]), float(accounted[i]),
-                float(fast[i]), float(lag[i]), float(deviation[i]))
+                float(fast[i]), float(lag[i]), float(deviation[i]), float(slow[i]),
+                float(slow[i] / slow_effort[i]) if slow_effort[i] > 0.0 else np.nan,
+                self._friction_share(i))
             for i, name in enumerate(self.names)]
 
 

@@ -72,8 +72,8 @@ def _crop(axis: Any, joint: JointComparison) -> None:
 def _title(name: str, joint: JointComparison) -> str:
     if not np.isfinite(joint.rms_error):
         return f'{name}: no effort recorded'
-    return (f'{name}: RMS error {joint.rms_error:.3g} N m, {100 * joint.share:.2g} % of the '
-            f'signal; bias {joint.bias:+.2g} N m')
+    share = f', {100 * joint.share:.2g} % of the signal' if np.isfinite(joint.share) else ''
+    return f'{name}: RMS error {joint.rms_error:.3g} N m{share}; bias {joint.bias:+.2g} N m'
 
 
 def rate_figure(result: Replay) -> Figure:

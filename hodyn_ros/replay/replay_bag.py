@@ -18,6 +18,7 @@ from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
 from hodyn_ros.replay.playback import Agreement
+from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 
@@ -25,6 +26,8 @@ Array = NDArray[np.float64]
 
 SUPPORTED_SHARE = 0.25
 """A derivative counts as resolved while its standard deviation stays below this share of it."""
+
+_FEW = 8  # chunks that zeros of joints are judged by
 
 STILL = 1e-3
 """RMS velocity below which a joint stands still, rad/s."""
@@ -52,8 +55,12 @@ class Replay:
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
     torque_rms, torque_deviation : (3, n) arrays
         The same of Q, Q̇, Q̈.
-    gravity_share : float
+    bandwidth, gravity_share, velocity_lag
         As in `Pipeline`.
+    friction_modelled : bool
+        Whether the robot has a friction law.
+    shifted_zeros : dict of int to float
+        Joints of the model to be turned, and by how much, rad, for it to explain the efforts.
     extremes : list of Extreme
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
@@ -74,7 +81,11 @@ class Replay:
     motion_deviation: Array
     torque_rms: Array
     torque_deviation: Array
+    bandwidth: float
     gravity_share: float
+    velocity_lag: tuple[float, float]
+    friction_modelled: bool
+    shifted_zeros: dict[int, float]
     extremes: list[Extreme]
     curves: 'Curves'
     live: Agreement | None = None
@@ -141,6 +152,7 @@ class Curves:
         predicted, recorded = chunk.predicted[:, 0], chunk.states.effort
         error = predicted - recorded
         self.comparison.add(chunk.stamps, predicted, chunk.predicted[:, 1], recorded)
+        self.comparison.add_slow(chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1])
         self.over_velocity.add(chunk.q[:, 1], -error)
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)
@@ -161,7 +173,8 @@ class Curves:
 def replay(
     bag: JointStateBag, feedforward: FeedForward, output: Path,
     progress: Callable[[int], None] | None = None, *, csv: bool = False,
-    listen: Callable[[Chunk], None] | None = None, force: bool = False,
+    listen: Callable[[Chunk], None] | None = None, bandwidth: float | None = None,
+    force: bool = False,
 ) -> Replay:
     """Compute the torques of a recorded motion and compare them with the recorded efforts.
 
@@ -179,6 +192,8 @@ def replay(
         Write ``computed.csv`` as well.
     listen : callable, optional
         Called with each chunk.
+    bandwidth : float, optional
+        Of the estimated motion, Hz; that of maximum likelihood by default.
     force : bool
         Whether files of these names are replaced, see `common.output_files.replacing`.
 
@@ -192,10 +207,11 @@ def replay(
 
     """
     robot = feedforward.robot
-    pipeline = Pipeline(bag, feedforward)
+    pipeline = Pipeline(bag, feedforward, bandwidth=bandwidth)
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(robot, bag.names)
+    few: list[tuple[Array, Array]] = []
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
         computed = stack.enter_context(
@@ -209,6 +225,10 @@ def replay(
                 curves = Curves(robot, bag.names, chunk)
             curves.add(chunk)
             watch.add(chunk)
+            if len(few) < _FEW:
+                some = np.flatnonzero(chunk.used)
+                some = some[::len(some) // MAX_SAMPLES + 1]
+                few.append((chunk.q[some], chunk.slow[some, 1]))
             for total, values in zip(
                     squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
                     strict=True):
@@ -222,10 +242,15 @@ def replay(
     counts = pipeline.counts
     if curves is None:
         raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
+    q, effort = (np.concatenate(values) for values in zip(*few, strict=True))
+    every = len(q) // MAX_SAMPLES + 1
     rms = [np.sqrt(total / counts.used) for total in squares]
     return Replay(
         bag=str(bag.path), robot=robot.name, names=bag.names, counts=counts,
         joints=curves.comparison.joints,
         timing_statistics=pipeline.timing_statistics, noise=pipeline.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
-        gravity_share=pipeline.gravity_share, extremes=watch.extremes, curves=curves)
+        bandwidth=pipeline.bandwidth, gravity_share=pipeline.gravity_share,
+        velocity_lag=pipeline.velocity_lag, friction_modelled=robot.friction is not None,
+        shifted_zeros=find_shifted_zeros(feedforward, q[::every], effort[::every]),
+        extremes=watch.extremes, curves=curves)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from hodyn_ros.common.output_files import Contents, replacing, write_text
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.replay import figures
-from hodyn_ros.replay.comparison import common_lag
+from hodyn_ros.replay.comparison import JointComparison, common_lag
 from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.replay_bag import Replay
+from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.plain_values import plain
 
@@ -52,97 +53,10 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
     write_text(output / 'report.html', _page(result, images), force=force)
 
 
-def statements(result: Replay) -> list[str]:
-    """Return what can be said of the recording and of the prediction, in sentences."""
-    found, noise = result.timing_statistics, result.noise
-    said = [
-        *result.counts.sentences,
-        f'They come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a jitter '
-        f'of {1e3 * found.jitter:.2g} ms.']
-    for word, events in (('gaps', found.gaps), ('jumps back of the clock', found.resets)):
-        if events:
-            said.append(
-                f'{len(events)} {word}, the longest of {max(s for _, s in events):.3g} s: the '
-                'parts are smoothed apart and nothing is interpolated over.')
-    rate = 1.0 / found.period
-    if found.republished:
-        rate = 1.0 / found.sampling_period
-        said.append(
-            f'{found.republished} messages repeat the state before them under a new stamp: the '
-            f'states were sampled every {1e3 * found.sampling_period:.4g} ms and republished, so '
-            'stamps are late by up to that. The instants of sampling are restored from positions '
-            'and velocities.')
-    measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
-    width = 0.5 / np.pi / noise.memory
-    said.append(
-        f'The motion is estimated from {measured}, by maximum likelihood, with a bandwidth of '
-        f'{_range(width)} Hz; samples at {rate:.4g} Hz tell nothing of what is faster than '
-        f'{0.5 * rate:.3g} Hz. Position noise is {_range(1e3 * noise.position)} mrad.')
-    if result.still.any():
-        joints = ', '.join(np.array(result.names)[result.still])
-        said.append(f'Standing still: {joints}.')
-    names = ('velocity', 'acceleration', 'jerk', 'snap')
-    for k, name in enumerate(names, start=1):
-        poor = [joint for joint, known in zip(
-            result.names, result.motion_supported[k], strict=True) if not known]
-        if poor:
-            who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
-            torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
-            said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if np.isfinite(result.gravity_share):
-        semantics = (
-            'with gravity' if result.gravity_share > 0.75 else 'without gravity'
-            if result.gravity_share < 0.25 else 'with an unclear part of gravity')
-        said.append(
-            f'The driver reports efforts {semantics}: they contain {result.gravity_share:.3f} of '
-            'the gravity torque of the model.')
-        if result.gravity_share < 0.5:
-            said.append('They are compared with Q less gravity; the computed bag holds all of Q.')
-    lag, deviation = common_lag(result.joints)
-    if np.isfinite(lag):
-        said.append(
-            f'Recorded efforts run behind the prediction by {1e3 * lag:.2g} ± '
-            f'{2e3 * deviation:.2g} ms (two deviations), all joints together; errors of the '
-            'friction law pass for a lag as well.')
-    beyond = [extreme for extreme in result.extremes if extreme.beyond]
-    for extreme in beyond:
-        said.append(
-            f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} where '
-            f'{extreme.limit:.4g} is allowed, in {extreme.beyond} messages.')
-    if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
-        said.append('No limit of the robot is known: none was watched.')
-    elif not beyond:
-        said.append('The estimated motion keeps all known limits of the robot.')
-    if result.live is not None:
-        said.append(_live(result.live))
-    return said
-
-
-def _live(live: Agreement) -> str:
-    def listed(values: Array) -> str:
-        units = ('N m', 'N m/s', 'N m/s²')
-        return ', '.join(
-            f'{value:.2g} {unit}' for value, unit in zip(values, units, strict=True))
-
-    verdict = 'which is round-off' if live.holds else 'which is more than round-off'
-    return (
-        f'The live node answered {live.samples} of {live.played} samples. Its Q, Q̇, Q̈ differ by '
-        f'at most {listed(live.worst_difference)} from the same trajectory computed offline, '
-        f'{verdict}, and by {listed(live.worst_from_estimate)} from the estimate, whose jerk and '
-        f'snap no message tells it; the largest are {listed(live.peak)}.')
-
-
-def _range(values: Array) -> str:
-    low, high = f'{values.min():.2g}', f'{values.max():.2g}'
-    return low if low == high else f'{low} to {high}'
-
-
 def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
     rows = ''.join(
         '<tr><td>' + '</td><td>'.join([
-            escape(joint.name), f'{joint.rms_error:.3f}', f'{100 * joint.share:.1f}',
-            f'{joint.rms_fast_error:.3f}', f'{joint.bias:+.3f}', f'{joint.max_error:+.2f}',
-            f'{100 * joint.variance_accounted_for:.2f}', resolved(result, i)]) + '</td></tr>'
+            escape(joint.name), *figures_of(joint), resolved(result, i)]) + '</td></tr>'
         for i, joint in enumerate(result.joints))
     limits = ''.join(
         f'<tr><td>{escape(extreme.joint)}</td><td>{extreme.quantity}</td>'
@@ -152,10 +66,25 @@ def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
     pictures = ''.join(
         f'<h2>{escape(title)}</h2><img alt="{escape(title)}" src="data:image/png;base64,{data}">'
         for title, data in images)
-    said = ''.join(f'<li>{escape(sentence)}</li>' for sentence in statements(result))
+    warned, said = (''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)
+                    for sentences in (warnings(result), facts(result)))
+    if warned:
+        warned = f'<h2>What to look after</h2><ul>{warned}</ul><h2>What was found</h2>'
     return _PAGE.format(
-        title=escape(f'{Path(result.bag).name}, {result.robot}'), said=said, rows=rows,
-        limits=limits, pictures=pictures)
+        title=escape(f'{Path(result.bag).name}, {result.robot}'), said=said, warned=warned,
+        rows=rows, limits=limits, pictures=pictures, bandwidth=result.bandwidth)
+
+
+def figures_of(joint: JointComparison) -> list[str]:
+    """Return the figures of a row of the table: N m and %; empty where there is none."""
+    values = (
+        (joint.rms_error, '.3f', ''), (100 * joint.share, '.1f', ' %'),
+        (joint.rms_slow_error, '.3f', ''), (100 * joint.slow_share, '.1f', ' %'),
+        (joint.rms_fast_error, '.3f', ''), (joint.bias, '+.3f', ''), (joint.max_error, '+.2f', ''),
+        (100 * joint.variance_accounted_for, '.2f', ' %'))
+    if not np.isfinite(joint.rms_error):
+        return ['no effort', *[''] * (len(values) - 1)]
+    return [f'{value:{form}}{unit}' if np.isfinite(value) else '–' for value, form, unit in values]
 
 
 def _limit(value: float) -> str:
@@ -178,13 +107,16 @@ td:first-child, th:first-child {{ text-align: left }}
 img {{ max-width: 100% }}
 </style></head><body>
 <h1>Replay of {title}</h1>
-<ul>{said}</ul>
+{warned}<ul>{said}</ul>
 <h2>Prediction less recorded effort</h2>
-<p>Efforts as recorded, unfiltered. “Fast” is what changes from one message to the next, √½ of the
-RMS difference: vibration and measurement noise, which a smoothed motion cannot predict. “Resolved”
-is what the recording tells with a standard deviation below a quarter of the signal.</p>
-<table><tr><th>joint</th><th>RMS, N m</th><th>of signal, %</th><th>fast, N m</th><th>bias, N m</th>
-<th>largest, N m</th><th>variance explained, %</th><th>resolved</th></tr>{rows}</table>
+<p>Efforts as recorded, unfiltered; and “in band”, both within {bandwidth:.2g} Hz, the bandwidth of
+the motion: what is faster, as vibration, no model of the arm predicts. “Fast” is what changes from
+one message to the next, √½ of the RMS difference: vibration and measurement noise. “Resolved” is
+what the recording tells with a standard deviation below a quarter of the
+signal.</p>
+<table><tr><th>joint</th><th>RMS, N m</th><th>of signal</th><th>in band, N m</th>
+<th>of signal</th><th>fast, N m</th><th>bias, N m</th><th>largest, N m</th>
+<th>variance explained</th><th>resolved</th></tr>{rows}</table>
 {pictures}
 <h2>Limits</h2>
 <table><tr><th>joint</th><th>quantity</th><th>extreme</th><th>limit</th><th>messages beyond</th>
@@ -208,12 +140,22 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
             'latency': found.latency,
             'republished': found.republished,
             'sampling_period': found.sampling_period,
+            'restored': found.restored,
+            'told': found.told,
+            'largest_move': found.largest_move,
+            'misfit': found.misfit,
+            'clock_steps': found.clock_steps,
             'gaps': [{'stamp': stamp, 'seconds': pause} for stamp, pause in found.gaps],
             'resets': [{'stamp': stamp, 'seconds': jump} for stamp, jump in found.resets],
         },
+        'bandwidth': result.bandwidth,
         'gravity_share': result.gravity_share,
+        'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
+        'shifted_zeros': {
+            result.names[joint]: turn for joint, turn in result.shifted_zeros.items()},
         'lag': dict(zip(('seconds', 'deviation'), common_lag(result.joints), strict=True)),
-        'statements': statements(result),
+        'warnings': warnings(result),
+        'statements': [*warnings(result), *facts(result)],
         'limits': [asdict(extreme) for extreme in result.extremes],
         **({} if result.live is None else {'live': _agreement(result.live)}),
         'joints': [

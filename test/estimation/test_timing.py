@@ -117,12 +117,12 @@ def test_republished_states_get_their_own_instants_back():
     repeats = int(np.count_nonzero(np.diff(instants) == 0))
     assert repeats > 5
     assert np.count_nonzero(timing.republished) == repeats
-    assert timing.sampling_period == pytest.approx(0.034, rel=2e-3)
     run = timing.runs[0]
+    assert run.sampling_period == pytest.approx(0.034, rel=2e-3)
     assert len(run.message) == 600
     age = (found.stamp * 1e-9 - instants) - (found.stamp * 1e-9 - run.time[run.sample])
     assert np.std(age) < 4e-3  # against 10 ms of the stamps themselves
-    assert np.all(run.time[run.sample] <= found.stamp * 1e-9 + 1e-9)
+    assert np.all(run.time[run.sample] <= found.stamp * 1e-9 + 1e-4)
 
 
 def test_a_robot_at_rest_is_not_taken_for_republished():

@@ -1,0 +1,181 @@
+"""What a replay found, in sentences: first what asks for something to be done."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.estimation.timing import StampStatus
+from hodyn_ros.replay.comparison import common_lag
+from hodyn_ros.replay.playback import Agreement
+from hodyn_ros.replay.replay_bag import Replay
+
+Array = NDArray[np.float64]
+
+CLEAR = 0.1
+"""A share of gravity this near to 0 or 1 is taken for it."""
+
+_POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
+_SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
+_CONTRADICTS = 0.1  # of a period: stamps this far from the positions
+
+
+def warnings(result: Replay) -> list[str]:
+    """Return what calls the result in question, the most important first, each with a remedy."""
+    counts, found = result.counts, result.timing_statistics
+    said = []
+    if counts.lost:
+        said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
+    if result.shifted_zeros:
+        turns = ', '.join(
+            f'{result.names[joint]} by {turn / np.pi:+.2g} π'
+            for joint, turn in sorted(result.shifted_zeros.items()))
+        said.append(
+            'The log and the model put the zeros of joints at different places: the efforts fit '
+            f'the model with {turns} rad added to the recorded positions. Turn the placements of '
+            'these joints in the robot file, or take the description that the driver uses.')
+    if found.counts[StampStatus.STALE]:
+        said.append(
+            f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '
+            "showed: two publishers seem to write to the topic. Record the driver's own.")
+    if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period):
+        said.append(
+            f'The stamps contradict the positions by {1e3 * found.misfit:.2g} ms (RMS) from '
+            'message to message, and no clock of the sampling shows: the stamps are taken as they '
+            'are, and derivatives suffer. Stamp the states where they are sampled, and see that '
+            'one publisher alone writes to the topic.')
+    if found.clock_steps:
+        said.append(
+            f'The clock of the stamps was set {len(found.clock_steps)} times by less than a gap: '
+            'the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
+    share = result.gravity_share
+    if abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
+        with_or_without = 'with' if share >= 0.5 else 'without'
+        said.append(
+            f"The efforts contain {share:.2f} of the model's gravity torque, neither all nor "
+            f'nothing: they are compared {with_or_without} it, but masses, the direction of '
+            'gravity, zeros of joints or units of effort of the model may be wrong, or the arm '
+            'hardly changed its posture. See to these before trusting either.')
+    said += _about_model(result)
+    lag, deviation = result.velocity_lag
+    if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
+        said.append(
+            f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
+            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two deviations), as those of a '
+            'filter do. Who closes a loop with them should know.')
+    for extreme in result.extremes:
+        if extreme.beyond:
+            said.append(
+                f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} '
+                f'where {extreme.limit:.4g} is allowed, in {extreme.beyond} messages.')
+    return said
+
+
+def _about_model(result: Replay) -> list[str]:
+    constant = [joint.name for joint in result.joints if (
+        np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
+    poor = [joint for joint in result.joints
+            if joint.slow_share > _POOR and joint.name not in constant]
+    rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]
+    said = []
+    if constant:
+        said.append(
+            f'The recorded effort of {", ".join(constant)} never changes: nothing can be said of '
+            'the prediction there. See whether the driver reports it.')
+    if rubbing and not result.friction_modelled:
+        said.append(
+            f'The model has no friction, and friction would explain most of the error of '
+            f'{", ".join(rubbing)}: `hodyn identify` would find its law and write it to the robot '
+            'file.')
+    elif poor and not result.shifted_zeros:
+        names = ', '.join(f'{joint.name} ({100 * joint.slow_share:.0f} %)' for joint in poor)
+        said.append(
+            f'Within the bandwidth of the motion the prediction leaves unexplained much of the '
+            f'effort of {names}: `hodyn identify` would fit the model to this arm.')
+    return said
+
+
+def facts(result: Replay) -> list[str]:
+    """Return the rest that can be said of the recording and of the prediction."""
+    found, noise = result.timing_statistics, result.noise
+    said = [
+        *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
+        f'They come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a jitter '
+        f'of {1e3 * found.jitter:.2g} ms.']
+    for word, events in (('gaps', found.gaps), ('jumps back of the clock', found.resets)):
+        if events:
+            said.append(
+                f'{len(events)} {word}, the longest of {max(s for _, s in events):.3g} s: the '
+                'parts are smoothed apart and nothing is interpolated over.')
+    rate = 1.0 / found.period
+    if found.republished:
+        said.append(
+            f'{found.republished} messages repeat the state before them under a new stamp, and '
+            'are no samples of their own.')
+    if found.restored:
+        rate = 1.0 / found.sampling_period
+        rest = found.restored - found.told
+        said.append(
+            f'The positions show that the states were sampled by a clock of '
+            f'{1e3 * found.sampling_period:.5g} ms: {found.restored} samples are put at whole '
+            f'multiples of it, {1e3 * found.largest_move:.3g} ms from their stamps at most' + (
+                f'; where the arm hardly moves, the stamps alone count them ({rest}).'
+                if rest > 0.01 * found.restored else '.'))
+    elif found.republished:
+        said.append('No clock of the sampling shows: the stamps are taken as they are.')
+    measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
+    said.append(
+        f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '
+        f'Hz; samples at {rate:.4g} Hz tell nothing of what is faster than {0.5 * rate:.3g} Hz. '
+        f'Position noise is {_range(1e3 * noise.position)} mrad.')
+    if result.still.any():
+        joints = ', '.join(np.array(result.names)[result.still])
+        said.append(f'Standing still: {joints}.')
+    names = ('velocity', 'acceleration', 'jerk', 'snap')
+    for k, name in enumerate(names, start=1):
+        poor = [joint for joint, known in zip(
+            result.names, result.motion_supported[k], strict=True) if not known]
+        if poor:
+            who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
+            torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
+            said.append(f'The recording does not resolve the {name} of {who}{torque}.')
+    share = result.gravity_share
+    if abs(share) <= CLEAR:
+        said.append(
+            f'The driver reports efforts without gravity: they contain {share:.3f} of the gravity '
+            'torque of the model.')
+    elif abs(share - 1.0) <= CLEAR:
+        said.append(
+            f'The driver reports efforts with gravity: they contain {share:.3f} of the gravity '
+            'torque of the model.')
+    if share < 0.5:
+        said.append('They are compared with Q less gravity; the computed bag holds all of Q.')
+    lag, deviation = common_lag(result.joints)
+    if abs(lag) > _SURE * deviation:
+        said.append(
+            f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
+            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two deviations), all joints '
+            'together; errors of the friction law pass for a lag as well.')
+    if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
+        said.append('No limit of the robot is known: none was watched.')
+    elif not any(extreme.beyond for extreme in result.extremes):
+        said.append('The estimated motion keeps all known limits of the robot.')
+    if result.live is not None:
+        said.append(_live(result.live))
+    return said
+
+
+def _live(live: Agreement) -> str:
+    def listed(values: Array) -> str:
+        units = ('N m', 'N m/s', 'N m/s²')
+        return ', '.join(
+            f'{value:.2g} {unit}' for value, unit in zip(values, units, strict=True))
+
+    verdict = 'which is round-off' if live.holds else 'which is more than round-off'
+    return (
+        f'The live node answered {live.samples} of {live.played} samples. Its Q, Q̇, Q̈ differ by '
+        f'at most {listed(live.worst_difference)} from the same trajectory computed offline, '
+        f'{verdict}, and by {listed(live.worst_from_estimate)} from the estimate, whose jerk and '
+        f'snap no message tells it; the largest are {listed(live.peak)}.')
+
+
+def _range(values: Array) -> str:
+    low, high = f'{values.min():.2g}', f'{values.max():.2g}'
+    return low if low == high else f'{low} to {high}'

@@ -1,0 +1,71 @@
+"""What a report says, the most important first, and that it says nothing that is not so."""
+import dataclasses
+
+import numpy as np
+import pytest
+from recordings import PANDA, messages, record, write
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.replay.report import figures_of
+from hodyn_ros.replay.statements import facts, warnings
+from hodyn_ros.robot.joint_names import JointNames
+
+
+@pytest.fixture
+def replayed(tmp_path):
+    def run(recording, robot=PANDA, **options):
+        path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+        with JointStateBag(path, JointNames(robot)) as bag:
+            return replay(bag, FeedForward(robot), tmp_path / 'out', **options)
+    return run
+
+
+def test_zeros_a_quarter_turn_apart_are_named(replayed):
+    recording = record(duration=3.0)
+    recording.position[:, [1, 3]] += [0.5 * np.pi, -0.5 * np.pi]
+    result = replayed(recording)
+    assert result.shifted_zeros == {
+        1: pytest.approx(-0.5 * np.pi), 3: pytest.approx(0.5 * np.pi)}
+    said = warnings(result)
+    assert 'fer_joint2 by -0.5 π, fer_joint4 by +0.5 π rad' in said[0]
+    # A share of gravity far from 0 and 1 is no verdict.
+    assert 'neither all nor nothing' in said[1]
+    assert not any('driver reports efforts' in sentence for sentence in facts(result))
+
+
+def test_a_model_without_friction_is_sent_to_identify(replayed):
+    result = replayed(record(duration=3.0), dataclasses.replace(PANDA, friction=None))
+    said = next(sentence for sentence in warnings(result) if 'friction' in sentence)
+    assert 'The model has no friction' in said
+    assert 'fer_joint7' in said
+    assert '`hodyn identify`' in said
+
+
+def test_efforts_that_never_change_are_named_without_figures_that_are_none(replayed):
+    recording = record(duration=3.0)
+    recording.effort[:, 6] = 0.0
+    result = replayed(recording, bandwidth=3.0)
+    assert any('effort of fer_joint7 never changes' in said for said in warnings(result))
+    assert 'nan' not in ' '.join(figures_of(result.joints[6]))
+    np.testing.assert_allclose(result.noise.bandwidth, 3.0, rtol=1e-6)
+
+
+def test_velocities_behind_the_positions_are_said(replayed):
+    recording = record(duration=5.0, rate=200.0)
+    recording.velocity[1:] = recording.velocity[:-1].copy()
+    result = replayed(recording)
+    assert result.velocity_lag[0] == pytest.approx(5e-3, rel=0.05)
+    assert any('velocities run behind the positions by 5 ±' in said for said in warnings(result))
+
+
+def test_a_clean_recording_has_no_warnings_and_vibration_is_no_error_of_the_model(replayed):
+    recording = record(duration=4.0, rate=200.0, bandwidth=0.6)
+    recording.effort += 0.5 * np.sin(2 * np.pi * 60.0 * recording.stamp[:, None] * 1e-9)
+    result = replayed(recording)
+    assert warnings(result) == []
+    assert not any('lag' in said for said in facts(result))
+    for joint in result.joints:
+        assert joint.rms_error > 0.3
+        assert joint.rms_slow_error < 0.1
