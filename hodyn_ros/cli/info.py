@@ -14,6 +14,7 @@ _UNITS = {
     'position': 'rad', 'velocity': 'rad/s', 'acceleration': 'rad/s²', 'jerk': 'rad/s³',
     'effort': 'N m', 'effort_rate': 'N m/s', 'tracking_error': 'rad'}
 """Of a revolute joint; a prismatic one has m for rad, and N for N m."""
+_TOLD = {'position_min', 'position_max', *_UNITS} - {'tracking_error'}
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -74,7 +75,7 @@ def _figures(robot: Robot) -> dict[str, Any]:
 
 
 def _reach(robot: Robot) -> float:
-    """Return a bound of how far a link's origin can be from the first joint of its chain, m."""
+    """Return a bound of how far a frame or a centre of mass can be from the first joint, m."""
     import numpy as np
 
     distances: list[float] = []
@@ -88,9 +89,9 @@ def _reach(robot: Robot) -> float:
                 robot.limits.position_min[entry], robot.limits.position_max[entry]]).max())
             distance += stroke * (1.0 if body.type == 'prismatic' else abs(body.pitch))
         distances.append(distance)
-    return max(distances + [
-        distances[index] + float(np.linalg.norm(pose[:3, 3]))
-        for index, pose in robot.frames.values() if index >= 0])
+    places = [(i, body.com) for i, body in enumerate(robot.bodies)]
+    places += [(index, pose[:3, 3]) for index, pose in robot.frames.values() if index >= 0]
+    return max(distances[index] + float(np.linalg.norm(place)) for index, place in places)
 
 
 def _unknown(robot: Robot) -> list[str]:
@@ -100,7 +101,7 @@ def _unknown(robot: Robot) -> list[str]:
     sentences = []
     for field in fields(robot.limits):
         missing = ~np.isfinite(getattr(robot.limits, field.name))
-        if field.name != 'tracking_error' and missing.any():
+        if field.name in _TOLD and missing.any():
             joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
             whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)
             sentences.append(f'no limit of {field.name.replace("_", " ")} is known for {whose}')
@@ -116,4 +117,4 @@ def _text(value: Any) -> str:
         return '–'
     if isinstance(value, list):
         return ' … '.join(_text(entry) for entry in value)
-    return f'{value:.4g}'
+    return f'{value:.0f}' if abs(value) >= 1e4 else f'{value:.4g}'

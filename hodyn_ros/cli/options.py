@@ -40,9 +40,9 @@ def add_used_robot(parser: argparse.ArgumentParser) -> None:
         help="limits that count instead of the robot's: MoveIt's joint_limits.yaml, or as "
         'docs/robots.md has them')
     group.add_argument(
-        '--payload', nargs='+', metavar='LINK KG X Y Z',
+        '--payload', nargs='+', action='append', default=[], metavar=('LINK KG', 'X Y Z'),
         help='load on a link: its mass, and where its centre is in the axes of the link, m '
-        '(default: 0 0 0)')
+        '(default: 0 0 0); once for each load')
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

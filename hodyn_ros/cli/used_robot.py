@@ -33,9 +33,9 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
 
     robot = load_robot(
         options.robot, inertia_check=options.inertia_check, limits=options.limits,
-        locked_joints=dict(_locked(text) for text in options.lock))
-    if options.payload:
-        robot = _loaded(robot, options.payload)
+        locked_joints=_locked(options.lock))
+    for load in options.payload:
+        robot = _loaded(robot, load)
     options.robot_files = [Path(options.robot), *filter(None, [options.limits])]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f'{robot.name}.yaml'.replace('/', '_')
@@ -46,12 +46,17 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-def _locked(text: str) -> tuple[str, float]:
-    joint, _, value = text.rpartition('=')
-    position = _number(value)
-    if not joint or position is None:
-        raise HodynError(f'--lock {text}: expected JOINT=VALUE, finger_joint1=0.04 say')
-    return joint, position
+def _locked(texts: list[str]) -> dict[str, float]:
+    locked: dict[str, float] = {}
+    for text in texts:
+        joint, _, value = text.rpartition('=')
+        position = _number(value)
+        if not joint or position is None:
+            raise HodynError(f'--lock {text}: expected JOINT=VALUE, finger_joint1=0.04 say')
+        if joint in locked:
+            raise HodynError(f'--lock {text}: joint {joint!r} is locked at {locked[joint]:g} too')
+        locked[joint] = position
+    return locked
 
 
 def _loaded(robot: Robot, texts: list[str]) -> Robot:

@@ -188,9 +188,9 @@ def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
     assert '--lock JOINT=VALUE' in refusal(capsys, 'info', 'arm.urdf')
     figures = info(
         capsys, 'arm.urdf', '--lock', 'finger1=0.02', '--limits', 'moveit.yaml',
-        '--payload', 'l2', '0.5')
+        '--payload', 'l2', '0.5', '--payload', 'l1', '0.25', '1', '0', '0')
     assert list(figures['joints']) == ['arm_j1']
-    assert figures['mass'] == 3.5
+    assert figures['mass'] == 3.75
     joint = figures['joints']['arm_j1']
     assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
 
@@ -199,6 +199,8 @@ def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
     (('--lock', 'finger1'), '--lock finger1: expected JOINT=VALUE'),
     (('--lock', 'finger1=nan'), 'expected JOINT=VALUE'),
     (('--lock', 'thumb=0'), "no joint 'thumb' to lock"),
+    (('--lock', 'finger1=0', '--lock', 'finger1=1'), "joint 'finger1' is locked at 0 too"),
+    (('--payload', 'l1', '1', '0', '0', '0', 'l2', '1', '0', '0', '0'), 'expected LINK KG'),
     (('--payload', 'l1'), 'expected LINK KG'),
     (('--payload', 'l1', '1', '2'), 'expected LINK KG'),
     (('--payload', 'l9', '1'), "no link 'l9'"),

@@ -52,7 +52,9 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
             raise FileNotFoundError(f'no file of limits {context!r}')
         data = strict_yaml.load(
             strict_yaml.read_text(path, MAX_FILE_BYTES, 'a file of limits'), context)
-    if isinstance(data, Mapping) and _MOVEIT in data:
+    if not (isinstance(data, Mapping) and {_MOVEIT, 'limits'} & set(data)):
+        raise HodynError(f"{context}: expected the key 'limits', or MoveIt's '{_MOVEIT}'")
+    if _MOVEIT in data:
         joints, read = data[_MOVEIT], _moveit_entry  # beside it stand scalings of MoveIt's own
     else:
         joints, read = CheckedMapping(data, context, ['limits']).get('limits'), _entry
@@ -61,8 +63,13 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     values = {
         name: np.array(getattr(robot.limits, name))
         for name in ('position_min', 'position_max', *_KEYS)}
+    known = {str(name): _joint(robot, str(name)) for name in joints}
+    if not any(index is not None for index in known.values()):
+        raise HodynError(
+            f'{context}: none of its entries is a joint of {robot.name!r}; its joints are '
+            f'{", ".join(robot.joint_names)}')
     for name, entry in joints.items():
-        index = _joint(robot, str(name))
+        index = known[str(name)]
         if index is None:
             warnings.warn(
                 f'{context}: joint {name!r} is none of {robot.name!r}: left out', stacklevel=2)
@@ -106,6 +113,10 @@ def _moveit_entry(entry: Any, context: str) -> dict[str, float]:
     values = {}
     for name, keys in _MOVEIT_KEYS.items():
         if not section.data.get(f'has_{name}_limits', False):
+            if f'has_{name}_limits' not in section.data and any(map(section.has, keys)):
+                warnings.warn(
+                    f'{context}: {keys[0]} counts only with has_{name}_limits: true',
+                    stacklevel=3)
             continue
         for key in keys:
             if name == 'position':

@@ -44,7 +44,11 @@ joint_limits:
     ({'limits': {'joint1': {'position': [1.0, 0.0]}}}, 'lower limit is not below the upper'),
     ({'limits': [1.0]}, 'expected a mapping of joints, got list'),
     ({'joint_limits': {'joint1': {'has_velocity_limits': True}}}, "'max_velocity' is missing"),
-    ({'speeds': {}}, "unknown key 'speeds'"),
+    ({'limits': {}, 'speeds': {}}, "unknown key 'speeds'"),
+    ({'speeds': {}}, "expected the key 'limits', or MoveIt's 'joint_limits'"),
+    ({'limits': {'velocity': [1.0] * 7}}, "none of its entries is a joint of 'panda'"),
+    ({'joint_limits': {'joint9': {}}}, "none of its entries is a joint of 'panda'"),
+    ({}, "expected the key 'limits'"),
 ])
 def test_mistakes_are_named(limits, message):
     with pytest.raises(hd.HodynError, match=message):
@@ -54,3 +58,9 @@ def test_mistakes_are_named(limits, message):
 def test_no_such_file_is_said():
     with pytest.raises(FileNotFoundError, match='no file of limits'):
         hd.load_robot('panda', limits='nowhere.yaml')
+
+
+def test_a_limit_of_moveit_that_does_not_count_is_said():
+    with pytest.warns(UserWarning, match='max_velocity counts only with has_velocity_limits'):
+        robot = with_limits(PANDA, {'joint_limits': {'joint1': {'max_velocity': 0.1}}})
+    assert robot.limits.velocity[0] == PANDA.limits.velocity[0]
