@@ -1,7 +1,8 @@
 """Plan files: trajectories from YAML, JSON and CSV, and annotated ones to them.
 
 YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
-it; `time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and for
+it, or of a RobotTrajectory or DisplayTrajectory of MoveIt that holds one; `time_from_start` may
+also be a number of seconds. CSV has a column `time` in seconds and for
 each joint a column of positions that bears its name; `NAME.velocity` and `NAME.acceleration` are
 optional, `NAME.effort` is what annotation adds. Bags are in `plan_bags`.
 """
@@ -137,7 +138,26 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
+def _of_moveit(data: Any, path: Path) -> Any:
+    """Return the joint trajectory of a message of MoveIt that holds one, else what is given."""
+    if isinstance(data, Mapping) and 'trajectory' in data:  # a DisplayTrajectory
+        parts = data['trajectory']
+        if not isinstance(parts, list) or len(parts) != 1:
+            count = len(parts) if isinstance(parts, list) else 'no'
+            raise HodynError(f'{path}: holds {count} trajectories; keep one')
+        data = parts[0]
+    if isinstance(data, Mapping) and 'joint_trajectory' in data:  # a RobotTrajectory
+        other = data.get('multi_dof_joint_trajectory')
+        if isinstance(other, Mapping) and other.get('points'):
+            raise HodynError(
+                f'{path}: multi_dof_joint_trajectory has points, of a base that moves; only '
+                'joints can be judged')
+        return data['joint_trajectory']
+    return data
+
+
 def _from_mapping(data: Any, path: Path) -> JointWaypoints:
+    data = _of_moveit(data, path)
     _check_keys(data, _KEYS, f'{path}')
     names, points = data.get('joint_names'), data.get('points')
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -166,9 +186,10 @@ def _check_keys(data: Any, known: set[str], where: str) -> None:
 
 
 def _seconds(value: Any, where: str) -> float:
-    if isinstance(value, Mapping) and set(value) <= {'sec', 'nanosec'}:
-        value = _numbers([value.get('sec', 0), value.get('nanosec', 0)], where)
-        return float(value[0] + 1e-9 * value[1])
+    for whole, rest in (('sec', 'nanosec'), ('secs', 'nsecs')):  # of ROS 2, of ROS 1
+        if isinstance(value, Mapping) and set(value) <= {whole, rest}:
+            value = _numbers([value.get(whole, 0), value.get(rest, 0)], where)
+            return float(value[0] + 1e-9 * value[1])
     if value is None:
         raise HodynError(f'{where}: time_from_start is missing')
     return _numbers([value], f'{where}, time_from_start')[0]

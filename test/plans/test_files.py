@@ -57,6 +57,38 @@ def test_efforts_are_written(tmp_path, annotated):
     np.testing.assert_allclose([p['effort'] for p in points], annotated.torque[:, 0])
 
 
+def plain_plan(**time):
+    return {'joint_names': ['joint1', 'joint2'], 'points': [
+        {'positions': [0.0, 0.0], 'time_from_start': 0.0},
+        {'positions': [0.5, 0.3], 'time_from_start': time or 1.5}]}
+
+
+@pytest.mark.parametrize('name', ['plan.json', 'plan.yaml'])
+@pytest.mark.parametrize('data', [
+    plain_plan(sec=1, nanosec=500_000_000), plain_plan(secs=1, nsecs=500_000_000), plain_plan(),
+    {'joint_trajectory': plain_plan(), 'multi_dof_joint_trajectory': {'points': []}},
+    {'model_id': 'arm', 'trajectory': [{'joint_trajectory': plain_plan()}],
+     'trajectory_start': {'is_diff': False}}])
+def test_plans_of_moveit_and_of_ros_1_are_read(tmp_path, name, data):
+    (tmp_path / name).write_text(json.dumps(data))  # which is YAML as well
+    trajectory = read_trajectory(tmp_path / name)
+    assert trajectory.names == ('joint1', 'joint2')
+    assert list(trajectory.times) == [0.0, 1.5]
+
+
+@pytest.mark.parametrize(('data', 'message'), [
+    ({'trajectory': [{}, {}]}, 'holds 2 trajectories; keep one'),
+    ({'trajectory': 1}, 'holds no trajectories'),
+    ({'joint_trajectory': plain_plan(), 'multi_dof_joint_trajectory': {'points': [{}]}},
+     'multi_dof_joint_trajectory has points'),
+    (plain_plan(secs=1, nanosec=5), 'point 1, time_from_start'),
+])
+def test_what_no_plan_of_joints_is_in_is_named(tmp_path, data, message):
+    (tmp_path / 'plan.json').write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=message):
+        read_trajectory(tmp_path / 'plan.json')
+
+
 def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):
     path = tmp_path / 'echo.yaml'
     path.write_text(
