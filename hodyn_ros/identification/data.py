@@ -9,6 +9,9 @@ Array = NDArray[np.float64]
 BLOCK = 1.0
 """Length of the blocks of time whose errors count as independent, s."""
 
+MIN_VELOCITY = 0.02
+"""A joint that stays below stands still, rad/s."""
+
 
 @dataclass(frozen=True, eq=False)
 class Data:

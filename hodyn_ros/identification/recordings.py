@@ -1,6 +1,7 @@
 """Motions and efforts from bags: thinned, in blocks of time, to fit to; whole, to judge by."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.data import BLOCK, Data
+from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -95,10 +96,11 @@ def read_data(
     Raises
     ------
     HodynError
-        When a bag cannot be used or records no efforts, or the bags differ in whether these
-        contain gravity.
+        When a bag cannot be used, records no efforts or the same ones all the time, or is given
+        twice, or the bags differ in whether efforts contain gravity.
 
     """
+    _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
     pieces: list[Data] = []
     counts = []
     gravities: dict[bool, Path] = {}
@@ -129,4 +131,34 @@ def read_data(
             'identify them apart')
     joined = {name: np.concatenate([getattr(piece, name) for piece in pieces])
               for name in ('q', 'effort', 'block', 'bag', 'loaded')}
-    return Data(gravity=True in gravities, **joined), counts
+    data = Data(gravity=True in gravities, **joined)
+    parts = [data[data.bag == number] for number in range(len(recordings))]
+    _check_given_once([part.q.tobytes() + part.effort.tobytes() for part in parts], recordings)
+    for part, recording in zip(parts, recordings, strict=True):
+        _check_efforts_vary(part, recording, source.robot)
+    return data, counts
+
+
+def _check_given_once(
+    contents: Sequence[str | bytes], recordings: Sequence[Recording],
+) -> None:
+    """Refuse a bag given twice: it would tell no more, yet narrow intervals and judge itself."""
+    first: dict[str | bytes, Path] = {}
+    for content, recording in zip(contents, recordings, strict=True):
+        if content in first:
+            raise HodynError(
+                f'{recording.path} holds the same recording as {first[content]}: give each once, '
+                'either as one with the payload or with --unloaded')
+        first[content] = recording.path
+
+
+def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
+    moves = np.abs(data.q[:, 1]).max(axis=0, initial=0.0) > MIN_VELOCITY
+    known = np.isfinite(data.effort)
+    constant = [
+        name for j, name in enumerate(robot.joint_names)
+        if moves[j] and known[:, j].any() and not np.ptp(data.effort[known[:, j], j])]
+    if constant:
+        raise HodynError(
+            f'{recording.path}: the efforts of {", ".join(constant)} are the same all the time '
+            'though they move: the driver does not measure them')

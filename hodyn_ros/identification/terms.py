@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.data import MIN_VELOCITY, Data
 from hodyn_ros.identification.payload import (
     COM,
     EXTENT,
@@ -30,7 +30,6 @@ Array = NDArray[np.float64]
 
 TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
 
-_MIN_VELOCITY = 0.02  # rad/s: the friction of a joint that stays below is not identified
 _SLOPES = (1.0, 300.0)  # s/rad
 _SLOPE_DEVIATION = 1.5  # of the logarithm
 _REACH = 0.3  # rad/s, of the velocity offset
@@ -117,7 +116,7 @@ class Terms:
 
     def _set_free(self) -> None:
         velocity = np.where(self.known, self.data.q[:, 1], 0.0)
-        moving = (velocity.max(0) > _MIN_VELOCITY) & (velocity.min(0) < -_MIN_VELOCITY)
+        moving = (velocity.max(0) > MIN_VELOCITY) & (velocity.min(0) < -MIN_VELOCITY)
         heard = self.known.any(axis=0)
         kinds = {
             'friction': ('amplitude', 'slope', 'velocity_offset'), 'viscous': ('viscous',),

@@ -1,6 +1,7 @@
 """``hodyn identify``: what is written, read back, is what was judged; every option counts."""
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -308,3 +309,26 @@ def test_real_panda_held_out_residual_is_lowered(real_bag, tmp_path):
     after, before = column(summary, 'held_out_rms_after'), column(summary, 'rms_before')
     assert np.all(after < 1.01 * before)
     assert np.sum(after / before) < 0.9 * 7
+
+
+def test_a_recording_given_twice_is_refused(tmp_path, capsys):
+    """Guards intervals of the same motion counted twice, and loaded that passes for unloaded."""
+    one = bag(tmp_path / 'one', duration=2.0)
+    shutil.copytree(one, tmp_path / 'copy')
+    (tmp_path / 'link').symlink_to(one)
+    for option in ((), ('--unloaded',)):
+        for other in ('one', 'link', 'copy'):
+            assert main(['identify', str(one), *option, str(tmp_path / other), '--output',
+                         str(tmp_path / 'out')]) == 2
+            line, = capsys.readouterr().err.strip().splitlines()
+            assert f'{tmp_path / other} holds the same recording as {one}' in line
+
+
+def test_efforts_that_are_not_measured_are_refused(tmp_path, capsys):
+    """Guards frictions of 0 found from efforts that a driver fills with zeros."""
+    recording = record(rate=RATE, duration=3.0)
+    recording.effort = recording.effort * np.array([1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
+    line, = capsys.readouterr().err.strip().splitlines()
+    assert 'joint2, joint6 are the same all the time though they move' in line
