@@ -29,13 +29,16 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--output', type=Path, default=Path('excitation.yaml'),
         help='plan to write (default: excitation.yaml)')
     parser.add_argument(
-        '--period', type=float, default=20.0, metavar='S', help='its duration (default: 20)')
+        '--period', type=float, default=20.0, metavar='S',
+        help='its duration, 2 to 600 (default: 20)')
     parser.add_argument(
-        '--harmonics', type=int, default=5, metavar='N', help='of the series (default: 5)')
+        '--harmonics', type=int, default=5, metavar='N',
+        help='of the series, 3 to 20 (default: 5)')
     parser.add_argument(
         '--share', type=float, default=0.8, metavar='SHARE',
-        help='of the limits that it may use (default: 0.8)')
-    parser.add_argument('--seed', type=int, default=0, help='another one, another motion')
+        help='of the limits that it may use, 0.05 to 0.95 (default: 0.8)')
+    parser.add_argument(
+        '--seed', type=int, default=0, help='from 0: another one, another motion (default: 0)')
     add_force(parser)
     parser.set_defaults(run=run)
 
@@ -61,13 +64,13 @@ def run_excite(
     output : Path
         YAML file of the plan.
     period : float
-        Duration, s.
+        Duration, s, 2 to 600.
     harmonics : int
         Of the Fourier series, 3 to 20.
     share : float
-        Of the limits that it may use, above 0, at most 0.95.
+        Of the limits that it may use, 0.05 to 0.95.
     seed : int
-        Of the random numbers.
+        Of the random numbers, from 0.
     force : bool
         Whether an existing file is replaced.
 
@@ -77,6 +80,7 @@ def run_excite(
         One line that says what is wrong.
 
     """
+    from hodyn_ros.cli.tables import make_console
     from hodyn_ros.common.output_files import replacing
     from hodyn_ros.identification.excitation import MIN_HARMONICS, UNKNOWN, design
     from hodyn_ros.plans.prepare import prepare_plan
@@ -87,18 +91,25 @@ def run_excite(
             ('--share', share, 0.05, 0.95)):
         if not low <= value <= high:
             raise HodynError(f'{name} {value:g}: expected {low:g} to {high:g}')
+    if seed < 0:
+        raise HodynError(f'--seed {seed}: expected 0 or more')
     if output.suffix not in ('.yaml', '.yml'):
         raise HodynError(f'--output {output}: expected a file that ends with .yaml')
     robot = load_robot(robot_source)
-    with replacing(output, force=force) as file:
+    with (
+        replacing(output, force=force) as file,
+        make_console(stderr=True).status('searching a motion') as status,
+    ):
         for attempt in range(_ATTEMPTS):
             found = design(
                 robot, period=period * _SLOWER ** attempt, harmonics=harmonics, share=share,
                 seed=seed)
+            status.update(f'checking a motion of {found.times[-1]:.0f} s')
             file.write_text(_plan(robot, found), 'utf-8')
             prepared = prepare_plan(PlanSource(file, robot_source).request())
             if prepared.refusal is None or not prepared.refusal:
                 break
+            status.update('beyond limits: searching a slower motion')
         else:
             raise HodynError(
                 f'no exciting motion of robot {robot.name!r} is within its limits: '

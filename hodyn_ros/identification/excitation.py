@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 
 from hodyn_ros.dynamics.regressor import torque_regressor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,13 @@ def design(
     points : int
         Points of the result.
 
+    Raises
+    ------
+    HodynError
+        When the efforts cannot hold the arm in the middle of its range, about which it moves.
+
     """
+    _check_held(robot, share)
     rng = np.random.default_rng(seed)
     n = robot.n
     basis = _basis(period, harmonics, np.linspace(0.0, period, _SAMPLES))
@@ -102,6 +108,29 @@ def design(
         combinations.shape[1])
 
 
+def _range(robot: Robot) -> tuple[Array, Array]:
+    """Return the least and the largest position of each joint, (n,) and (n,)."""
+    limits = robot.limits
+    return (
+        np.where(np.isfinite(limits.position_min), limits.position_min, -UNKNOWN['position']),
+        np.where(np.isfinite(limits.position_max), limits.position_max, UNKNOWN['position']))
+
+
+def _check_held(robot: Robot, share: float) -> None:
+    low, high = _range(robot)
+    q = np.zeros((1, 5, robot.n))
+    q[0, 0] = 0.5 * (low + high)
+    needed = np.abs(FeedForward(robot).torque(q)[0, 0])
+    allowed = share * robot.limits.effort
+    beyond = np.flatnonzero(needed > allowed)
+    if beyond.size:
+        raise HodynError(
+            f'robot {robot.name!r} cannot hold itself in the middle of its range with a share of '
+            f'{share:g} of its limits of effort: ' + ', '.join(
+                f'{robot.joint_names[j]} needs {needed[j]:.3g} of {allowed[j]:.3g}'
+                for j in beyond) + '; give it a lighter payload, or a larger --share')
+
+
 def _basis(period: float, harmonics: int, times: Array) -> Array:
     """Return the series' free parts and their derivatives, (T, 5, 2 (harmonics − 2))."""
     k = np.arange(1, harmonics + 1)
@@ -129,8 +158,7 @@ def _fitted(
     """Return coefficients of a shape, as large as the limits allow, and the middles."""
     limits = robot.limits
     unit = basis @ shape
-    low = np.where(np.isfinite(limits.position_min), limits.position_min, -UNKNOWN['position'])
-    high = np.where(np.isfinite(limits.position_max), limits.position_max, UNKNOWN['position'])
+    low, high = _range(robot)
     bottom, top = unit[:, 0].min(axis=0), unit[:, 0].max(axis=0)
     scale = share * (high - low) / np.maximum(top - bottom, 1e-12)
     for order, name in enumerate(('velocity', 'acceleration', 'jerk'), 1):

@@ -23,6 +23,21 @@ def test_the_condition_number_is_that_of_the_best_motion_tried():
     assert many.condition < 0.95 * few.condition
 
 
+def test_an_arm_that_cannot_hold_itself_is_told_before_the_search():
+    """Guards minutes of search for what gravity forbids, ended by some instant of a motion."""
+    arm = load_robot('panda').with_payload('link7', 15.0, [0.0, 0.0, 0.1])
+    with pytest.raises(ValueError, match=r"robot 'panda' cannot hold itself .* joint4 needs"):
+        design(arm, trials=0)
+
+
+@pytest.mark.parametrize('wrong', [
+    '--seed -1', '--period 1', '--period nan', '--harmonics 2', '--share 2'])
+def test_what_is_out_of_range_is_refused_in_one_line(wrong, tmp_path, capsys):
+    assert main(['excite', '--output', str(tmp_path / 'plan.yaml'), *wrong.split()]) == 2
+    line, = capsys.readouterr().err.strip().splitlines()
+    assert f'{wrong}: expected' in line
+
+
 @pytest.mark.slow
 def test_the_command_writes_a_plan_that_the_checker_passes(tmp_path, capsys):
     plan = tmp_path / 'plan.yaml'
