@@ -148,7 +148,10 @@ def run_identify(
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
     _print(console, robot, found, validation, is_payload_asked='payload' in terms)
-    console.print(f'{file} holds the robot with what was identified')
+    console.print(
+        f'{file} holds the robot with what was identified' if found.is_of_the_robot else
+        f'{file} holds the robot as it was'
+        + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -211,8 +214,8 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
         table.add_row(name, *(f'{value:.3f}' for value in values))
     console.print(table)
     worse = ', '.join(
-        name for name, a, b in zip(
-            robot.joint_names, validation.held_out, validation.before, strict=True) if a > b)
+        name for name, is_worse in zip(robot.joint_names, validation.worse, strict=True)
+        if is_worse)
     if worse:
         console.print(f'On held-out motion the fit is worse for {worse}: record longer and more '
                       'varied motion before using it', style='bold')

@@ -77,6 +77,12 @@ class Estimate:
     held: tuple[tuple[str, tuple[str, ...]], ...] = ()
     parameters: dict[str, Array] = field(default_factory=dict)
 
+    @property
+    def is_of_the_robot(self) -> bool:
+        """Whether anything was found that a robot file holds: offsets are the sensors'."""
+        return bool(self.links) or self.payload is not None or any(
+            np.isfinite(width).any() for width in self.intervals.values())
+
 
 def identify(
     robot: Robot, data: Data, terms: Collection[str], *, each_bag: bool = False,
@@ -285,7 +291,7 @@ def _estimate(
         intervals['effort_gain'] = intervals['effort_gain'] * joints['effort_gain'] ** 2
     put('zeros', 'zero', 'zero')
     offset, offset_interval = (
-        model.of('offset', values).reshape(-1, n).squeeze() if len(
+        model.of('offset', values).reshape(-1, n) if len(
             model.of('offset', values)) > n else model.of('offset', values).copy()
         for values in (theta, half))
     links: list[Payload] = []

@@ -1,6 +1,7 @@
 """What a written robot file is worth, on the motion it is from and on motion held out from it."""
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,6 +25,8 @@ from hodyn_ros.robot.files import load_robot
 
 Array = NDArray[np.float64]
 
+_WORSE, _DEVIATIONS = 1.01, 2.0  # of errors held out: less is of no account, or chance
+
 
 @dataclass(frozen=True, eq=False)
 class Validation:
@@ -39,6 +42,9 @@ class Validation:
         Over all motion, of files written without the part that they are judged by.
     held_out_less_mean : (n,) array
         `held_out` without each recording's mean error: the offset of a sensor.
+    worse : (n,) bool array
+        Whether `held_out` is beyond `before` by more than 1 % and two standard deviations, by the
+        spread over blocks of time.
     by_bag : bool
         Whether whole recordings were held out, else stretches of each.
 
@@ -49,6 +55,7 @@ class Validation:
     bags: list[Array]
     held_out: Array
     held_out_less_mean: Array
+    worse: NDArray[np.bool_]
     by_bag: bool
 
 
@@ -99,6 +106,23 @@ class _Errors:
         return np.asarray(np.sqrt(left.sum(axis=0) / np.maximum(self.count.sum(axis=0), 1.0)))
 
 
+class _Excess:
+    """What squared errors are larger by, in blocks of time: the errors of a block are alike."""
+
+    def __init__(self, n: int) -> None:
+        self._sums: defaultdict[tuple[int, int], Array] = defaultdict(lambda: np.zeros(n))
+
+    def add(self, bag: int, block: Blocks, held_out: Array, before: Array) -> None:
+        excess = np.nan_to_num(held_out ** 2 - before ** 2)
+        for number in np.unique(block):
+            self._sums[bag, int(number)] += excess[block == number].sum(axis=0)
+
+    def is_significant(self) -> NDArray[np.bool_]:
+        sums = np.array(list(self._sums.values()))
+        return np.asarray(
+            sums.mean(axis=0) > _DEVIATIONS * sums.std(axis=0, ddof=1) / np.sqrt(len(sums)))
+
+
 class _Judge:
     """The feed-forward of a file, for arms with and without the payload."""
 
@@ -137,7 +161,7 @@ def validate(
                 lambda file, loaded: write_robot(
                     robot_source, robot, estimate, file, payload=loaded), folder)
 
-        former = judge('before', _gains_alone(found))
+        former = judge('before', Estimate())
         whole = judge('after', found)
         try:
             apart = [
@@ -149,6 +173,7 @@ def validate(
     # Efforts as recorded: each file knows its own gain.
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
     before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))
+    excess = _Excess(robot.n)
     for bag, recording in enumerate(recordings):
 
         def take(
@@ -156,22 +181,23 @@ def validate(
             bag: int = bag, loaded: bool = recording.loaded,
         ) -> None:
             effort = effort * recorded
-            before.add(bag, former.error(q, effort, loaded, gravity))
+            given = former.error(q, effort, loaded, gravity)
+            before.add(bag, given)
+            gravity = data.gravity
             after.add(bag, whole.error(q, effort, loaded, gravity))
+            apart_error = np.empty_like(given)
             part = folds.of(np.full(len(q), bag), block)
             for k, other in enumerate(apart):
                 mine = part == k
                 if mine.any():
-                    held_out.add(bag, other.error(
-                        np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity))
+                    apart_error[mine] = other.error(
+                        np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity)
+            held_out.add(bag, apart_error)
+            excess.add(bag, block, apart_error, given)
 
-        stream(recording, source, take)
+        # Whether there is gravity is judged as a replay of the given robot does.
+        stream(recording, replace(source, gravity=None), take)
+    worse = (held_out.rms() > _WORSE * before.rms()) & excess.is_significant()
     return Validation(
         before.rms(), after.rms(), [after.rms(bag) for bag in range(len(recordings))],
-        held_out.rms(), held_out.less_mean(), folds.by_bag)
-
-
-def _gains_alone(found: Estimate) -> Estimate:
-    """Return nothing but the gains, without which efforts in other units cannot be compared."""
-    gains = {key: found.joints[key] for key in found.joints if key == 'effort_gain'}
-    return Estimate(joints=gains)
+        held_out.rms(), held_out.less_mean(), worse, folds.by_bag)

@@ -13,9 +13,12 @@ from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification import validation
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
+from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
+from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.robot.files import robot_keys
 
@@ -77,11 +80,7 @@ def test_the_written_file_replayed_gives_the_figures_of_the_table(tmp_path, caps
     for name, value in zip(PANDA.joint_names, rms, strict=True):
             assert re.search(rf'{name} +[0-9.]+ +{value:.3f} ', table)
     before = column(summary, 'rms_before')
-    gains = np.array([joint['effort_gain']['value'] for joint in summary['joints']])
-    data = {**robot_keys('panda'), 'effort_gain': gains.tolist()}
-    (tmp_path / 'gains.yaml').write_text(yaml.safe_dump(data), 'utf-8')
-    np.testing.assert_allclose(
-        replayed(tmp_path / 'former', path, tmp_path / 'gains.yaml'), before, rtol=1e-6)
+    np.testing.assert_allclose(replayed(tmp_path / 'former', path, 'panda'), before, rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -309,6 +308,42 @@ def test_real_panda_held_out_residual_is_lowered(real_bag, tmp_path):
     after, before = column(summary, 'held_out_rms_after'), column(summary, 'rms_before')
     assert np.all(after < 1.01 * before)
     assert np.sum(after / before) < 0.9 * 7
+
+
+def judged(path, found, terms, monkeypatch):
+    """Judge an estimate by a bag, as if each part of it had given the same one."""
+    robot_source = 'panda'
+    monkeypatch.setattr(validation, 'identify', lambda *_, **__: found)
+    source = Source(load_robot(robot_source), gravity=True if 'gains' in terms else None)
+    recordings = [Recording(path)]
+    given, _ = read_data(recordings, source)
+    return validate(robot_source, source, recordings, given, terms, found)
+
+
+def test_the_figures_before_are_those_of_a_replay_of_the_file_that_was_given(
+    tmp_path, monkeypatch,
+):
+    """Guards figures of the robot as it was that have the gains that were found."""
+    path = bag(tmp_path / 'bag', gain=0.5, duration=10.0)
+    found = Estimate(joints={'effort_gain': np.full(7, 0.5)})
+    before = judged(path, found, ('gains',), monkeypatch).before
+    np.testing.assert_allclose(before, replayed(tmp_path / 'out', path, 'panda'), rtol=1e-9)
+
+
+def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypatch):
+    """Guards alarms of rounding, of offsets that no file has, and the lack of real ones."""
+    path = bag(tmp_path / 'bag', duration=10.0)
+    assert not judged(path, Estimate(), ('offsets',), monkeypatch).worse.any()
+    for added, is_worse in ((1e-3, False), (3.0, True)):
+        found = Estimate(joints={'amplitude': PANDA.friction.amplitude + added})
+        assert judged(path, found, ('friction',), monkeypatch).worse.all() == is_worse
+
+
+def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_path, capsys):
+    identified(tmp_path / 'out', bag(tmp_path / 'bag', duration=12.0), terms=['offsets'])
+    out = capsys.readouterr().out
+    assert 'the robot as it was: offsets are no part of a robot file' in ' '.join(out.split())
+    assert 'worse' not in out
 
 
 def test_a_recording_given_twice_is_refused(tmp_path, capsys):
