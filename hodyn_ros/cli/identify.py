@@ -147,7 +147,9 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    _print(console, robot, found, validation, is_payload_asked='payload' in terms)
+    _print(
+        console, robot, found, validation, bags=[one.path for one in recordings],
+        is_payload_asked='payload' in terms)
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
@@ -165,15 +167,21 @@ def _contents(robot: Robot) -> Contents:
 
 def _print(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
-    is_payload_asked: bool,
+    bags: Sequence[Path], is_payload_asked: bool,
 ) -> None:
+    import numpy as np
+
     from hodyn_ros.cli.tables import make_table
 
     console.print(f'{robot.name}: identified, ± 90 % confidence')
     columns = [(heading, found.joints[key], found.intervals[key])
                for key, heading in _COLUMNS if key in found.joints]
-    if found.offset.shape == (robot.n,):
-        columns.append(('offset, N m', found.offset, found.offset_interval))
+    several = found.offset.ndim > 1
+    for number, path in enumerate(bags if several else bags[:1]):
+        columns.append((
+            f'offset in {path.name}' if several else 'offset, N m',
+            *(np.atleast_2d(values)[number]
+              for values in (found.offset, found.offset_interval))))
     for begin in range(0, len(columns), 3):  # more columns are wider than a terminal
         some = columns[begin:begin + 3]
         table = make_table('joint', *(heading for heading, _, _ in some))

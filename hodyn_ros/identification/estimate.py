@@ -40,6 +40,7 @@ class Estimate:
     joints, intervals : dict of str to (n,) array
         `amplitude`, `slope`, `velocity_offset`, `viscous`, `rotor_inertia`, `effort_gain`, `zero`,
         as far as they were asked for; the interval is NaN for joints that keep what they had.
+        A gain is what the file has: times that of the robot as it was.
     offset, offset_interval : (n,) or (bags, n) arrays
         Constant offset of the recorded efforts, in their unit.
     links, links_interval : tuple of Payload and (n_bodies, 10) array
@@ -131,6 +132,7 @@ def identify(
 
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:
+    given = model.start.copy()
     theta, held = _start(model, begin)
     found = fit(model, theta, settle=False)
     back = found.theta.copy()
@@ -142,7 +144,8 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | untold
             place = model.of(kind, model.free)
             place &= ~np.tile(untold, len(place) // len(untold))
-            model.of(kind, back)[~place] = model.of(kind, theta)[~place]
+            kept = theta if kind == 'zero' else given  # a zero, its quarters of a turn
+            model.of(kind, back)[~place] = model.of(kind, kept)[~place]
     if 'zeros' in model.terms:
         model.move_to(back)
     found = fit(model, back, settle='payload' not in model.terms)
@@ -177,13 +180,15 @@ def _start(
         rigid_body(row).parameters
         for row in model.of('links', theta).reshape(-1, PARAMETERS)])).reshape(-1, n)
     if 'gains' in model.terms:
-        gain, clear = _rough_gains(model, rigid)
-        model.of('inverse_gain', theta)[:] = gain
-        model.of('inverse_gain', model.start)[:] = gain
+        gain, clear = _rough_gains(model, rigid) if begin is None else (
+            begin.parameters['inverse_gain'], np.isfinite(begin.intervals['effort_gain']))
         unclear = model.of('inverse_gain', model.free) & ~clear
         if unclear.any():
             held['inverse_gain'] = unclear
             model.of('inverse_gain', model.free)[unclear] = False
+        those = model.of('inverse_gain', model.free)
+        for values in (theta, model.start):
+            model.of('inverse_gain', values)[those] = gain[those]
     k = model.of('inverse_gain', theta)
     rest = np.where(model.known, model.data.effort / k - rigid, np.nan)
     some = 0.1 * np.array([np.nanstd(c) if np.isfinite(c).any() else 0.0 for c in rest.T])
@@ -218,11 +223,6 @@ def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, np.ndarray]:
         deviation = np.sqrt(left @ left / freedom * inverse[0, 0])
         gain[j] = found[0] / scale[0]
         clear[j] = abs(found[0]) > _DISTINCT * deviation
-    if clear.any():
-        gain[~clear] = np.sign(np.sum(np.sign(gain[clear]))) * np.median(np.abs(gain[clear]))
-    else:
-        gain[:] = 1.0
-    gain[gain == 0.0] = 1.0
     return gain, clear
 
 
@@ -283,12 +283,18 @@ def _estimate(
     if 'slope' in joints:
         joints['slope'] = np.exp(joints['slope'])
         intervals['slope'] = intervals['slope'] * joints['slope']
+        if robot.friction is not None:  # to the last digit, where it is kept
+            kept = np.isnan(intervals['slope'])
+            joints['slope'][kept] = robot.friction.slope[kept]
     put('viscous', 'viscous', 'viscous')
     put('rotor', 'rotor_inertia', 'rotor')
     put('gains', 'effort_gain', 'inverse_gain')
     if 'effort_gain' in joints:
-        joints['effort_gain'] = 1.0 / joints['effort_gain']
-        intervals['effort_gain'] = intervals['effort_gain'] * joints['effort_gain'] ** 2
+        joints['effort_gain'] = (
+            1.0 if robot.effort_gain is None else robot.effort_gain) / joints['effort_gain']
+        intervals['effort_gain'] = (
+            intervals['effort_gain'] * np.abs(joints['effort_gain'] / model.of(
+                'inverse_gain', theta)))
     put('zeros', 'zero', 'zero')
     offset, offset_interval = (
         model.of('offset', values).reshape(-1, n) if len(

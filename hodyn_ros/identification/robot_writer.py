@@ -37,10 +37,7 @@ def write_robot(
     _write_friction(data, robot, estimate, order)
     for key in ('rotor_inertia', 'effort_gain'):
         if key in estimate.joints:
-            values = estimate.joints[key]
-            if key == 'effort_gain' and robot.effort_gain is not None:
-                values = values * robot.effort_gain
-            data[key] = _rounded(values[order])
+            data[key] = estimate.joints[key][order].tolist()
     if 'zero' in estimate.joints:
         _write_zeros(data, robot, estimate.joints['zero'], order)
     if estimate.links:
@@ -72,7 +69,7 @@ def _write_friction(
             robot.friction, key)
         values = found.get(key, given)
         if key != 'viscous' or values.any():
-            entries[key] = _rounded(values[order])
+            entries[key] = values[order].tolist()
     data['friction'] = entries
 
 
@@ -131,7 +128,3 @@ def _named_parents(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {**body, 'parent': names[body['parent']]}
         if isinstance(body['parent'], int) and body['parent'] >= 0 else body for body in bodies]
-
-
-def _rounded(values: Any) -> Any:
-    return np.round(np.asarray(values, dtype=float), 9).tolist()

@@ -128,12 +128,16 @@ def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path):
         rtol=0.01)
 
 
-@pytest.mark.slow
-def test_each_recording_may_have_its_own_offsets(tmp_path):
+def test_each_recording_may_have_its_own_offsets(tmp_path, capsys):
     summary = identified(
-        tmp_path / 'out', bag(tmp_path / 'one'), bag(tmp_path / 'two', seed=1),
-        terms=['offsets'], options=['--offsets-per-bag'])
+        tmp_path / 'out', bag(tmp_path / 'one', duration=9.0), bag(
+            tmp_path / 'two', seed=1, duration=9.0), terms=['offsets'],
+        options=['--offsets-per-bag'])
     assert [len(joint['offsets']) for joint in summary['joints']] == 7 * [2]
+    out = capsys.readouterr().out
+    assert re.search(r'joint +offset in one +offset in two *\n', out)
+    value = summary['joints'][1]['offsets'][1]['value']
+    assert re.search(rf'joint2 .*{value:.3g} ± ', out)
 
 
 def test_terms_are_those_that_were_asked_for(tmp_path, capsys):
@@ -344,6 +348,22 @@ def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_pat
     out = capsys.readouterr().out
     assert 'the robot as it was: offsets are no part of a robot file' in ' '.join(out.split())
     assert 'worse' not in out
+
+
+def test_gains_are_printed_and_written_as_the_file_has_them(tmp_path, capsys):
+    """Guards gains relative to those given, and one kept that is not the one the file has."""
+    path = bag(tmp_path / 'bag', gain=0.5, duration=12.0)
+    given = [*6 * [0.25], 0.0123456789123]
+    (tmp_path / 'arm.yaml').write_text(
+        yaml.safe_dump({**robot_keys('panda'), 'effort_gain': given}), 'utf-8')
+    summary = identified(
+        tmp_path / 'out', path, terms=['gains'], options=['--robot', tmp_path / 'arm.yaml'])
+    gains = [joint['effort_gain'] for joint in summary['joints']]
+    written = load_robot(tmp_path / 'out/panda_identified.yaml').effort_gain
+    np.testing.assert_array_equal(written, [gain['value'] for gain in gains])
+    assert written[1] == pytest.approx(0.5, rel=0.1)
+    assert gains[6] == {'value': given[6], 'interval': None}  # it carries nothing
+    assert re.search(r'joint7 +0\.0123 \(kept\)', capsys.readouterr().out)
 
 
 def test_a_recording_given_twice_is_refused(tmp_path, capsys):
