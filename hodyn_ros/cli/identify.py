@@ -32,7 +32,8 @@ _COLUMNS = (
     ('velocity_offset', 'velocity offset, rad/s'), ('viscous', 'viscous, N m s/rad'),
     ('rotor_inertia', 'rotor, kg m²'), ('effort_gain', 'gain, N m/unit'), ('zero', 'zero, rad'))
 _WORDS = {
-    'velocity_offset': 'velocity offset', 'rotor_inertia': 'rotor', 'effort_gain': 'gain'}
+    'amplitude': 'friction', 'velocity_offset': 'velocity offset',
+    'rotor_inertia': 'rotor', 'effort_gain': 'gain'}
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -204,6 +205,14 @@ def _print(
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
             'from other terms; kept as it was.')
+    for value, joints in found.alike:
+        console.print(
+            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: no significant difference from '
+            'what the robot has; kept as it was.')
+    for value, bound, joints in found.bounded:
+        console.print(
+            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
+            'what is looked for; take it for unknown.')
     _print_validation(console, robot, validation)
     if is_payload_asked:
         _print_payload(console, robot, found)

@@ -57,6 +57,10 @@ class Estimate:
         How many combinations of the links' parameters any motion tells, and this one.
     held : tuple of (str, tuple of str)
         Values that the data cannot tell from others, with their joints; they kept what they were.
+    alike : tuple of (str, tuple of str)
+        Values that do not differ significantly from those the robot has, and are kept.
+    bounded : tuple of (str, float, tuple of str)
+        Values that lie at the bound up to which they are looked for.
     parameters : dict of str to array
         All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
 
@@ -76,6 +80,8 @@ class Estimate:
     base_parameters: int = 0
     told_parameters: int = 0
     held: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
     parameters: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -161,7 +167,44 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             place[:] = NORMAL_90 * deviation < 1.0
         if not place.any():
             found = fit(model, found.theta)
-    return _estimate(model, found, held)
+    alike: dict[str, np.ndarray] = {}
+    for kind in ('rotor', 'viscous', 'inverse_gain', 'amplitude'):
+        if kind == 'inverse_gain' and 'gains' not in model.terms:
+            continue
+        those = _alike(model, found, kind, given)
+        if those.any():
+            alike[kind] = those
+            theta = found.theta.copy()
+            for other in ('amplitude', 'slope', 'velocity_offset') if kind == 'amplitude' else (
+                    kind,):
+                model.of(other, model.free)[those] = False
+                model.of(other, theta)[those] = model.of(other, given)[those]
+            found = fit(model, theta)
+    return _estimate(model, found, held, alike)
+
+
+def _alike(model: Terms, found: Fit, kind: str, given: Array) -> np.ndarray:
+    """Return the joints whose value of a kind is not significantly another than given, (n,)."""
+    half = NORMAL_90 * model.of(kind, found.deviation())
+    value = model.of(kind, found.theta)
+    alike = np.abs(value - model.of(kind, given)) <= half
+    if kind == 'amplitude':  # a friction that is there is fitted, however well it was known
+        alike &= half > value
+    return np.asarray(alike)
+
+
+def _bounded(model: Terms, found: Fit) -> list[tuple[str, float, np.ndarray]]:
+    """Return kinds, bounds and the joints whose value was looked for no further, (n,)."""
+    out = []
+    for kind in ('amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor'):
+        value, free = model.of(kind, found.theta), model.of(kind, model.free)
+        for bounds in (model.low, model.high):
+            bound = model.of(kind, bounds)
+            those = free & (value == bound)
+            if those.any():
+                one = float(bound[0])
+                out.append((kind, np.exp(one) if kind == 'slope' else one, those))
+    return out
 
 
 def _start(
@@ -239,7 +282,7 @@ def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
         precision = found.precision[kept]
         curvature = found.curvature[np.ix_(kept, kept)]
         whole = curvature + np.diag(precision)
-        scale = np.sqrt(np.maximum(np.diag(whole), 1e-300))
+        scale = np.sqrt(np.maximum(np.diag(whole), 1e-200))
         # A pseudoinverse would pass over what is exactly alike.
         inverse = np.linalg.inv(whole / np.outer(scale, scale) + 1e-9 * np.eye(len(whole)))
         grown = np.diag(inverse)[among]
@@ -266,7 +309,7 @@ def _payload_start(model: Terms, found: Fit) -> Array | None:
 
 
 def _estimate(
-    model: Terms, found: Fit, held: dict[str, np.ndarray],
+    model: Terms, found: Fit, held: dict[str, np.ndarray], alike: dict[str, np.ndarray],
 ) -> Estimate:
     robot, n = model.robot, model.robot.n
     theta, half = found.theta, NORMAL_90 * found.deviation()
@@ -325,6 +368,10 @@ def _estimate(
         excited = bool(np.all(found.deviation()[extent] < _EXCITED * model.prior[extent]))
         if not excited:
             payload = Payload(payload.mass, payload.com, np.zeros((3, 3)))
+
+    def named(those: np.ndarray) -> tuple[str, ...]:
+        return tuple(robot.joint_names[j] for j in np.flatnonzero(those))
+
     base, told = _ranks(model, found)
     return Estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
@@ -335,10 +382,11 @@ def _estimate(
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
         parameters={kind: model.of(kind, theta).copy() for kind in model.places},
-        held=tuple(
-            (_NAMES.get(kind, kind), tuple(
-                robot.joint_names[j] for j in np.flatnonzero(those)))
-            for kind, those in held.items()))
+        held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()),
+        alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()),
+        bounded=tuple(
+            (_NAMES.get(kind, kind), bound, named(those))
+            for kind, bound, those in _bounded(model, found)))
 
 
 def _ranks(model: Terms, found: Fit) -> tuple[int, int]:

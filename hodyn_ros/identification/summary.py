@@ -55,6 +55,11 @@ def write_summary(
         'base_parameters': {
             'all': found.base_parameters, 'told': found.told_parameters} if found.links else None,
         'held': [{'value': value, 'joints': list(joints)} for value, joints in found.held],
+        'not_significant': [
+            {'value': value, 'joints': list(joints)} for value, joints in found.alike],
+        'at_bound': [
+            {'value': value, 'bound': bound, 'joints': list(joints)}
+            for value, bound, joints in found.bounded],
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [
             {'bag': str(recording.path), 'topic': counts.topic, 'loaded': recording.loaded,

@@ -116,6 +116,41 @@ def test_what_cannot_be_told_from_an_offset_is_held_and_named():
     assert np.isnan(found.intervals['velocity_offset'][2])
 
 
+@pytest.mark.parametrize(('term', 'name'), [
+    ('rotor', 'rotor_inertia'), ('viscous', 'viscous'), ('gains', 'effort_gain')])
+def test_what_does_not_differ_significantly_is_kept_and_named(term, name):
+    """Guards rotors of 0.3 ± 0.7 kg m² that are written into the robot file."""
+    none = SigmoidFriction(np.zeros(7), np.ones(7), np.zeros(7))
+    kept = []
+    for seed in range(2):
+        given = data(None, rate=10.0, friction=none, offset=np.zeros(7), robot=PLAIN, seed=seed)
+        found = identify(PLAIN, given, (term,))
+        width = np.nan_to_num(found.intervals[name], nan=0.0)
+        before = float(term == 'gains')
+        assert np.all((np.abs(found.joints[name] - before) > width) | (width == 0.0))
+        kept += [joint for value, joints in found.alike for joint in joints if value == name]
+    assert len(kept) >= 7
+
+
+def test_friction_that_is_not_there_is_kept_at_none():
+    none = SigmoidFriction(np.zeros(7), np.ones(7), np.zeros(7))
+    given = data(None, rate=10.0, friction=none, offset=np.zeros(7), robot=PLAIN)
+    found = identify(PLAIN, given, ('friction',))
+    kept = np.isnan(found.intervals['amplitude'])
+    assert kept.sum() >= 4
+    assert not found.joints['amplitude'][kept].any()
+    assert np.all(found.intervals['amplitude'][~kept] < found.joints['amplitude'][~kept])
+
+
+def test_values_at_the_bound_are_named():
+    steep = replace(FRICTION, slope=np.full(7, 1e5), velocity_offset=np.zeros(7))
+    found = identify(PLAIN, data(None, rate=50.0, friction=steep), ('friction', 'offsets'))
+    bounded = {value: (bound, joints) for value, bound, joints in found.bounded}
+    assert bounded['slope'][0] == pytest.approx(300.0)
+    for joint in bounded['slope'][1]:
+        assert found.joints['slope'][PANDA.joint_names.index(joint)] == pytest.approx(300.0)
+
+
 NONE = np.zeros(7)
 
 
