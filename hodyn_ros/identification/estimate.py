@@ -210,9 +210,14 @@ def _bounded(model: Terms, found: Fit) -> list[tuple[str, float, np.ndarray]]:
 def _start(
     model: Terms, begin: Estimate | None,
 ) -> tuple[Array, dict[str, np.ndarray]]:
-    """Return where to begin, (p,), and which gains the data cannot tell."""
+    """Return where to begin, (p,), and what the data cannot tell of which joints."""
     theta, n = model.start.copy(), model.robot.n
-    held: dict[str, np.ndarray] = {}
+    # What needs motion to both sides is told of no joint that does not move so.
+    held: dict[str, np.ndarray] = {
+        kind: ~model.of(kind, model.free) for term, kind in (
+            ('friction', 'amplitude'), ('viscous', 'viscous'), ('rotor', 'rotor'),
+            ('gains', 'inverse_gain'))
+        if term in model.terms and not model.of(kind, model.free).all()}
     if 'zeros' in model.terms:
         quarters = nearest_zeros(model) if begin is None else (
             np.round(begin.joints['zero'] / (0.5 * np.pi)) * 0.5 * np.pi)
@@ -227,7 +232,7 @@ def _start(
             begin.parameters['inverse_gain'], np.isfinite(begin.intervals['effort_gain']))
         unclear = model.of('inverse_gain', model.free) & ~clear
         if unclear.any():
-            held['inverse_gain'] = unclear
+            held['inverse_gain'] = held.get('inverse_gain', False) | unclear
             model.of('inverse_gain', model.free)[unclear] = False
         those = model.of('inverse_gain', model.free)
         for values in (theta, model.start):

@@ -142,6 +142,17 @@ def test_friction_that_is_not_there_is_kept_at_none():
     assert np.all(found.intervals['amplitude'][~kept] < found.joints['amplitude'][~kept])
 
 
+def test_joints_that_do_not_move_are_named():
+    """Guards values that are kept without a word."""
+    given = data(None, duration=10.0, rate=10.0)
+    given.q[:, 1, 1] = 0.0
+    found = identify(PLAIN, given, ('friction', 'viscous', 'rotor', 'gains'))
+    held = dict(found.held)
+    for name in ('amplitude', 'viscous', 'rotor_inertia', 'effort_gain'):
+        assert 'joint2' in held[name]
+        assert np.isnan(found.intervals[name][1])
+
+
 def test_values_at_the_bound_are_named():
     steep = replace(FRICTION, slope=np.full(7, 1e5), velocity_offset=np.zeros(7))
     found = identify(PLAIN, data(None, rate=50.0, friction=steep), ('friction', 'offsets'))
