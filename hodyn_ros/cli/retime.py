@@ -50,7 +50,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '0.005)')
     parser.add_argument(
         '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
-        help='part of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of acceleration, '
+        help='part (up to 1) of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of '
+        'acceleration, '
         'effort, effort_rate, motor_velocity, motor_effort, deflection; and a file of limits, as '
         'with other commands')
     parser.add_argument(

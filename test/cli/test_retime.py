@@ -60,6 +60,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     ([HOME, NEXT], ('--limits', 'effort=0.1'), 'joint4: effort 18.5683 N m at 0 % of the path'),
     ([HOME, NEXT], ('--limits', '0.5', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', 'speed=1'), "no 'speed'"),
+    ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is a part of the limit'),
     ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
     ([HOME, NEXT], ('--smooth', '-1'), 'smoothness -1'),
     ([HOME, NEXT], ('--picture', 'fast.json'), 'not an image'),

@@ -74,7 +74,7 @@ def test_more_room_is_never_slower_and_a_part_of_the_limits_is_kept(panda):
     durations = [
         hd.retime(panda, [HOME, NEXT], limits={
             'velocity': part, 'acceleration': part, 'jerk': part, 'effort_rate': part}).duration
-        for part in (0.2, 1.0, 1.5)]
+        for part in (0.2, 0.6, 1.0)]
     for slow, fast in pairwise(durations):
         assert fast <= 1.005 * slow
     half = hd.retime(panda, [HOME, NEXT], limits={'velocity': 0.2})
@@ -189,13 +189,22 @@ def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
     ([HOME, TOO_FAR], 1.0, 'joint4: position .* limit -0.0698 .* range'),
     ([HOME, NEXT], {'effort': 0.1}, 'joint4: effort .* at .* % of the path, limit 8.7 .* weight'),
     ([HOME, NEXT], {'speed': 0.1}, "no 'speed'"),
-    ([HOME, NEXT], -1.0, 'must be above 0'),
+    ([HOME, NEXT], -1.0, 'above 0'),
+    ([HOME, NEXT], 1.5, 'velocity: 1.5 .* at most 1'),
+    ([HOME, NEXT], {'jerk': np.nan}, 'jerk: nan .* at most 1'),
+    ([HOME, NEXT], '0.5', "expected a number, .* got '0.5'"),
+    ([HOME, NEXT], None, 'expected a number, .* got None'),
     ([HOME, [np.nan] * 7], 1.0, 'point 1, joint1: not finite'),
 ])
 def test_what_no_timing_mends_is_one_line_that_names_it(panda, points, limits, words):
     with pytest.raises(hd.HodynError, match=words) as caught:
         hd.retime(panda, points, limits=limits)
     assert '\n' not in str(caught.value)
+
+
+def test_the_name_of_a_robot_is_no_robot():
+    with pytest.raises(hd.HodynError, match="expected what load_robot returns, got 'panda'"):
+        hd.retime('panda', [HOME, NEXT])
 
 
 def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+import reprlib
 import time
 
 import numpy as np
@@ -139,8 +140,9 @@ def retime(
         s at which they were planned. They shape the path between waypoints as `fit_plan` does;
         without them the points are as far apart in time as the slowest joint needs.
     limits : float or mapping of str to float
-        Which part of the limits is used: of all, or by quantity ('velocity', 'acceleration',
-        'jerk', 'effort', 'effort_rate', 'motor_velocity', 'motor_effort', 'deflection').
+        Which part of the limits is used, above 0 and at most 1: of all, or by quantity
+        ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
+        'motor_effort', 'deflection').
     stop_at : sequence of int
         Points, from 0, at which the motion rests.
     path_tolerance : float
@@ -154,10 +156,12 @@ def retime(
     Raises
     ------
     HodynError
-        A single point, points that are all the same, and paths that no timing brings within the
-        limits: out of range, too heavy to hold.
+        What is no robot and no part of its limits; a single point, points that are all the same,
+        and paths that no timing brings within the limits: out of range, too heavy to hold.
 
     """
+    if not isinstance(robot, Robot):
+        raise HodynError(f'robot: expected what load_robot returns, got {reprlib.repr(robot)}')
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
         points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
