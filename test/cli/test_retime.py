@@ -76,6 +76,23 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ['plan.json']
 
 
+def test_a_plan_that_starts_in_motion_has_strict_figures(capsys, tmp_path):
+    # The time at its own timing is not known: it was NaN, in words and in the file.
+    names = [f'joint{i}' for i in range(1, 8)]
+    with open('plan.csv', 'w', encoding='utf-8') as file:
+        for row in (
+            ['time', *names, *(f'{name}.velocity' for name in names)],
+            [0.0, *HOME, 0.2, *6 * [0.0]], [2.0, *NEXT, *7 * [0.0]],
+        ):
+            print(*row, sep=',', file=file)
+    assert main(('retime', 'plan.csv', '--output', 'fast.csv', '--json', 'figures.json')) == 0
+    said = capsys.readouterr().out
+    assert 'in motion at an end, which is taken as it is' in said
+    assert 'nan' not in said
+    figures = json.loads((tmp_path / 'figures.json').read_text(), parse_constant=pytest.fail)
+    assert figures['uniform_stretch_duration'] is None
+
+
 def test_annotate_takes_the_stretch_as_well(capsys, tmp_path):
     write_plan(HOME, NEXT)
     assert main(('annotate', 'plan.json', '--output', 'fast.json', '--stretch', 'retime')) == 0

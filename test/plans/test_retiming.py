@@ -207,6 +207,15 @@ def test_the_name_of_a_robot_is_no_robot():
         hd.retime('panda', [HOME, NEXT])
 
 
+def test_joints_that_move_without_any_limit_are_refused_and_said():
+    robot = hd.load_robot('twolink')
+    points = [[0.0, 0.0], [1.0, 0.0], [0.2, 0.0]]
+    with pytest.raises(hd.HodynError, match=r'joint1: no limit of velocity, .*--limits FILE'):
+        hd.retime(robot, points)
+    limits = replace(robot.limits, velocity=np.array([2.0, np.inf]))
+    assert hd.retime(replace(robot, limits=limits), points).duration > 0.9
+
+
 def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):
     with pytest.raises(hd.HodynError, match='stop at point 5: there are points 0 to 1'):
         hd.retime(panda, [HOME, NEXT], stop_at=[5])

@@ -13,7 +13,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
-from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
+from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
 from hodyn_ros.plans.time_scaling import (
@@ -44,6 +44,7 @@ _STEPS = (
     (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
 CONVERGED = 2e-3
 COST_SAMPLES = 4000
+WAY_SAMPLES = 200
 # What joins a moving start cannot be stretched for what the steps miss.
 MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
@@ -82,9 +83,9 @@ class Retimed:
         It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
     limit_report : LimitReport
         How far it is from each limit; within all.
-    uniform_stretch_duration : float
+    uniform_stretch_duration : float or None
         s that the plan takes with its own timing, at the smallest stretch within all limits;
-        NaN where it starts in motion.
+        None where it starts or ends in motion, which no stretch keeps.
     missed : (m, n) array, or None
         rad or m by which each joint misses each point; None where the path goes through all.
     seconds : float
@@ -98,7 +99,7 @@ class Retimed:
 
     plan: Plan
     limit_report: LimitReport
-    uniform_stretch_duration: float
+    uniform_stretch_duration: float | None
     missed: Array | None
     seconds: float
     binding: tuple[Binding, ...]
@@ -186,12 +187,14 @@ def retime_path(
     """
     if not 0.0 <= smoothness < np.inf:
         raise HodynError(f'smoothness {smoothness:g}: must not be negative')
+    _refuse_without_limits(path, feedforward)
     begin = time.perf_counter()
-    plans, uniform = [], 0.0
+    plans: list[Plan] = []
+    uniform: float | None = 0.0
     for section in path.sections:
         found, slow = _retime_section(section, feedforward, smoothness, progress)
         plans.append(found)
-        uniform += slow
+        uniform = None if uniform is None or slow is None else uniform + slow
     plan = _joined(plans)
     if path.timed is not None:
         timed = _smallest_stretch(path.timed, feedforward)
@@ -203,21 +206,35 @@ def retime_path(
         binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
 
 
+def _refuse_without_limits(path: JointPath, feedforward: FeedForward) -> None:
+    """Raise HodynError where joints move that nothing keeps from any speed."""
+    moves = np.any([
+        np.ptp(section.evaluate(np.linspace(0.0, section.duration, WAY_SAMPLES))[:, 0], axis=0)
+        > SMALLEST_STEP for section in path.sections], axis=0)
+    free = np.flatnonzero(moves & ~LimitShares(feedforward).is_limited)
+    if free.size:
+        names = ', '.join(feedforward.robot.joint_names[i] for i in free)
+        raise HodynError(
+            f'{names}: no limit of velocity, acceleration, jerk, effort or effort rate, so any '
+            'motion would do; give limits, of velocity and effort at least, in a file: '
+            '--limits FILE, or the parameter limits_file')
+
+
 def _retime_section(
     path: Plan, feedforward: FeedForward, smoothness: float, progress: Progress | None,
-) -> tuple[Plan, float]:
+) -> tuple[Plan, float | None]:
     """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
     ends = path.evaluate(path.times[[0, -1]])
     moving = bool(np.abs(ends[0, 1:]).max() > 0.0) and not starts_and_ends_at_rest(path)
     if path.duration == 0.0:
         raise HodynError('its points are all the same: there is no path to retime')
-    uniform = np.nan
+    uniform: float | None = None
     slow: Plan | None = None
     law = TimeLaw.uniform(path.duration, path.duration, (False, False))
     if not moving:
         slow = _smallest_stretch(path, feedforward)
         uniform = slow.duration
-        law = TimeLaw.uniform(path.duration, uniform, (False, False))
+        law = TimeLaw.uniform(path.duration, slow.duration, (False, False))
     elif check_limits(path, feedforward).within_limits:
         slow = path
     shares = LimitShares(feedforward)
