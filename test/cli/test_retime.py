@@ -38,7 +38,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     assert set(figures) == {
         'duration', 'uniform_stretch_duration', 'seconds', 'path_deviation', 'binding', 'notes'}
     assert 0.0 < figures['duration'] < figures['uniform_stretch_duration']
-    assert figures['path_deviation'] == 0.0
+    assert 0.0 <= figures['path_deviation'] <= 1e-6  # of the file
     assert {'joint', 'quantity', 'begin', 'end'} == set(figures['binding'][0])
     assert (tmp_path / 'margins.png').stat().st_size > 10_000
     assert main(('check', 'fast.yaml', '--json', 'check.json')) == 0

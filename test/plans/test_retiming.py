@@ -119,6 +119,50 @@ def test_the_file_passes_the_check_as_any_plan(panda, tmp_path):
     assert written.plan.duration <= 1.01 * written.retimed.duration
 
 
+def written(robot, path, times, points, period, **settings):
+    return write_annotated_plan(
+        PlanRequest(
+            JointWaypoints(robot.joint_names, list(times), np.asarray(points).tolist()), robot,
+            PlanSettings(stretch='retime', **settings), annotate_period=period), path)
+
+
+def test_what_is_said_of_a_file_is_that_of_its_samples(panda, tmp_path):
+    # It was that of the motion before it was sampled, and slowed for its samples to pass.
+    points = [HOME, NEXT, LAST]
+    coarse = written(panda, tmp_path / 'coarse.csv', [0.0, 1.5, 3.0], points, 0.1)
+    assert coarse.refusal == ''
+    trajectory = read_trajectory(tmp_path / 'coarse.csv')
+    read = prepare_plan(PlanRequest(trajectory, panda, PlanSettings(stretch='off'))).plan
+    assert coarse.retimed.duration == pytest.approx(read.duration, abs=1e-9)
+    assert coarse.retimed.path_deviation == pytest.approx(
+        distance_to(read, points).max(), abs=2e-5)
+    assert 1e-9 < coarse.retimed.path_deviation < 1e-3
+    assert all(b.end <= read.duration + 1e-6 for b in coarse.retimed.binding)
+    assert 'the samples, 0.1 s apart, cost ' in coarse.note
+    assert 'a shorter period is faster' in coarse.note
+
+
+def test_a_period_that_loses_waypoints_is_refused(panda, tmp_path):
+    lost = written(panda, tmp_path / 'plan.csv', [0.0, 1.5, 3.0], [HOME, NEXT, LAST], 1.0)
+    assert 'misses its points by up to' in lost.refusal
+    assert 'more than 0.001; take a shorter period' in lost.refusal
+    assert lost.annotated is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_samples_of_a_file_are_within_the_tolerance_of_those_of_the_plan(panda, tmp_path):
+    times = np.linspace(0.0, 3.0, 600)
+    samples = HOME + smooth(times / 3.0) * (NEXT - HOME) + 0.1 * np.sin(
+        6.0 * smooth(times / 3.0))
+    kept = written(
+        panda, tmp_path / 'plan.csv', times, samples, 5e-3, path_tolerance=2e-6)
+    assert kept.refusal == ''
+    assert kept.retimed.path_deviation <= 2e-6
+    refused = written(
+        panda, tmp_path / 'coarse.csv', times, samples, 5e-2, path_tolerance=2e-6)
+    assert 'more than 2e-06; take a shorter period, or a larger path tolerance' in refused.refusal
+
+
 def test_samples_that_jitter_wait_and_stop_keep_their_path_within_the_tolerance(panda):
     times = np.arange(0.0, 5.0, 0.005)
     way = smooth((times - 0.5) / 1.8) + smooth((times - 2.8) / 1.8)

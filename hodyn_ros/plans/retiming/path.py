@@ -29,6 +29,10 @@ RAMP = 0.1
 SMALLEST_STEP = 1e-9
 """rad or m; points that are closer are the same."""
 ATTEMPTS = 5
+ROOM = 0.95
+"""Part of the tolerance that a smoothed path takes; the rest is for the samples of a file."""
+REFINEMENTS = 4
+"""Of where a path is nearest to a point, a tenth of the distance each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +176,7 @@ def path_of(
         points.times, points.positions, points.velocities, points.accelerations,
         names=points.names or None)
     return JointPath(
-        tuple(sections), _missed(sections, points.positions), tuple(notes), timed)
+        tuple(sections), missed_by(sections, points.positions), tuple(notes), timed)
 
 
 def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
@@ -212,10 +216,10 @@ def _through_samples(samples: Array, tolerance: float) -> Plan:
         plan = fit_plan(
             parameter, thinned, interpolation='global',
             sample_tolerance=0.7 ** (attempt + 1) * tolerance)
-        missed = _missed([plan], samples).max(axis=1)
-        if missed.max() <= tolerance:
+        missed = missed_by([plan], samples).max(axis=1)
+        if missed.max() <= ROOM * tolerance:
             break
-        kept = np.union1d(kept, _local_maxima(missed, tolerance))
+        kept = np.union1d(kept, _local_maxima(missed, ROOM * tolerance))
     return plan
 
 
@@ -252,7 +256,7 @@ def _from_rest_to_rest(share: Array) -> Array:
     return inverse
 
 
-def _missed(sections: Sequence[Plan], points: Array) -> Array:
+def missed_by(sections: Sequence[Plan], points: Array) -> Array:
     """Return by how much each joint misses each point, (m, n), where the path is nearest."""
     grids = [np.linspace(0.0, plan.duration, 10 * plan.times.size) for plan in sections]
     curve = np.concatenate([
@@ -262,10 +266,13 @@ def _missed(sections: Sequence[Plan], points: Array) -> Array:
     begin = 0
     for plan, grid in zip(sections, grids, strict=True):
         mine = np.flatnonzero((nearest >= begin) & (nearest < begin + grid.size))
-        around = grid[nearest[mine] - begin][:, None] + grid[1] * np.linspace(-1.0, 1.0, 21)
-        away = np.abs(
-            plan.evaluate(np.clip(around, 0.0, plan.duration))[:, :, 0] - points[mine][:, None])
-        best = away.max(axis=2).argmin(axis=1)
-        missed[mine] = away[np.arange(mine.size), best]
+        at, rows = grid[nearest[mine] - begin], np.arange(mine.size)
+        for finer in range(REFINEMENTS):
+            around = at[:, None] + grid[1] * 0.1**finer * np.linspace(-1.0, 1.0, 21)
+            around = np.clip(around, 0.0, plan.duration)
+            away = np.abs(plan.evaluate(around)[:, :, 0] - points[mine][:, None])
+            best = away.max(axis=2).argmin(axis=1)
+            at = around[rows, best]
+        missed[mine] = away[rows, best]
         begin += grid.size
     return missed

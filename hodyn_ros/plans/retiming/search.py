@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import reprlib
 import time
 
@@ -109,6 +109,18 @@ class Retimed:
     def duration(self) -> float:
         """Duration of the plan, s."""
         return self.plan.duration
+
+    def as_written(
+        self, plan: Plan, report: LimitReport, missed: Array, feedforward: FeedForward,
+        note: str = '',
+    ) -> Retimed:
+        """Return the same of the motion that the samples of a file give, with one more note."""
+        stops = _momentary_stops(plan, feedforward)
+        kept = self.notes[:len(self.notes) - len(_momentary_stops(self.plan, feedforward))]
+        return replace(
+            self, plan=plan, limit_report=report, missed=missed,
+            binding=binding_limits(plan, feedforward),
+            notes=(*kept, *filter(None, (note,)), *stops))
 
     @property
     def path_deviation(self) -> float:
