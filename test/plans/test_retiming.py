@@ -17,6 +17,8 @@ from hodyn_ros.plans.annotated_file import write_annotated_plan
 from hodyn_ros.plans.files import read_trajectory
 from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.retiming import retime_plan
+from hodyn_ros.plans.retiming.path import path_of, points_of
+from hodyn_ros.plans.retiming.search import _momentary_stops
 from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -204,6 +206,25 @@ def test_a_stop_is_kept_and_said_and_so_is_a_turn(panda):
     repeated = hd.retime(panda, [HOME, NEXT, NEXT, LAST])
     assert repeated.notes == (
         'points 1 and 2 are the same: it does not rest there; to rest, stop at point 2',)
+
+
+def test_stops_and_points_that_repeat_are_one_line_each(panda):
+    line = HOME + np.linspace(0.0, 0.5, 6)[:, None] * (NEXT - HOME)
+    plan = fit_plan(np.arange(6.0), line, np.zeros((6, 7)), np.zeros((6, 7)))
+    (note,) = _momentary_stops(plan, FeedForward(panda))
+    assert note.startswith('all joints stop 4 times, at 1.000, 2.000, 3.000 s and later: ')
+    waits = points_of(panda, [HOME, *5 * [NEXT], LAST], None)
+    (note,) = path_of(waits, tolerance=1e-3).notes
+    assert note.startswith('points 1 and 2, 2 and 3, 3 and 4 (and 1 more pairs) are the same')
+
+
+def test_jitter_at_the_slow_ends_of_a_motion_is_no_stop(panda):
+    # Hundreds of stops were told where the plan's own timing was kept.
+    rng = np.random.default_rng(2)
+    times = np.linspace(0.0, 2.0, 81)
+    way = HOME + smooth(times / 2.0) * (NEXT - HOME)
+    plan = fit_plan(times, way + 1e-5 * rng.normal(size=way.shape))
+    assert _momentary_stops(plan, FeedForward(panda)) == ()
 
 
 def test_a_moving_start_is_joined(panda):

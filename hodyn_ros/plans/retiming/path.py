@@ -28,6 +28,8 @@ RAMP = 0.1
 """Part of the parameter in which a sampled path leaves from, and comes to, rest at each end."""
 SMALLEST_STEP = 1e-9
 """rad or m; points that are closer are the same."""
+MAX_NAMED = 3
+"""Places that a note names."""
 ATTEMPTS = 5
 ROOM = 0.95
 """Part of the tolerance that a smoothed path takes; the rest is for the samples of a file."""
@@ -154,7 +156,8 @@ def path_of(
     sampled = tolerance > 0.0 and count >= MIN_SAMPLES and (
         float(np.median(np.diff(points.times))) <= MAX_SAMPLE_SPACING)
     ends = sorted({0, *stop_at, count - 1})
-    sections, notes = [], []
+    sections: list[Plan] = []
+    repeated: list[int] = []
     for first, last in pairwise(ends):
         part = points.between(first, last) if len(ends) > 2 else points
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
@@ -163,20 +166,31 @@ def path_of(
             sections.append(_through_samples(part.positions, tolerance))
             continue
         part, same = _without_repeats(part)
-        notes += [
-            f'points {first + i - 1} and {first + i} are the same: it does not rest there; to '
-            f'rest, stop at point {first + i}' for i in same]
+        repeated += [first + i for i in same]
         sections.append(fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
             names=part.names or None))
+    notes = _note_of_repeated(repeated)
     if not sampled:
-        return JointPath(tuple(sections), notes=tuple(notes))
+        return JointPath(tuple(sections), notes=notes)
     timed = fit_plan(
         points.times, points.positions, points.velocities, points.accelerations,
         names=points.names or None)
     return JointPath(
-        tuple(sections), missed_by(sections, points.positions), tuple(notes), timed)
+        tuple(sections), missed_by(sections, points.positions), notes, timed)
+
+
+def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
+    """Return in one line what to know of points that are those before them."""
+    if not points:
+        return ()
+    pairs = ', '.join(f'{i - 1} and {i}' for i in points[:MAX_NAMED])
+    more = len(points) - MAX_NAMED
+    others = f' (and {more} more pairs)' if more > 0 else ''
+    return (
+        f'points {pairs}{others} are the same: it does not rest there; to rest, stop at point '
+        f'{points[0]}',)
 
 
 def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:

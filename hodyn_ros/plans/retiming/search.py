@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 import reprlib
 import time
 
@@ -13,7 +14,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
-from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
+from hodyn_ros.plans.retiming.path import MAX_NAMED, SMALLEST_STEP, JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
 from hodyn_ros.plans.time_scaling import (
@@ -50,8 +51,9 @@ MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
 FAST = 1e-2
 BINDING = 0.98
-# Of the velocity limits: slower, a joint stands still.
-STANDSTILL = 5e-3
+# Of the largest speed, as shares of the limits: slower it stands still, faster it moves.
+STANDSTILL, MOVES = 1e-3, 5e-2
+STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
 
 
 @dataclass(frozen=True)
@@ -381,14 +383,30 @@ def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
 
 
 def _momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
-    """Return where within the plan all joints stand still for an instant."""
+    """Return in one line where within the plan all joints stand still between motions."""
     limits = feedforward.robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+
+    def share(instants: Array) -> Array:
+        taken: Array = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
+        return taken
+
     instants = np.linspace(0.0, plan.duration, max(1000, int(plan.duration / 1e-3)))
-    share = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
-    inner = np.arange(1, share.size - 1)
-    lowest = inner[(share[1:-1] <= share[:-2]) & (share[1:-1] < share[2:])]
-    lowest = lowest[share[lowest] < STANDSTILL]
-    return tuple(
-        f'all joints stop at {instants[i]:.3f} s: the path turns back there, or a stop was asked '
-        'for' for i in lowest.tolist())
+    taken = share(instants)
+    moves = np.flatnonzero(taken > MOVES * taken.max())
+    stops = []
+    # What is slow at an end, or jitters while it is slow, is no stop.
+    for before, after in pairwise(moves.tolist()):
+        if after > before + 1:
+            slowest = instants[before + 1 + taken[before + 1:after].argmin()]
+            around = np.clip(slowest + instants[1] * STOP_SAMPLES, 0.0, plan.duration)
+            found = share(around)
+            if found.min() < STANDSTILL * taken.max():
+                stops.append(float(around[found.argmin()]))
+    if not stops:
+        return ()
+    count, later = ('', '') if len(stops) <= MAX_NAMED else (f' {len(stops)} times,', ' and later')
+    places = ', '.join(f'{stop:.3f}' for stop in stops[:MAX_NAMED])
+    return (
+        f'all joints stop{count} at {places} s{later}: the path turns back there, or a stop was '
+        'asked for',)
