@@ -40,7 +40,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='run the path of a plan as fast as every limit allows',
         description='Writes the fastest motion along the path of a plan, from rest to rest, '
         'within all limits of the robot: velocity, acceleration, jerk, torque, torque rate, and '
-        'those of motors and springs. Exit codes as of check.')
+        'those of motors and springs. The motion of a plan that starts in motion is taken as it '
+        'is there. Exit codes as of check.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
@@ -50,7 +51,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '0.005)')
     parser.add_argument(
         '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
-        help='part of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of acceleration, '
+        help='part (up to 1) of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of '
+        'acceleration, '
         'effort, effort_rate, motor_velocity, motor_effort, deflection; and a file of limits, as '
         'with other commands')
     parser.add_argument(
@@ -187,10 +189,12 @@ def run_retime(
     if prepared.annotated is None:
         print(outcome(prepared))
         return BEYOND_LIMITS
+    uniform = retimed.uniform_stretch_duration
+    before = 'in motion at an end, which is taken as it is' if uniform is None else (
+        f'{uniform:.3f} s with the timing of the plan')
     print(
         f'{output}: {len(prepared.annotated.times)} points, {plan.duration:.3f} s, '
-        f'{prepared.deviation}; {retimed.uniform_stretch_duration:.3f} s with the timing of the '
-        f'plan; found in {retimed.seconds:.1f} s')
+        f'{prepared.deviation}; {before}; found in {retimed.seconds:.1f} s')
     for line in _what_binds(prepared):
         print(line)
     if prepared.note:

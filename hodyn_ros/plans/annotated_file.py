@@ -13,14 +13,27 @@ from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import PERIOD, annotate
 from hodyn_ros.plans.files import annotated_contents, read_trajectory, write_annotated
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.prepare import (
+    THROUGH,
+    PlanRequest,
+    PlanSettings,
+    PreparedPlan,
+    largest_deviation,
+    prepare_plan,
+)
 from hodyn_ros.plans.retiming import Progress
+from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
 
 SLOWER = ('auto', 'retime')
 """The stretches with which a plan may be made slower."""
 MAX_EXTRA = 4.0
 """By what factor at most a plan is stretched beyond its own stretch, for its samples to pass."""
+
+
+WAYPOINT_TOLERANCE = 1e-3
+"""rad or m by which the samples of a retimed plan may miss its waypoints."""
+NOTED_COST = 0.02
 
 
 def write_annotated_plan(
@@ -30,7 +43,8 @@ def write_annotated_plan(
 
     The file is read back and judged with the settings of the request, and with the default ones.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on.
+    steps from 1e-4 on. A retimed one must still go through its points, and what is returned is
+    then the motion that the samples of the file give.
 
     Parameters
     ----------
@@ -59,7 +73,7 @@ def write_annotated_plan(
     if prepared.plan is None or prepared.annotated is None or prepared.stretch is None:
         return prepared
     may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(prepared.plan)
-    written, step = prepared, RESOLUTION
+    written, step, missing = prepared, RESOLUTION, None
     with replacing(path, annotated_contents(path), force=force) as unfinished:
         while True:
             assert written.annotated is not None
@@ -67,7 +81,13 @@ def write_annotated_plan(
             write_annotated(written.annotated, unfinished, force=True)
             judged = _judge(unfinished, request)
             if not judged.refusal:
-                return written
+                if written.retimed is None:
+                    return written
+                as_read = _as_written(written, judged, request, period)
+                if not as_read.refusal:
+                    return as_read
+                missing = as_read
+                break
             if not may_stretch or written.stretch >= MAX_EXTRA * prepared.stretch or (
                     judged.limit_report is None):
                 break
@@ -82,12 +102,46 @@ def write_annotated_plan(
             step *= 2.0
         # Where nothing is left, nothing is replaced.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
+    if missing is not None:
+        return missing
     slower = f' even {written.stretch:.4f} times slower' if may_stretch else ''
     way_out = 'a shorter period' if request.settings.stretch in SLOWER else (
         'a shorter period, or the stretch auto')
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it is not what it was{slower}: {judged.refusal}; '
         f'take {way_out}'))
+
+
+def _as_written(
+    written: PreparedPlan, judged: PreparedPlan, request: PlanRequest, period: float,
+) -> PreparedPlan:
+    """Return a retimed plan as its file has it; refused where the file leaves its points."""
+    found, points, plan = written.retimed, written.points, judged.plan
+    assert found is not None
+    assert points is not None
+    assert plan is not None
+    assert judged.limit_report is not None
+    missed = missed_by([plan], points.positions)
+    allowed = WAYPOINT_TOLERANCE if found.missed is None else request.settings.path_tolerance
+    worst = largest_deviation(request.robot, points, missed)
+    if worst.value > max(allowed, THROUGH):
+        return replace(written, annotated=None, deviation=worst, refusal=(
+            f'resampled every {period:g} s it {worst}, more than {allowed:g}; take a shorter '
+            'period' + ('' if found.missed is None else ', or a larger path tolerance')))
+    cost, note = plan.duration / found.duration - 1.0, ''
+    if cost > NOTED_COST:
+        read = request.settings.interpolation
+        note = (
+            f'the samples, {period:g} s apart, cost {100.0 * cost:.0f} % of the duration: a '
+            'shorter period is faster' + (
+                '' if read == 'auto' else f', or another interpolation than {read}'))
+    retimed = found.as_written(
+        plan, judged.limit_report, missed, FeedForward(request.robot), note)
+    others = written.note.removesuffix('; '.join(found.notes)).removesuffix('; ')
+    return replace(
+        written, plan=plan, limit_report=judged.limit_report, retimed=retimed,
+        deviation=worst if worst.value > THROUGH else replace(worst, value=0.0),
+        note='; '.join(filter(None, (others, *retimed.notes))))
 
 
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:

@@ -72,7 +72,7 @@ def prepare(
             f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
     # The samples travel as the message, and the node does not read the report.
     return replace(
-        prepared, annotated=None, limit_report=None, retimed=None, message=message,
+        prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message,
         seconds=time.perf_counter() - begin)
 
 

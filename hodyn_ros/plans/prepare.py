@@ -31,6 +31,8 @@ from hodyn_ros.robot.joint_names import JointNames
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 ROUND_OFF = 1e-12
+THROUGH = 1e-6
+"""rad or m by which a file may miss points that it goes through."""
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -162,6 +164,8 @@ class PreparedPlan:
         Where the plan is refused because of an error in this program, its traceback.
     retimed : Retimed or None
         With the stretch 'retime', what was found.
+    points : AcceptedWaypoints or None
+        What the plan goes through, by the robot's order of joints; None where it was not accepted.
 
     """
 
@@ -177,6 +181,7 @@ class PreparedPlan:
     message: bytes = b''
     traceback: str = ''
     retimed: Retimed | None = None
+    points: AcceptedWaypoints | None = None
 
     @property
     def summary(self) -> str:
@@ -233,14 +238,15 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         if not limit_report.within_limits:
             return PreparedPlan(
                 '; '.join(lines), plan, limit_report, factor, overshoot=excess,
-                deviation=deviation, note=note)
+                deviation=deviation, note=note, points=points)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
             plan, feedforward, request.annotate_period, names=points.names,
             gravity=settings.gravity, friction=settings.friction)
     return PreparedPlan(
-        '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed)
+        '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
+        points=points)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:
@@ -299,6 +305,11 @@ def _deviation(
     elif plan.interpolation == 'band':
         missed = np.abs(plan.evaluate(points.times)[:, 0] - points.positions)
         missed[missed <= ROUND_OFF * np.maximum(1.0, np.abs(points.positions))] = 0.0
+    return largest_deviation(robot, points, missed)
+
+
+def largest_deviation(robot: Robot, points: AcceptedWaypoints, missed: Array) -> Deviation:
+    """Return the largest of the distances, (m, n), by which joints miss points."""
     point, joint = np.unravel_index(int(missed.argmax()), missed.shape)
     return Deviation(
         robot.joint_names[joint], unit(robot, int(joint), 'position'), float(points.times[point]),

@@ -17,6 +17,8 @@ from hodyn_ros.plans.annotated_file import write_annotated_plan
 from hodyn_ros.plans.files import read_trajectory
 from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.retiming import retime_plan
+from hodyn_ros.plans.retiming.path import path_of, points_of
+from hodyn_ros.plans.retiming.search import _momentary_stops
 from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -74,7 +76,7 @@ def test_more_room_is_never_slower_and_a_part_of_the_limits_is_kept(panda):
     durations = [
         hd.retime(panda, [HOME, NEXT], limits={
             'velocity': part, 'acceleration': part, 'jerk': part, 'effort_rate': part}).duration
-        for part in (0.2, 1.0, 1.5)]
+        for part in (0.2, 0.6, 1.0)]
     for slow, fast in pairwise(durations):
         assert fast <= 1.005 * slow
     half = hd.retime(panda, [HOME, NEXT], limits={'velocity': 0.2})
@@ -117,6 +119,50 @@ def test_the_file_passes_the_check_as_any_plan(panda, tmp_path):
     assert judged.refusal == ''
     assert judged.plan.duration == pytest.approx(written.plan.duration, abs=1e-8)
     assert written.plan.duration <= 1.01 * written.retimed.duration
+
+
+def written(robot, path, times, points, period, **settings):
+    return write_annotated_plan(
+        PlanRequest(
+            JointWaypoints(robot.joint_names, list(times), np.asarray(points).tolist()), robot,
+            PlanSettings(stretch='retime', **settings), annotate_period=period), path)
+
+
+def test_what_is_said_of_a_file_is_that_of_its_samples(panda, tmp_path):
+    # It was that of the motion before it was sampled, and slowed for its samples to pass.
+    points = [HOME, NEXT, LAST]
+    coarse = written(panda, tmp_path / 'coarse.csv', [0.0, 1.5, 3.0], points, 0.1)
+    assert coarse.refusal == ''
+    trajectory = read_trajectory(tmp_path / 'coarse.csv')
+    read = prepare_plan(PlanRequest(trajectory, panda, PlanSettings(stretch='off'))).plan
+    assert coarse.retimed.duration == pytest.approx(read.duration, abs=1e-9)
+    assert coarse.retimed.path_deviation == pytest.approx(
+        distance_to(read, points).max(), abs=2e-5)
+    assert 1e-9 < coarse.retimed.path_deviation < 1e-3
+    assert all(b.end <= read.duration + 1e-6 for b in coarse.retimed.binding)
+    assert 'the samples, 0.1 s apart, cost ' in coarse.note
+    assert 'a shorter period is faster' in coarse.note
+
+
+def test_a_period_that_loses_waypoints_is_refused(panda, tmp_path):
+    lost = written(panda, tmp_path / 'plan.csv', [0.0, 1.5, 3.0], [HOME, NEXT, LAST], 1.0)
+    assert 'misses its points by up to' in lost.refusal
+    assert 'more than 0.001; take a shorter period' in lost.refusal
+    assert lost.annotated is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_samples_of_a_file_are_within_the_tolerance_of_those_of_the_plan(panda, tmp_path):
+    times = np.linspace(0.0, 3.0, 600)
+    samples = HOME + smooth(times / 3.0) * (NEXT - HOME) + 0.1 * np.sin(
+        6.0 * smooth(times / 3.0))
+    kept = written(
+        panda, tmp_path / 'plan.csv', times, samples, 5e-3, path_tolerance=2e-6)
+    assert kept.refusal == ''
+    assert kept.retimed.path_deviation <= 2e-6
+    refused = written(
+        panda, tmp_path / 'coarse.csv', times, samples, 5e-2, path_tolerance=2e-6)
+    assert 'more than 2e-06; take a shorter period, or a larger path tolerance' in refused.refusal
 
 
 def test_samples_that_jitter_wait_and_stop_keep_their_path_within_the_tolerance(panda):
@@ -162,6 +208,25 @@ def test_a_stop_is_kept_and_said_and_so_is_a_turn(panda):
         'points 1 and 2 are the same: it does not rest there; to rest, stop at point 2',)
 
 
+def test_stops_and_points_that_repeat_are_one_line_each(panda):
+    line = HOME + np.linspace(0.0, 0.5, 6)[:, None] * (NEXT - HOME)
+    plan = fit_plan(np.arange(6.0), line, np.zeros((6, 7)), np.zeros((6, 7)))
+    (note,) = _momentary_stops(plan, FeedForward(panda))
+    assert note.startswith('all joints stop 4 times, at 1.000, 2.000, 3.000 s and later: ')
+    waits = points_of(panda, [HOME, *5 * [NEXT], LAST], None)
+    (note,) = path_of(waits, tolerance=1e-3).notes
+    assert note.startswith('points 1 and 2, 2 and 3, 3 and 4 (and 1 more pairs) are the same')
+
+
+def test_jitter_at_the_slow_ends_of_a_motion_is_no_stop(panda):
+    # Hundreds of stops were told where the plan's own timing was kept.
+    rng = np.random.default_rng(2)
+    times = np.linspace(0.0, 2.0, 81)
+    way = HOME + smooth(times / 2.0) * (NEXT - HOME)
+    plan = fit_plan(times, way + 1e-5 * rng.normal(size=way.shape))
+    assert _momentary_stops(plan, FeedForward(panda)) == ()
+
+
 def test_a_moving_start_is_joined(panda):
     start = np.zeros((5, 7))
     start[0], start[1], start[2] = HOME, 0.3, 0.5
@@ -189,13 +254,31 @@ def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
     ([HOME, TOO_FAR], 1.0, 'joint4: position .* limit -0.0698 .* range'),
     ([HOME, NEXT], {'effort': 0.1}, 'joint4: effort .* at .* % of the path, limit 8.7 .* weight'),
     ([HOME, NEXT], {'speed': 0.1}, "no 'speed'"),
-    ([HOME, NEXT], -1.0, 'must be above 0'),
+    ([HOME, NEXT], -1.0, 'above 0'),
+    ([HOME, NEXT], 1.5, 'velocity: 1.5 .* at most 1'),
+    ([HOME, NEXT], {'jerk': np.nan}, 'jerk: nan .* at most 1'),
+    ([HOME, NEXT], '0.5', "expected a number, .* got '0.5'"),
+    ([HOME, NEXT], None, 'expected a number, .* got None'),
     ([HOME, [np.nan] * 7], 1.0, 'point 1, joint1: not finite'),
 ])
 def test_what_no_timing_mends_is_one_line_that_names_it(panda, points, limits, words):
     with pytest.raises(hd.HodynError, match=words) as caught:
         hd.retime(panda, points, limits=limits)
     assert '\n' not in str(caught.value)
+
+
+def test_the_name_of_a_robot_is_no_robot():
+    with pytest.raises(hd.HodynError, match="expected what load_robot returns, got 'panda'"):
+        hd.retime('panda', [HOME, NEXT])
+
+
+def test_joints_that_move_without_any_limit_are_refused_and_said():
+    robot = hd.load_robot('twolink')
+    points = [[0.0, 0.0], [1.0, 0.0], [0.2, 0.0]]
+    with pytest.raises(hd.HodynError, match=r'joint1: no limit of velocity, .*--limits FILE'):
+        hd.retime(robot, points)
+    limits = replace(robot.limits, velocity=np.array([2.0, np.inf]))
+    assert hd.retime(replace(robot, limits=limits), points).duration > 0.9
 
 
 def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):

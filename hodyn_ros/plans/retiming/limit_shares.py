@@ -44,6 +44,8 @@ class LimitShares:
     ----------
     columns : list of Column
         What the shares are of: all that has a finite limit.
+    is_limited : (n,) array of bool
+        Which joints have a limit, or their motors.
 
     """
 
@@ -61,6 +63,7 @@ class LimitShares:
                 self._add(quantity, actuators.motor_names, np.isfinite(row))
             self._room = self._spring_room()
             self._add('spring', robot.joint_names, np.isfinite(self._room))
+        self.is_limited: NDArray[np.bool_] = np.any(self._known, axis=0)
         self.orders = np.array([column.order for column in self.columns], dtype=int)
 
     def _add(self, quantity: str, names: tuple[str, ...], known: NDArray[np.bool_]) -> None:

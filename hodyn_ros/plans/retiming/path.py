@@ -28,7 +28,13 @@ RAMP = 0.1
 """Part of the parameter in which a sampled path leaves from, and comes to, rest at each end."""
 SMALLEST_STEP = 1e-9
 """rad or m; points that are closer are the same."""
+MAX_NAMED = 3
+"""Places that a note names."""
 ATTEMPTS = 5
+ROOM = 0.95
+"""Part of the tolerance that a smoothed path takes; the rest is for the samples of a file."""
+REFINEMENTS = 4
+"""Of where a path is nearest to a point, a tenth of the distance each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +156,8 @@ def path_of(
     sampled = tolerance > 0.0 and count >= MIN_SAMPLES and (
         float(np.median(np.diff(points.times))) <= MAX_SAMPLE_SPACING)
     ends = sorted({0, *stop_at, count - 1})
-    sections, notes = [], []
+    sections: list[Plan] = []
+    repeated: list[int] = []
     for first, last in pairwise(ends):
         part = points.between(first, last) if len(ends) > 2 else points
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
@@ -159,20 +166,31 @@ def path_of(
             sections.append(_through_samples(part.positions, tolerance))
             continue
         part, same = _without_repeats(part)
-        notes += [
-            f'points {first + i - 1} and {first + i} are the same: it does not rest there; to '
-            f'rest, stop at point {first + i}' for i in same]
+        repeated += [first + i for i in same]
         sections.append(fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
             names=part.names or None))
+    notes = _note_of_repeated(repeated)
     if not sampled:
-        return JointPath(tuple(sections), notes=tuple(notes))
+        return JointPath(tuple(sections), notes=notes)
     timed = fit_plan(
         points.times, points.positions, points.velocities, points.accelerations,
         names=points.names or None)
     return JointPath(
-        tuple(sections), _missed(sections, points.positions), tuple(notes), timed)
+        tuple(sections), missed_by(sections, points.positions), notes, timed)
+
+
+def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
+    """Return in one line what to know of points that are those before them."""
+    if not points:
+        return ()
+    pairs = ', '.join(f'{i - 1} and {i}' for i in points[:MAX_NAMED])
+    more = len(points) - MAX_NAMED
+    others = f' (and {more} more pairs)' if more > 0 else ''
+    return (
+        f'points {pairs}{others} are the same: it does not rest there; to rest, stop at point '
+        f'{points[0]}',)
 
 
 def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
@@ -212,10 +230,10 @@ def _through_samples(samples: Array, tolerance: float) -> Plan:
         plan = fit_plan(
             parameter, thinned, interpolation='global',
             sample_tolerance=0.7 ** (attempt + 1) * tolerance)
-        missed = _missed([plan], samples).max(axis=1)
-        if missed.max() <= tolerance:
+        missed = missed_by([plan], samples).max(axis=1)
+        if missed.max() <= ROOM * tolerance:
             break
-        kept = np.union1d(kept, _local_maxima(missed, tolerance))
+        kept = np.union1d(kept, _local_maxima(missed, ROOM * tolerance))
     return plan
 
 
@@ -252,7 +270,7 @@ def _from_rest_to_rest(share: Array) -> Array:
     return inverse
 
 
-def _missed(sections: Sequence[Plan], points: Array) -> Array:
+def missed_by(sections: Sequence[Plan], points: Array) -> Array:
     """Return by how much each joint misses each point, (m, n), where the path is nearest."""
     grids = [np.linspace(0.0, plan.duration, 10 * plan.times.size) for plan in sections]
     curve = np.concatenate([
@@ -262,10 +280,13 @@ def _missed(sections: Sequence[Plan], points: Array) -> Array:
     begin = 0
     for plan, grid in zip(sections, grids, strict=True):
         mine = np.flatnonzero((nearest >= begin) & (nearest < begin + grid.size))
-        around = grid[nearest[mine] - begin][:, None] + grid[1] * np.linspace(-1.0, 1.0, 21)
-        away = np.abs(
-            plan.evaluate(np.clip(around, 0.0, plan.duration))[:, :, 0] - points[mine][:, None])
-        best = away.max(axis=2).argmin(axis=1)
-        missed[mine] = away[np.arange(mine.size), best]
+        at, rows = grid[nearest[mine] - begin], np.arange(mine.size)
+        for finer in range(REFINEMENTS):
+            around = at[:, None] + grid[1] * 0.1**finer * np.linspace(-1.0, 1.0, 21)
+            around = np.clip(around, 0.0, plan.duration)
+            away = np.abs(plan.evaluate(around)[:, :, 0] - points[mine][:, None])
+            best = away.max(axis=2).argmin(axis=1)
+            at = around[rows, best]
+        missed[mine] = away[rows, best]
         begin += grid.size
     return missed

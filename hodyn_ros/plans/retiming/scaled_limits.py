@@ -1,6 +1,8 @@
 """A robot that may use a part of its limits only."""
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
+import reprlib
 
 from hodyn_ros.robot import HodynError, Robot
 
@@ -12,15 +14,19 @@ MOTOR_QUANTITIES = {
 def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robot:
     """Return the same robot with its limits times `parts`: one number, or one by quantity.
 
-    Raises HodynError for an unknown quantity, and for parts that are not above 0.
+    Raises HodynError for an unknown quantity, and for parts that are no numbers above 0, up to 1.
     """
     known = (*QUANTITIES, *MOTOR_QUANTITIES)
     given = parts if isinstance(parts, Mapping) else dict.fromkeys(known, parts)
     for quantity, part in given.items():
         if quantity not in known:
             raise HodynError(f'limits: no {quantity!r}; known are {", ".join(known)}')
-        if not 0.0 < part < float('inf'):
-            raise HodynError(f'limits, {quantity}: {part:g} must be above 0 and finite')
+        if not isinstance(part, Real) or isinstance(part, bool):
+            raise HodynError(
+                f'limits: expected a number, or one by quantity, got {reprlib.repr(part)}')
+        if not 0.0 < part <= 1.0:
+            raise HodynError(
+                f'limits, {quantity}: {part:g} is a part of the limit: above 0, at most 1')
     limits = replace(robot.limits, **{
         quantity: getattr(robot.limits, quantity) * given[quantity]
         for quantity in QUANTITIES if quantity in given})

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+import reprlib
 import time
 
 import numpy as np
@@ -12,7 +14,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
-from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
+from hodyn_ros.plans.retiming.path import MAX_NAMED, SMALLEST_STEP, JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
 from hodyn_ros.plans.time_scaling import (
@@ -43,13 +45,15 @@ _STEPS = (
     (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
 CONVERGED = 2e-3
 COST_SAMPLES = 4000
+WAY_SAMPLES = 200
 # What joins a moving start cannot be stretched for what the steps miss.
 MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
 FAST = 1e-2
 BINDING = 0.98
-# Of the velocity limits: slower, a joint stands still.
-STANDSTILL = 5e-3
+# Of the largest speed, as shares of the limits: slower it stands still, faster it moves.
+STANDSTILL, MOVES = 1e-3, 5e-2
+STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,9 @@ class Retimed:
         It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
     limit_report : LimitReport
         How far it is from each limit; within all.
-    uniform_stretch_duration : float
+    uniform_stretch_duration : float or None
         s that the plan takes with its own timing, at the smallest stretch within all limits;
-        NaN where it starts in motion.
+        None where it starts or ends in motion, which no stretch keeps.
     missed : (m, n) array, or None
         rad or m by which each joint misses each point; None where the path goes through all.
     seconds : float
@@ -97,7 +101,7 @@ class Retimed:
 
     plan: Plan
     limit_report: LimitReport
-    uniform_stretch_duration: float
+    uniform_stretch_duration: float | None
     missed: Array | None
     seconds: float
     binding: tuple[Binding, ...]
@@ -107,6 +111,18 @@ class Retimed:
     def duration(self) -> float:
         """Duration of the plan, s."""
         return self.plan.duration
+
+    def as_written(
+        self, plan: Plan, report: LimitReport, missed: Array, feedforward: FeedForward,
+        note: str = '',
+    ) -> Retimed:
+        """Return the same of the motion that the samples of a file give, with one more note."""
+        stops = _momentary_stops(plan, feedforward)
+        kept = self.notes[:len(self.notes) - len(_momentary_stops(self.plan, feedforward))]
+        return replace(
+            self, plan=plan, limit_report=report, missed=missed,
+            binding=binding_limits(plan, feedforward),
+            notes=(*kept, *filter(None, (note,)), *stops))
 
     @property
     def path_deviation(self) -> float:
@@ -139,8 +155,9 @@ def retime(
         s at which they were planned. They shape the path between waypoints as `fit_plan` does;
         without them the points are as far apart in time as the slowest joint needs.
     limits : float or mapping of str to float
-        Which part of the limits is used: of all, or by quantity ('velocity', 'acceleration',
-        'jerk', 'effort', 'effort_rate', 'motor_velocity', 'motor_effort', 'deflection').
+        Which part of the limits is used, above 0 and at most 1: of all, or by quantity
+        ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
+        'motor_effort', 'deflection').
     stop_at : sequence of int
         Points, from 0, at which the motion rests.
     path_tolerance : float
@@ -154,10 +171,12 @@ def retime(
     Raises
     ------
     HodynError
-        A single point, points that are all the same, and paths that no timing brings within the
-        limits: out of range, too heavy to hold.
+        What is no robot and no part of its limits; a single point, points that are all the same,
+        and paths that no timing brings within the limits: out of range, too heavy to hold.
 
     """
+    if not isinstance(robot, Robot):
+        raise HodynError(f'robot: expected what load_robot returns, got {reprlib.repr(robot)}')
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
         points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
@@ -182,12 +201,14 @@ def retime_path(
     """
     if not 0.0 <= smoothness < np.inf:
         raise HodynError(f'smoothness {smoothness:g}: must not be negative')
+    _refuse_without_limits(path, feedforward)
     begin = time.perf_counter()
-    plans, uniform = [], 0.0
+    plans: list[Plan] = []
+    uniform: float | None = 0.0
     for section in path.sections:
         found, slow = _retime_section(section, feedforward, smoothness, progress)
         plans.append(found)
-        uniform += slow
+        uniform = None if uniform is None or slow is None else uniform + slow
     plan = _joined(plans)
     if path.timed is not None:
         timed = _smallest_stretch(path.timed, feedforward)
@@ -199,21 +220,35 @@ def retime_path(
         binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
 
 
+def _refuse_without_limits(path: JointPath, feedforward: FeedForward) -> None:
+    """Raise HodynError where joints move that nothing keeps from any speed."""
+    moves = np.any([
+        np.ptp(section.evaluate(np.linspace(0.0, section.duration, WAY_SAMPLES))[:, 0], axis=0)
+        > SMALLEST_STEP for section in path.sections], axis=0)
+    free = np.flatnonzero(moves & ~LimitShares(feedforward).is_limited)
+    if free.size:
+        names = ', '.join(feedforward.robot.joint_names[i] for i in free)
+        raise HodynError(
+            f'{names}: no limit of velocity, acceleration, jerk, effort or effort rate, so any '
+            'motion would do; give limits, of velocity and effort at least, in a file: '
+            '--limits FILE, or the parameter limits_file')
+
+
 def _retime_section(
     path: Plan, feedforward: FeedForward, smoothness: float, progress: Progress | None,
-) -> tuple[Plan, float]:
+) -> tuple[Plan, float | None]:
     """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
     ends = path.evaluate(path.times[[0, -1]])
     moving = bool(np.abs(ends[0, 1:]).max() > 0.0) and not starts_and_ends_at_rest(path)
     if path.duration == 0.0:
         raise HodynError('its points are all the same: there is no path to retime')
-    uniform = np.nan
+    uniform: float | None = None
     slow: Plan | None = None
     law = TimeLaw.uniform(path.duration, path.duration, (False, False))
     if not moving:
         slow = _smallest_stretch(path, feedforward)
         uniform = slow.duration
-        law = TimeLaw.uniform(path.duration, uniform, (False, False))
+        law = TimeLaw.uniform(path.duration, slow.duration, (False, False))
     elif check_limits(path, feedforward).within_limits:
         slow = path
     shares = LimitShares(feedforward)
@@ -348,14 +383,30 @@ def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
 
 
 def _momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
-    """Return where within the plan all joints stand still for an instant."""
+    """Return in one line where within the plan all joints stand still between motions."""
     limits = feedforward.robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+
+    def share(instants: Array) -> Array:
+        taken: Array = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
+        return taken
+
     instants = np.linspace(0.0, plan.duration, max(1000, int(plan.duration / 1e-3)))
-    share = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
-    inner = np.arange(1, share.size - 1)
-    lowest = inner[(share[1:-1] <= share[:-2]) & (share[1:-1] < share[2:])]
-    lowest = lowest[share[lowest] < STANDSTILL]
-    return tuple(
-        f'all joints stop at {instants[i]:.3f} s: the path turns back there, or a stop was asked '
-        'for' for i in lowest.tolist())
+    taken = share(instants)
+    moves = np.flatnonzero(taken > MOVES * taken.max())
+    stops = []
+    # What is slow at an end, or jitters while it is slow, is no stop.
+    for before, after in pairwise(moves.tolist()):
+        if after > before + 1:
+            slowest = instants[before + 1 + taken[before + 1:after].argmin()]
+            around = np.clip(slowest + instants[1] * STOP_SAMPLES, 0.0, plan.duration)
+            found = share(around)
+            if found.min() < STANDSTILL * taken.max():
+                stops.append(float(around[found.argmin()]))
+    if not stops:
+        return ()
+    count, later = ('', '') if len(stops) <= MAX_NAMED else (f' {len(stops)} times,', ' and later')
+    places = ', '.join(f'{stop:.3f}' for stop in stops[:MAX_NAMED])
+    return (
+        f'all joints stop{count} at {places} s{later}: the path turns back there, or a stop was '
+        'asked for',)
