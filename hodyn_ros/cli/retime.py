@@ -74,7 +74,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--picture', type=Path, metavar='IMAGE', help='draw which limit binds when to IMAGE')
     add_json(parser)
     add_force(parser)
-    parser.set_defaults(run=run, limits=None, parts=['1'])
+    parser.set_defaults(run=run, limits=None, parts=[])
 
 
 class _Limits(argparse.Action):
@@ -86,10 +86,10 @@ class _Limits(argparse.Action):
     ) -> None:
         """Take the words after --limits."""
         files = [text for text in values if text.endswith(('.yaml', '.yml'))]
-        if len(files) > 1:
-            parser.error(f'{option_string}: one file of limits, not {len(files)}')
+        if len(files) + (namespace.limits is not None) > 1:
+            parser.error(f'{option_string}: one file of limits only')
         namespace.limits = Path(files[0]) if files else namespace.limits
-        namespace.parts = [text for text in values if text not in files] or namespace.parts
+        namespace.parts = [*namespace.parts, *(text for text in values if text not in files)]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     _check_picture(options)
     return run_retime(
         PlanSource.of(options), options.output, period=options.period,
-        limits=parts(options.parts), stop_at=tuple(options.stop_at),
+        limits=parts(options.parts or ['1']), stop_at=tuple(options.stop_at),
         path_tolerance=options.path_tolerance, smoothness=options.smooth,
         gravity=not options.without_gravity,
         friction=not options.without_friction, picture=options.picture, json_file=options.json,

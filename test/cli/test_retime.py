@@ -28,7 +28,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     write_plan(HOME, NEXT)
     arguments = (
         'retime', 'plan.json', '--output', 'fast.yaml', '--json', 'figures.json', '--picture',
-        'margins.png', '--limits', 'velocity=0.5', 'jerk=0.2', '--period', '0.004')
+        'margins.png', '--limits', 'velocity=0.5', '--limits', 'jerk=0.2', '--period', '0.004')
     assert main(arguments) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith('fast.yaml: ')
@@ -59,6 +59,8 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     ([HOME, HOME], (), 'all the same'),
     ([HOME, NEXT], ('--limits', 'effort=0.1'), 'joint4: effort 18.5683 N m at 0 % of the path'),
     ([HOME, NEXT], ('--limits', '0.5', '0.6'), 'one number for all limits'),
+    ([HOME, NEXT], ('--limits', '0.5', '--limits', '0.6'), 'one number for all limits'),
+    ([HOME, NEXT], ('--limits', 'limits.yaml'), "no file of limits 'limits.yaml'"),
     ([HOME, NEXT], ('--limits', 'speed=1'), "no 'speed'"),
     ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is a part of the limit'),
     ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
