@@ -59,11 +59,11 @@ class MotionLimits:
             self.velocity, self.acceleration, self.jerk, self.effort_ratio)
 
 
-@njit()
+@njit(error_model='numpy')
 def largest_ratio(values: Array, limits: Array) -> tuple[int, float]:
     """Return where the magnitude of values, (k,), is largest in units of limits, and this ratio.
 
-    0, 0 where there are none.
+    0, 0 where there are none; a limit of 0 is passed by any other value, infinitely.
     """
     place, largest = 0, 0.0
     for i in range(values.size):

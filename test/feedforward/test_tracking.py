@@ -2,6 +2,7 @@
 import numpy as np
 
 from hodyn_ros.feedforward.tracking import TrackingWatch
+from hodyn_ros.reference.limits import largest_ratio
 
 
 def test_a_departure_counts_when_it_persists():
@@ -27,3 +28,9 @@ def test_two_wrong_readings_are_no_departure():
         watch.compare(np.array([5.0]), np.zeros(1))
         assert not watch.has_departed
         watch.compare(np.zeros(1), np.zeros(1))
+
+
+def test_what_must_not_be_at_all_is_passed_by_anything():
+    """A limit of 0, of a robot made in Python, is no division by zero."""
+    assert largest_ratio(np.array([0.0, 1e-9, 0.5]), np.array([0.0, 0.0, 1.0])) == (1, np.inf)
+    assert largest_ratio(np.zeros(2), np.zeros(2)) == (0, 0.0)
