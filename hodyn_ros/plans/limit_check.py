@@ -124,6 +124,7 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
     peaks = {KINEMATIC[k]: extrema(plan, k) for k in range(len(KINEMATIC))}
     values, times = _torque_peaks(plan, feedforward)
     peaks.update({EFFORTS[k]: (values[k], times[k]) for k in range(len(EFFORTS))})
+    near_the_ends = _near_the_ends(plan, robot)
     entries = []
     for joint, name in enumerate(robot.joint_names):
         for quantity, (value, time) in peaks.items():
@@ -136,33 +137,41 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
             entries.append(LimitMargin(
                 name, quantity, unit(robot, joint, quantity), float(time[side, joint]),
                 (below, above)[side], lower, upper))
-            if quantity == 'velocity' and robot.limits.depend_on_position[joint]:
-                nearer = _near_the_ends(plan, robot, joint)
-                if nearer.margin < entries[-1].margin:
-                    entries[-1] = nearer
+            if quantity == 'velocity' and joint in near_the_ends:
+                entries[-1] = min(entries[-1], near_the_ends[joint], key=lambda e: e.margin)
     return LimitReport((*entries, *_motor_side(plan, feedforward)))
 
 
-def _near_the_ends(plan: Plan, robot: Robot, joint: int) -> LimitMargin:
-    """Return where a joint comes closest to velocity limits that depend on its position."""
+def _near_the_ends(plan: Plan, robot: Robot) -> dict[int, LimitMargin]:
+    """Return where each joint comes closest to velocity limits that depend on its position."""
+    joints = np.flatnonzero(robot.limits.depend_on_position)
+    if not joints.size:
+        return {}
 
-    def at(instants: Array) -> tuple[Array, Array, Array]:
+    def at(instants: Array) -> Array:
         motion: Array = plan.evaluate(instants)
-        lower, upper = robot.limits.velocity_range(motion[:, 0])
-        return motion[:, 1, joint], lower[:, joint], upper[:, joint]
+        lower, upper = robot.limits.velocity_range(motion[..., 0, :])
+        return np.stack([motion[..., 1, :], lower, upper])
 
-    instants = sample_times(plan)
-    reach = float(np.diff(instants).max()) if instants.size > 1 else 0.0
-    for _ in range(ROUNDS + 1):
-        velocity, lower, upper = at(instants)
-        worst = int(np.minimum(upper - velocity, velocity - lower).argmin())
-        time = float(instants[worst])
-        instants = np.clip(
-            time + reach * np.linspace(-1.0, 1.0, 9), plan.times[0], plan.times[-1])
-        reach /= 4.0
-    return LimitMargin(
-        robot.joint_names[joint], 'velocity', unit(robot, joint, 'velocity'), time,
-        float(velocity[worst]), float(lower[worst]), float(upper[worst]))
+    each = np.arange(joints.size)
+    coarse = sample_times(plan)
+    found, instants = at(coarse)[..., joints], np.tile(coarse[:, None], joints.size)
+    reach = float(np.diff(coarse).max()) if coarse.size > 1 else 0.0
+    for i in range(ROUNDS + 1):
+        velocity, lower, upper = found
+        worst = np.minimum(upper - velocity, velocity - lower).argmin(axis=0), each
+        if i < ROUNDS:
+            instants = np.clip(
+                instants[worst] + reach * np.linspace(-1.0, 1.0, 9)[:, None],
+                plan.times[0], plan.times[-1])
+            found = at(instants)[..., each, joints]
+            reach /= 4.0
+    return {
+        joint: LimitMargin(
+            robot.joint_names[joint], 'velocity', unit(robot, joint, 'velocity'), *values)
+        for joint, *values in zip(
+            joints.tolist(), instants[worst].tolist(), *(value[worst].tolist() for value in found),
+            strict=True)}
 
 
 def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[LimitMargin]:

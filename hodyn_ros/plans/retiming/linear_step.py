@@ -35,6 +35,8 @@ END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
 # Between them only peaks count, so that what is shorter than a piece does not slip through.
 DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
 DIFFERENCE = 1e-4
+# Shares of a limit: rows that are given to the solver at once, and what is beyond their bound.
+NEAR, PASSED = 0.5, 1e-7
 # The bound on what is used of jerk and torque rate is linearised: it moves so far in a step.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE, MAX_RATE = 0.1, 4.0
@@ -50,8 +52,6 @@ class StepSettings:
         Number of pieces of the rate.
     highest_order : int
         Limits of quantities up to this order are looked at.
-    from_share : float
-        Limits are looked at where the present motion takes more than this share of them.
     max_rate : float
         Largest x.
     between : bool
@@ -67,7 +67,6 @@ class StepSettings:
 
     knots: int
     highest_order: int = 4
-    from_share: float = -np.inf
     max_rate: float = MAX_RATE
     between: bool = False
     allowed: float = 1.0
@@ -99,7 +98,7 @@ def fastest_rate(
             bound[:, third] -= settings.allowed
         relative = sign * present / reach
         counts = (shares.orders <= settings.highest_order) & np.isfinite(bound) & (
-            even[:, None] & (relative > settings.from_share) | _peaks(relative))
+            even[:, None] | _peaks(relative))
         sample, column = np.nonzero(counts)
         values = np.einsum('dr,drb->rb', slope[:, sample, column], basis[:, sample])
         taken = sparse.csr_matrix(-settings.allowed * (third & smooth)[column][:, None])
@@ -116,10 +115,27 @@ def fastest_rate(
         limits[:SPLINE_DEGREE] = 1.0
     if settings.keeps_end:
         limits[-SPLINE_DEGREE - 1:-1] = 1.0
-    result = linprog(  # type: ignore[call-overload]  # its stub knows no sparse matrices
-        cost, A_ub=sparse.vstack(rows, format='csr'), b_ub=np.concatenate(bounds), bounds=limits,
-        method='highs-ds')
-    return None if result.x is None else Rate(result.x[:-1], law.duration)
+    found = _least(cost, sparse.vstack(rows, format='csr'), np.concatenate(bounds), limits)
+    return None if found is None else Rate(found[:-1], law.duration)
+
+
+def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -> Array | None:
+    """Return the y of least cost · y with rows y ≤ bounds within limits; None where there is none.
+
+    Few rows matter, so that only those near their bound at the present motion are given at first,
+    then those that what was found passes, until it passes none.
+    """
+    given = bounds - rows @ np.ones(cost.size) < NEAR
+    while True:
+        result = linprog(  # type: ignore[call-overload]  # its stub knows no sparse matrices
+            cost, A_ub=rows[given], b_ub=bounds[given], bounds=limits, method='highs-ds')
+        if result.x is None:
+            return None
+        passed = ~given & (rows @ result.x > bounds + PASSED)
+        if not passed.any():
+            found: Array = result.x
+            return found
+        given |= passed
 
 
 def _samples(

@@ -37,12 +37,9 @@ _COARSE = (40, 40, 60)
 KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.02, 60, 120
 # However long a motion is, s.
 MAX_KNOT_SPACING = 0.07
-# Of each step: the highest order of the limits that it minds, from which share of them on, and
-# the largest rate. The first is toppra's problem, which is convex; the others begin from there,
-# and what takes little of a limit now does not reach it in one step.
-_STEPS = (
-    (2, -np.inf, 30.0), (4, -0.5, MAX_RATE), (4, -0.5, MAX_RATE), (4, 0.2, MAX_RATE),
-    (4, 0.2, MAX_RATE), (4, 0.2, MAX_RATE))
+# Of each step: the highest order of the limits that it minds, and the largest rate. The first is
+# toppra's problem, which is convex; the others begin from there.
+_STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
 CONVERGED = 2e-3
 COST_SAMPLES = 4000
 WAY_SAMPLES = 200
@@ -254,10 +251,10 @@ def _retime_section(
     shares = LimitShares(feedforward)
     best = slow
     cost = np.inf if slow is None else _cost(slow, shares, smoothness)
-    for i, (order, from_share, max_rate) in enumerate(_STEPS):
+    for i, (order, max_rate) in enumerate(_STEPS):
         knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
         rate = fastest_rate(path, law, shares, StepSettings(
-            knots, order, from_share, max_rate, i >= len(_COARSE),
+            knots, order, max_rate, i >= len(_COARSE),
             (1.0, MOVING_SHARE)[moving], smoothness, moving))
         if rate is not None:
             law = law.at_rate(rate)
