@@ -1,6 +1,6 @@
 """How fast paths are retimed to be, beside toppra, the uniform stretch and Ruckig.
 
-    python -m benchmarks.retiming [--paths 20] [--robot panda fr3 iiwa14] [--json FILE]
+    python -m benchmarks.retiming [--paths 20] [--robot panda fr3 iiwa14] [--longer] [--json FILE]
 
 Random paths of 2 to 8 waypoints, through which every contender but Ruckig goes on the same curve.
 toppra's time is a lower bound: it minds velocities, accelerations and torques (without friction)
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,9 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.retiming import search
 from hodyn_ros.plans.retiming.limit_shares import LimitShares
-from hodyn_ros.plans.retiming.path import path_of, points_of
+from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.search import Retimed, retime_path
 from hodyn_ros.reference import Plan
@@ -115,6 +117,15 @@ def ruckig_duration(points: Array, robot: Robot) -> float:
     return total
 
 
+def longer_search(path: JointPath, feedforward: FeedForward) -> Retimed:
+    """Return what a search of twice the pieces and four times the steps finds."""
+    with mock.patch.multiple(
+            search, _STEPS=search._STEPS + 20 * search._STEPS[-1:], CONVERGED=1e-5,
+            KNOT_SPACING=0.5 * search.KNOT_SPACING, MIN_KNOTS=2 * search.MIN_KNOTS,
+            MAX_KNOTS=2 * search.MAX_KNOTS, MAX_KNOT_SPACING=0.5 * search.MAX_KNOT_SPACING):
+        return retime_path(path, feedforward)
+
+
 def peaks(retimed: Retimed, feedforward: FeedForward) -> dict[str, float]:
     """Return the largest share of each limit that a motion takes."""
     shares = LimitShares(feedforward)
@@ -126,7 +137,7 @@ def peaks(retimed: Retimed, feedforward: FeedForward) -> dict[str, float]:
     return found
 
 
-def measured(robot: Robot, seed: int, toppra: Any) -> dict[str, Any]:
+def measured(robot: Robot, seed: int, toppra: Any, longer: bool) -> dict[str, Any]:
     """Return the figures of one path."""
     points = waypoints(robot, seed)
     path = path_of(points_of(robot, points, None), tolerance=1e-3)
@@ -134,12 +145,14 @@ def measured(robot: Robot, seed: int, toppra: Any) -> dict[str, Any]:
     start = perf_counter()
     retimed = retime_path(path, feedforward)
     seconds = perf_counter() - start
+    best = longer_search(path, feedforward) if longer else None
     start = perf_counter()
     lower = None if toppra is None else toppra_duration(toppra, path.sections[0], robot)
     return {
         'seed': seed, 'waypoints': len(points), 'duration': retimed.duration,
         'uniform_stretch': retimed.uniform_stretch_duration, 'toppra': lower,
         'toppra_seconds': perf_counter() - start, 'ruckig': ruckig_duration(points, robot),
+        'longer': best and best.duration, 'longer_seconds': best and best.seconds,
         'seconds': seconds, 'within_limits': retimed.limit_report.within_limits,
         'peaks': peaks(retimed, feedforward)}
 
@@ -150,25 +163,28 @@ def main() -> None:
     parser.add_argument('--paths', type=int, default=20, help='paths for each robot (20)')
     parser.add_argument('--robot', nargs='+', default=['panda', 'fr3', 'iiwa14'])
     parser.add_argument('--variant', nargs='+', default=list(VARIANTS), choices=list(VARIANTS))
+    parser.add_argument(
+        '--longer', action='store_true', help='search each again, much longer, to compare')
     parser.add_argument('--json', type=Path, help='write the figures to this file')
     options = parser.parse_args()
     console, toppra = Console(), installed('toppra')
     if toppra is None:
         console.print('toppra is not installed (pip install toppra): no ratios.')
     table = Table(title='median (worst) of the paths')
-    for heading in ('robot', 'limits', 'of toppra', 'of uniform', 'of Ruckig', 'seconds'):
+    for heading in (
+            'robot', 'limits', 'of toppra', 'of uniform', 'of Ruckig', 'of longer', 'seconds'):
         table.add_column(heading)
     everything = []
     for name in options.robot:
         for variant in options.variant:
             robot = VARIANTS[variant](load_robot(name))
-            measured(robot, 0, toppra)  # compiles
-            rows = [measured(robot, seed, toppra) for seed in range(options.paths)]
+            measured(robot, 0, toppra, False)  # compiles
+            rows = [measured(robot, seed, toppra, options.longer) for seed in range(options.paths)]
             everything += [{'robot': name, 'limits': variant, **row} for row in rows]
             assert all(row['within_limits'] for row in rows)
             ratios = [
                 _spread([row['duration'] / row[other] for row in rows if row[other]])
-                for other in ('toppra', 'uniform_stretch', 'ruckig')]
+                for other in ('toppra', 'uniform_stretch', 'ruckig', 'longer')]
             table.add_row(
                 name, variant, *ratios, _spread([row['seconds'] for row in rows]))
     console.print(table)

@@ -42,6 +42,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--actuator', choices=['rigid', 'sea', 'vsa'],
         help='give every joint an example actuator: none, springs, or antagonistic motors')
+    parser.add_argument(
+        '--retime', action='store_true',
+        help='run the path as fast as the limits of the robot allow')
     elastic = parser.add_argument_group(
         'comparison', 'how well an elastic arm tracks with each part of the feed-forward')
     elastic.add_argument(
@@ -70,7 +73,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.compare:
         duration = 10.0 if options.duration is None else options.duration
         return run_demo(
-            options.robot, duration, options.output, options.json, force=options.force)
+            options.robot, duration, options.output, options.json, retimed=options.retime,
+            force=options.force)
+    if options.retime:
+        raise HodynError('--retime goes without --compare')
     from hodyn_ros.cli.compare import run_comparison, run_comparison_through_ros
 
     if options.direct:
@@ -137,7 +143,7 @@ def _check_simulation(source: str) -> None:
 
 def run_demo(
     robot_source: str, duration: float, output: Path, json_file: FiguresFile | None, *,
-    force: bool = False,
+    retimed: bool = False, force: bool = False,
 ) -> int:
     """Run the demo and report it; return the exit code.
 
@@ -151,6 +157,8 @@ def run_demo(
         Folder for ``demo.png`` and the bag; an earlier demo's is replaced.
     json_file : Path, stream or None
         Where to write the figures.
+    retimed : bool
+        Whether the path is run as fast as the limits allow.
     force : bool
         Whether other files of these names are replaced.
 
@@ -167,7 +175,7 @@ def run_demo(
         folder.mkdir()
         figures, recording = DemoRun(
             robot_source, robot, example_waypoints(robot, duration - 1.0), duration,
-            folder / 'bag',
+            folder / 'bag', retimed=retimed,
         ).record()
         draw_recording(recording, robot, figures, folder / 'demo.png')
     write_figures(figures, json_file, force=force)

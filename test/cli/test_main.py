@@ -44,6 +44,11 @@ def test_what_a_comparison_would_not_use_is_refused(capsys, options, message):
     assert message in refusal(capsys, 'demo', '--compare', '--actuator', 'sea', *options)
 
 
+def test_a_comparison_is_not_retimed(capsys):
+    assert '--retime goes without --compare' in refusal(
+        capsys, 'demo', '--compare', '--actuator', 'sea', '--direct', '--retime')
+
+
 def test_a_comparison_through_ros_needs_actuators(capsys):
     assert 'through ROS needs --actuator' in refusal(capsys, 'demo', '--compare')
 

@@ -26,11 +26,13 @@ def test_a_demo_leaves_picture_bag_and_figures_and_one_that_is_ended_leaves_them
     ros_environment, tmp_path,
 ):
     output, figures = tmp_path / 'out', tmp_path / 'figures.json'
-    first = demo('--output', str(output), '--json', str(figures))
+    first = demo('--output', str(output), '--json', str(figures), '--retime')
     printed, errors = first.communicate(timeout=300)
     assert first.returncode == 0, errors
     assert f'plot and bag in {output}/' in ' '.join(printed.split())
-    assert json.loads(figures.read_text())['states'] > 1000
+    written = json.loads(figures.read_text())
+    assert written['states'] > 1000
+    assert max(written['max_torque_rate']) > 500.0, 'N m/s; 42 at the timing of its points'
     before = {
         str(path): path.read_bytes() for path in sorted(output.rglob('*')) if path.is_file()}
     assert {name.removeprefix(f'{output}/') for name in before} == {

@@ -34,6 +34,7 @@ NAMESPACE = '/hodyn_demo'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # after an install three processes compile, on two slow cores
+PREPARING_TIMEOUT = 60.0
 MIN_ANSWERED = 0.98
 """Share of the states; with less, the figures are those of a machine busy with other things."""
 
@@ -58,6 +59,8 @@ class DemoRun:
         One of `elastic_tracking.METHODS`, for an arm with springs.
     lookahead : float
         The node's parameter, s.
+    retimed : bool
+        Whether the node runs the path as fast as all limits allow.
 
     """
 
@@ -68,6 +71,7 @@ class DemoRun:
     bag: Path
     method: str = 'full'
     lookahead: float = 0.0
+    retimed: bool = False
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
         """Run it; return the driver's figures with those of the recording, and the recording.
@@ -136,7 +140,7 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
             ) as driver,
             process(
                 NAMESPACE, 'feedforward_node', f'robot:={run.robot_file}',
-                f'lookahead:={run.lookahead}', *permitted(),
+                f'lookahead:={run.lookahead}', *run.retimed * ['stretch:=retime'], *permitted(),
             ) as node,
         ):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RECORDING_NICENESS)
@@ -157,6 +161,10 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
                 raise HodynError(f'the node did not answer within {START_TIMEOUT:g} s')
             spin(executor, SETTLING, alive)
             observer.trajectory.publish(_trajectory(run))
+            if not spin(
+                    executor, PREPARING_TIMEOUT, alive,
+                    until=lambda: observer.state == 'following'):
+                raise HodynError('the node did not take the trajectory: see its messages above')
             progress.update(task, description='following a trajectory', total=run.duration)
             start = time.monotonic()
 
