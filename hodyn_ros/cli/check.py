@@ -100,6 +100,11 @@ def run_check(
         _print_worst(limit_report)
         if prepared.note:
             print(f'note: {prepared.note}')
+        if prepared.reflexes and not prepared.reflexes[0].trips:
+            nearest = prepared.reflexes[0]
+            print(
+                f'nearest reflex: {nearest.name}, {100 * nearest.share:.0f} % of what is allowed '
+                f'({nearest.joint} at {nearest.time:.4g} s)')
     print(outcome(prepared))
     if output is not None:
         draw_curves(plan, FeedForward(request.robot), output, force=force)
@@ -113,8 +118,10 @@ def run_check(
         'overshoot': prepared.overshoot,
         'deviation': prepared.deviation and prepared.deviation.value,
         'worst': _entries(limit_report),
+        'reflexes': [
+            {**asdict(peak), 'trips': peak.trips} for peak in prepared.reflexes],
     }, json_file, force=force)
-    return WITHIN_LIMITS if limit_report.within_limits else BEYOND_LIMITS
+    return BEYOND_LIMITS if prepared.refusal else WITHIN_LIMITS
 
 
 def _print_worst(limit_report: LimitReport) -> None:

@@ -10,6 +10,7 @@ from hodyn_ros.cli.options import add_robot
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan
+    from hodyn_ros.robot.reflexes import Commands
 
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
 """Exit codes."""
@@ -33,6 +34,10 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         '--sample-tolerance', type=float, default=0.0, metavar='RAD',
         help='samples no more than 5 ms apart may be missed by this much, at most 0.01, to smooth '
         'their jitter (default: 0)')
+    parser.add_argument(
+        '--commands', choices=('effort', 'position'), default='effort',
+        help="what the arm will be sent: which reflexes of its vendor's controller count, where "
+        'the robot file has them (default: effort)')
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class PlanSource:
         Prefix of the joint names in the plan, as for `JointNames`.
     interpolation, sample_tolerance : str and float
         As for `reference.fit_plan`.
+    commands : 'effort' or 'position'
+        As for `PlanSettings`.
 
     """
 
@@ -61,6 +68,7 @@ class PlanSource:
     prefix: str = ''
     interpolation: str = 'auto'
     sample_tolerance: float = 0.0
+    commands: Commands = 'effort'
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> PlanSource:
@@ -68,7 +76,7 @@ class PlanSource:
         return cls(
             options.plan, options.robot, topic=options.topic, index=options.number,
             prefix=options.joint_prefix, interpolation=options.interpolation,
-            sample_tolerance=options.sample_tolerance)
+            sample_tolerance=options.sample_tolerance, commands=options.commands)
 
     def request(
         self, *, annotate_period: float | None = None, **settings: Any,
@@ -83,7 +91,7 @@ class PlanSource:
             load_robot(self.robot),
             PlanSettings(
                 joint_prefix=self.prefix, interpolation=self.interpolation,
-                sample_tolerance=self.sample_tolerance, **settings),
+                sample_tolerance=self.sample_tolerance, commands=self.commands, **settings),
             annotate_period=annotate_period)
 
 

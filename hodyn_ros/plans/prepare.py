@@ -13,6 +13,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
+from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks
 from hodyn_ros.plans.retiming.path import PathPoints, path_of
 from hodyn_ros.plans.retiming.search import (
     PATH_TOLERANCE,
@@ -27,6 +28,7 @@ from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
+from hodyn_ros.robot.reflexes import Commands
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
@@ -58,6 +60,8 @@ class PlanSettings:
         Whether a trajectory may end in motion.
     gravity, friction : bool
         Whether the annotated efforts contain these terms.
+    commands : 'effort' or 'position'
+        What the arm is commanded: the reflexes that its vendor's controller has for it count.
 
     """
 
@@ -75,6 +79,7 @@ class PlanSettings:
     allow_nonzero_velocity_at_end: bool = False
     gravity: bool = True
     friction: bool = True
+    commands: Commands = 'effort'
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +169,8 @@ class PreparedPlan:
         Where the plan is refused because of an error in this program, its traceback.
     retimed : Retimed or None
         With the stretch 'retime', what was found.
+    reflexes : tuple of ReflexPeak
+        How close the plan comes to each reflex of the vendor's controller, the closest first.
     points : AcceptedWaypoints or None
         What the plan goes through, by the robot's order of joints; None where it was not accepted.
 
@@ -181,6 +188,7 @@ class PreparedPlan:
     message: bytes = b''
     traceback: str = ''
     retimed: Retimed | None = None
+    reflexes: tuple[ReflexPeak, ...] = ()
     points: AcceptedWaypoints | None = None
 
     @property
@@ -223,9 +231,10 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     notes = () if retimed is None else retimed.notes
     note = '; '.join(filter(None, (note, used, *notes)))
     factor: float | None = 1.0
+    lines = []
     if not limit_report.within_limits:
         factor = None
-        lines = [_summary(limit_report)]
+        lines.append(_summary(limit_report))
         if settings.stretch != 'off':
             mended = smallest_time_scaling(plan, feedforward)
             factor = mended.factor
@@ -235,10 +244,13 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
                 plan, limit_report = plan.stretched(factor), mended.limit_report
             else:
                 lines.append(f'{factor:.4f} times slower it is within all limits')
-        if not limit_report.within_limits:
-            return PreparedPlan(
-                '; '.join(lines), plan, limit_report, factor, overshoot=excess,
-                deviation=deviation, note=note, points=points)
+    reflexes = reflex_peaks(
+        plan, feedforward, settings.commands, joins=request.start is not None)
+    tripped = [str(peak) for peak in reflexes if peak.trips]
+    if tripped or not limit_report.within_limits:
+        return PreparedPlan(
+            '; '.join([*lines, *tripped]), plan, limit_report, factor, overshoot=excess,
+            deviation=deviation, note=note, reflexes=reflexes, points=points)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
@@ -246,7 +258,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             gravity=settings.gravity, friction=settings.friction)
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
-        points=points)
+        reflexes=reflexes, points=points)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:

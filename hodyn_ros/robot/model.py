@@ -13,6 +13,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
+from hodyn_ros.robot.reflexes import Reflexes
 
 Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
@@ -194,6 +195,8 @@ class Robot:
         N m per unit of the efforts that the driver reports, where these are currents, say.
     actuators : Actuators or None
         Joint actuators, None where the motors are not modelled; part of the feed-forward too.
+    reflexes : Reflexes or None
+        What the vendor's controller stops on, where the file says it.
     frames : mapping of str to (int, (4, 4) array)
         Merged links by name: index of the body that carries the link (−1 world) and its pose in
         that body.
@@ -213,6 +216,7 @@ class Robot:
     rotor_inertia: Array | None = None
     effort_gain: Array | None = None
     actuators: Actuators | None = None
+    reflexes: Reflexes | None = None
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))
     kernel_model: KernelModel = field(init=False)
@@ -371,6 +375,8 @@ def _arrays(robot: Robot) -> list[Array]:
     owners: list[Any] = [robot, *robot.bodies, robot.limits, robot.kernel_model]
     if robot.friction is not None:
         owners.append(robot.friction)
+    if robot.reflexes is not None:
+        owners += robot.reflexes.stops
     values = [getattr(owner, f.name) for owner in owners for f in fields(owner)]
     values += [pose for _, pose in robot.frames.values()]
     return [value for value in values if isinstance(value, np.ndarray)]

@@ -31,6 +31,7 @@ from hodyn_ros.robot.files.joint_properties import (
     read_rotor_inertia,
     reordered,
 )
+from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import read_source, robot_names
 from hodyn_ros.robot.mass_matrix import find_massless_joint
 from hodyn_ros.robot.model import Robot
@@ -39,7 +40,7 @@ InertiaCheck = Literal['error', 'warn']
 
 _ROBOT_KEYS = {
     'name', 'gravity', 'base_pose', 'joint_prefixes', 'inertia_check', 'bodies', 'tool', 'limits',
-    'friction', 'rotor_inertia', 'effort_gain', 'actuators',
+    'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes',
 }
 
 
@@ -127,16 +128,18 @@ def _robot(
     friction = read_friction(section, given)
     rotor_inertia = read_rotor_inertia(section, given)
     effort_gain = read_effort_gain(section, given)
+    limits = read_limits(section, given)
     robot = Robot(
         name=section.text('name'),
         gravity=gravity,
         bodies=tuple(bodies),
         joint_prefixes=tuple(prefixes),
-        limits=reordered(read_limits(section, given), order),
+        limits=reordered(limits, order),
         friction=None if friction is None else reordered(friction, order),
         rotor_inertia=None if rotor_inertia is None else rotor_inertia[order],
         effort_gain=None if effort_gain is None else effort_gain[order],
         actuators=read_actuators(section, joints, [name for name in given if name in locked]),
+        reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
     )
     if section.has('tool'):

@@ -17,6 +17,7 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.model import Body, Limits, Robot
+from hodyn_ros.robot.reflexes import Reflex
 
 Array = NDArray[np.float64]
 
@@ -86,6 +87,11 @@ def robot_mapping(robot: Robot) -> dict[str, Any]:
         mapping['actuators'] = {
             name: _actuator_keys(joint) for name, joint in zip(
                 robot.actuators.names, robot.actuators.joints, strict=True)}
+    if robot.reflexes is not None:
+        mapping['reflexes'] = {
+            'period': robot.reflexes.period, 'gravity': robot.reflexes.gravity,
+            'stops': [
+                keys for stop in robot.reflexes.stops for keys in _reflex_keys(stop, robot)]}
     plain_mapping: dict[str, Any] = plain(mapping)
     return plain_mapping
 
@@ -120,6 +126,19 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
             'velocity_offset': limits.stopping_offset}
         keys['stopping'] = {name: _with_gaps(values.tolist()) for name, values in stopping.items()}
     return keys
+
+
+def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
+    """Return the entries of a reflex: one, or one a joint where the limits depend on speed."""
+    keys = {'name': stop.name, 'commands': stop.commands, 'quantity': stop.quantity}
+    watched = np.isfinite(stop.limit).all(axis=0)
+    names = [name for name, has in zip(robot.joint_names, watched, strict=True) if has]
+    if stop.speed.size > 1:
+        return [
+            {**keys, 'joints': [name], 'limit': {'speed': stop.speed, 'limit': stop.limit[:, i]}}
+            for name, i in zip(names, np.flatnonzero(watched).tolist(), strict=True)]
+    limit = np.where(watched, stop.limit[0], 1.0)
+    return [{**keys, 'limit': limit, **({} if watched.all() else {'joints': names})}]
 
 
 def _with_gaps(value: Any) -> Any:

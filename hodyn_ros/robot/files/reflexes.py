@@ -1,0 +1,91 @@
+"""The reflexes of a robot file: what the vendor's controller stops on."""
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.model import Limits
+from hodyn_ros.robot.reflexes import COMMANDS, QUANTITIES, Commands, Reflex, Reflexes
+
+Array = NDArray[np.float64]
+
+_KEYS = {'name', 'commands', 'quantity', 'joints', 'limit'}
+
+
+def read_reflexes(
+    section: CheckedMapping, joints: list[str], limits: Limits, order: list[int],
+) -> Reflexes | None:
+    """Return the reflexes of joints, put in another order; None where the file gives none.
+
+    One without a limit has that of `limits`, whose joints are listed as in the file.
+    """
+    if not section.has('reflexes'):
+        return None
+    part = CheckedMapping(
+        section.get('reflexes'), f'{section.context}, reflexes', {'period', 'gravity', 'stops'})
+    period = part.number('period')
+    if period <= 0.0:
+        part.fail('period', f'{period:g}: must be above 0')
+    gravity = part.data.get('gravity', True)
+    if not isinstance(gravity, bool):
+        part.fail('gravity', f'expected true or false, got {gravity!r}')
+    stops = part.get('stops')
+    if not isinstance(stops, list):
+        part.fail('stops', f'expected a list, got {stops!r}')
+    found = tuple(
+        _stop(entry, f'{part.context}, entry {i + 1}', joints, limits, order)
+        for i, entry in enumerate(stops))
+    for (name, commands, quantity), times in Counter(
+            (stop.name, stop.commands, stop.quantity) for stop in found).items():
+        watched = [stop for stop in found if (stop.name, stop.commands, stop.quantity) == (
+            name, commands, quantity)]
+        if times > 1 and np.any(sum(np.isfinite(stop.limit).all(axis=0) for stop in watched) > 1):
+            part.fail('stops', f'{name!r} has two limits of {quantity} for one joint')
+    return Reflexes(period, gravity, found)
+
+
+def _stop(
+    entry: Any, context: str, joints: list[str], limits: Limits, order: list[int],
+) -> Reflex:
+    part = CheckedMapping(entry, context, _KEYS)
+    commands: Commands = _one_of(part, 'commands', COMMANDS)
+    quantity = _one_of(part, 'quantity', QUANTITIES)
+    speed = np.zeros(1)
+    if not part.has('limit'):
+        limit: Array = getattr(limits, quantity)[None]
+    elif isinstance(part.data['limit'], dict):
+        table = CheckedMapping(part.data['limit'], f'{context}, limit', {'speed', 'limit'})
+        points = len(table.get('speed')) if isinstance(table.get('speed'), list) else 0
+        speed = table.array('speed', (points,))
+        if points < 2 or np.any(np.diff(speed) <= 0.0) or speed[0] < 0.0:
+            table.fail('speed', 'expected two speeds or more, from 0 on, increasing')
+        limit = np.tile(table.array('limit', (points,))[:, None], len(joints))
+    elif isinstance(part.data['limit'], list):
+        limit = part.array('limit', (len(joints),))[None]
+    else:
+        limit = np.full((1, len(joints)), part.number('limit'))
+    if np.any(limit <= 0.0):
+        part.fail('limit', 'must be above 0')
+    limit = limit.copy()
+    if part.has('joints'):
+        limit[:, [joint not in _names(part, joints) for joint in joints]] = np.inf
+    return Reflex(part.text('name'), commands, quantity, speed, limit[:, order])
+
+
+def _names(part: CheckedMapping, joints: list[str]) -> list[str]:
+    names = part.get('joints')
+    if not isinstance(names, list):
+        part.fail('joints', f'expected a list of joints, got {names!r}')
+    for name in names:
+        if name not in joints:
+            part.fail('joints', f'{name!r} is no joint; the joints are {", ".join(joints)}')
+    return names
+
+
+def _one_of(part: CheckedMapping, key: str, choices: tuple[Any, ...]) -> Any:
+    value = part.text(key)
+    if value not in choices:
+        part.fail(key, f'expected one of {", ".join(choices)}, got {value!r}')
+    return value

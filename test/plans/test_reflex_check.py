@@ -1,0 +1,127 @@
+"""Each reflex of a built-in arm has a plan that trips it and one that just does not."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.plans.reflex_check import reflex_peaks
+from hodyn_ros.reference import fit_plan
+from hodyn_ros.robot.files.writer import robot_mapping
+from hodyn_ros.robot.model import Limits
+
+ROBOTS = ('panda', 'fr3', 'iiwa14')
+MIDDLE = np.array([0.3, -0.2, 0.1, -1.6, 0.2, 1.8, 0.4])
+CASES = [
+    (robot, stop.name) for robot in ROBOTS for stop in hd.load_robot(robot).reflexes.stops]
+
+
+def with_only(robot, name):
+    """Return a robot that has one reflex, and no limits but those that it depends on."""
+    none = Limits.none(robot.n)
+    kept = {f: getattr(robot.limits, f) for f in (
+        'stopping_min', 'stopping_max', 'stopping_deceleration', 'stopping_offset')}
+    stops = tuple(stop for stop in robot.reflexes.stops if stop.name == name)
+    return replace(
+        robot, limits=replace(none, **kept), reflexes=replace(robot.reflexes, stops=stops))
+
+
+def moved(duration, reach=0.5):
+    """Return a plan from rest to rest of all joints."""
+    return fit_plan([0.0, duration], np.stack([MIDDLE, MIDDLE + reach]))
+
+
+def sampled(robot, stop, plan):
+    """Return the worst share of a reflex, from samples taken here."""
+    period = robot.reflexes.period
+    t = period * np.arange(-5, np.ceil(plan.duration / period) + 5)
+    motion = plan.evaluate(t)
+    ff = FeedForward(robot)
+    values = {
+        'effort': lambda: ff.torque(motion)[:, 0],
+        'effort_rate': lambda: np.diff(
+            ff.torque(motion, gravity=robot.reflexes.gravity)[:, 0], axis=0) / period}
+    order = {'velocity': 1, 'acceleration': 2, 'jerk': 3}.get(stop.quantity)
+    if order and stop.commands == 'position':
+        value = np.diff(motion[:, 0], n=order, axis=0) / period**order
+    else:
+        value = motion[:, order] if order else values[stop.quantity]()
+    return float((np.abs(value) / stop.limit[0]).max())
+
+
+@pytest.mark.parametrize(('robot', 'name'), CASES)
+def test_a_plan_trips_each_reflex_and_one_just_does_not(robot, name):
+    robot = with_only(hd.load_robot(robot), name)
+    stop, = robot.reflexes.stops
+    ff = FeedForward(robot)
+
+    def share(duration):
+        peak, = reflex_peaks(moved(duration), ff, stop.commands)
+        return peak.share
+
+    slow, fast = 8.0, 0.02
+    assert share(slow) < 1.0 < share(fast)
+    while slow / fast > 1.0 + 1e-4:  # the duration at which it is on the edge
+        middle = np.sqrt(slow * fast)
+        slow, fast = (middle, fast) if share(middle) < 1.0 else (slow, middle)
+    for duration, trips in ((slow * 1.001, False), (fast * 0.999, True)):
+        plan = moved(duration)
+        peak, = reflex_peaks(plan, ff, stop.commands)
+        assert peak.trips is trips
+        if not (stop.quantity == 'velocity' and robot.limits.depend_on_position.any()):
+            assert peak.share == pytest.approx(sampled(robot, stop, plan), rel=1e-6)
+        prepared = prepare_plan(PlanRequest(
+            JointWaypoints(robot.joint_names, [0.0, duration], [MIDDLE, MIDDLE + 0.5]), robot,
+            PlanSettings(commands=stop.commands)))
+        wanted = f'would trip {name} at {peak.time:.4g} s, {peak.joint}: {stop.quantity}'
+        assert (wanted in prepared.refusal) is trips
+        other = 'position' if stop.commands == 'effort' else 'effort'
+        assert reflex_peaks(plan, ff, other) == ()
+
+
+def test_a_plan_is_sampled_in_blocks_as_a_whole(monkeypatch):
+    robot = hd.load_robot('panda')
+    whole = reflex_peaks(moved(0.4), FeedForward(robot), 'position')
+    monkeypatch.setattr('hodyn_ros.plans.reflex_check.BLOCK', 37)
+    assert reflex_peaks(moved(0.4), FeedForward(robot), 'position') == whole
+    assert len(whole) == 3
+
+
+def test_what_starts_or_ends_in_motion_trips_unless_it_joins_a_motion():
+    robot = hd.load_robot('panda')
+    start = np.zeros((5, 7))
+    start[0], start[1, 1] = MIDDLE, 0.1
+    plan = fit_plan([0.0, 3.0], np.stack([MIDDLE, MIDDLE + 0.3]), start=start)
+    ff = FeedForward(robot)
+    tripped = {peak.name for peak in reflex_peaks(plan, ff, 'position') if peak.trips}
+    assert tripped == {
+        f'joint_motion_generator_{what}_discontinuity' for what in ('velocity', 'acceleration')}
+    assert not any(peak.trips for peak in reflex_peaks(plan, ff, 'position', joins=True))
+
+
+def test_limits_of_the_user_do_not_move_the_reflexes_of_the_vendor():
+    robot = hd.load_robot('panda', limits={'limits': {
+        f'joint{i}': {'acceleration': None, 'jerk': None, 'effort_rate': None, 'velocity': 9.0}
+        for i in range(1, 8)}})
+    prepared = prepare_plan(PlanRequest(
+        JointWaypoints(robot.joint_names, [0.0, 0.3], [MIDDLE, MIDDLE + 0.5]), robot,
+        PlanSettings()))
+    assert 'would trip controller_torque_discontinuity' in prepared.refusal
+    assert 'would trip joint_velocity_violation' in prepared.refusal
+
+
+def test_a_limit_may_fall_with_speed():
+    """As that of a UR's torque does."""
+    robot = hd.load_robot('twolink')
+    mapping = robot_mapping(robot)
+    mapping['reflexes'] = {'period': 0.002, 'stops': [{
+        'name': 'torque', 'commands': 'effort', 'quantity': 'effort', 'joints': ['joint2'],
+        'limit': {'speed': [0.0, 1.0, 2.0], 'limit': [40.0, 40.0, 10.0]}}]}
+    robot = hd.load_robot(mapping)
+    stop, = robot.reflexes.stops
+    velocity = np.array([[0.0, -0.5], [5.0, 1.5], [0.0, -9.0]])
+    np.testing.assert_allclose(
+        stop.limit_at(velocity), [[np.inf, 40.0], [np.inf, 25.0], [np.inf, 10.0]])
