@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,12 +105,13 @@ class _Samples:
 def _peaks(
     watched: list[Reflex], robot: Robot, samples: _Samples,
 ) -> Iterator[tuple[Reflex, ReflexPeak]]:
+    stopping = robot.limits.stopping_range(samples.motion[:, 0])
     for stop in watched:
         if not np.isfinite(stop.limit).any():
             continue
         values = _values(stop, samples)
         late = samples.instants.size - len(values)
-        limits = _limits(stop, robot, samples.motion)
+        limits = stop.limit_at(samples.motion[:, 1], stopping)
         # A commanded step of the position is held to the limits of where it comes from.
         before = stop.quantity == 'velocity' and stop.commands == 'position'
         limits = limits[late - 1:-1] if before else limits[late:]
@@ -135,14 +136,3 @@ def _values(stop: Reflex, samples: _Samples) -> Array:
         return samples.motion[:, order]
     difference: Array = np.diff(samples.motion[:, 0], n=order, axis=0) / samples.period**order
     return difference
-
-
-def _limits(stop: Reflex, robot: Robot, motion: Array) -> Array:
-    """Return the limits in the direction of motions, (T, n)."""
-    limits = stop.limit_at(motion[:, 1])
-    if stop.quantity != 'velocity' or not robot.limits.depend_on_position.any():
-        return limits
-    unbounded = replace(robot.limits, velocity=np.full(robot.n, np.inf))
-    lower, upper = unbounded.velocity_range(motion[:, 0])
-    least: Array = np.minimum(limits, np.where(motion[:, 1] < 0.0, -lower, upper))
-    return least

@@ -1,7 +1,7 @@
 """A replay: the pipeline's chunks gathered to results, and written while they come."""
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
 from hodyn_ros.replay.playback import Agreement
+from hodyn_ros.replay.reflex_watch import ReflexExtreme, ReflexWatch
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
@@ -65,6 +66,8 @@ class Replay:
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
         For figures.
+    reflexes : list of ReflexExtreme
+        How close the estimated motion came to each reflex of the vendor's controller.
     live : Agreement or None
         How the live node that the recording was played to agrees with the offline result.
 
@@ -88,6 +91,7 @@ class Replay:
     shifted_zeros: dict[int, float]
     extremes: list[Extreme]
     curves: 'Curves'
+    reflexes: list[ReflexExtreme] = field(default_factory=list)
     live: Agreement | None = None
 
     @property
@@ -210,7 +214,7 @@ def replay(
     pipeline = Pipeline(bag, feedforward, bandwidth=bandwidth)
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
-    watch = LimitWatch(robot, bag.names)
+    watch, reflexes = LimitWatch(robot, bag.names), ReflexWatch(robot, bag.names)
     few: list[tuple[Array, Array]] = []
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
@@ -225,6 +229,7 @@ def replay(
                 curves = Curves(robot, bag.names, chunk)
             curves.add(chunk)
             watch.add(chunk)
+            reflexes.add(chunk)
             if len(few) < _FEW:
                 some = np.flatnonzero(chunk.used)
                 some = some[::len(some) // MAX_SAMPLES + 1]
@@ -245,7 +250,7 @@ def replay(
     q, effort = (np.concatenate(values) for values in zip(*few, strict=True))
     every = len(q) // MAX_SAMPLES + 1
     rms = [np.sqrt(total / counts.used) for total in squares]
-    return Replay(
+    result = Replay(
         bag=str(bag.path), robot=robot.name, names=bag.names, counts=counts,
         joints=curves.comparison.joints,
         timing_statistics=pipeline.timing_statistics, noise=pipeline.noise, motion_rms=rms[0],
@@ -254,3 +259,5 @@ def replay(
         velocity_lag=pipeline.velocity_lag, friction_modelled=robot.friction is not None,
         shifted_zeros=find_shifted_zeros(feedforward, q[::every], effort[::every]),
         extremes=watch.extremes, curves=curves)
+    return replace(result, reflexes=reflexes.extremes(
+        result.motion_supported, result.torque_supported))

@@ -157,6 +157,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'warnings': warnings(result),
         'statements': [*warnings(result), *facts(result)],
         'limits': [asdict(extreme) for extreme in result.extremes],
+        'reflexes': [asdict(extreme) for extreme in result.reflexes],
         **({} if result.live is None else {'live': _agreement(result.live)}),
         'joints': [
             {

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.replay.comparison import common_lag
 from hodyn_ros.replay.playback import Agreement
+from hodyn_ros.replay.reflex_watch import ReflexExtreme
 from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
@@ -65,6 +66,10 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} '
                 f'where {extreme.limit:.4g} is allowed, in {extreme.beyond} messages.')
+    for reflex in result.reflexes:
+        if reflex.share > 1.0:
+            said.append(
+                f"Beyond a reflex of the vendor's controller: {reflex.name}, {_reflex(reflex)}.")
     return said
 
 
@@ -157,9 +162,20 @@ def facts(result: Replay) -> list[str]:
         said.append('No limit of the robot is known: none was watched.')
     elif not any(extreme.beyond for extreme in result.extremes):
         said.append('The estimated motion keeps all known limits of the robot.')
+    if result.reflexes and result.reflexes[0].share <= 1.0:
+        nearest = result.reflexes[0]
+        said.append(
+            f"The nearest reflex of the vendor's controller is {nearest.name}, "
+            f'{100 * nearest.share:.0f} % of the way to it: {_reflex(nearest)}.')
     if result.live is not None:
         said.append(_live(result.live))
     return said
+
+
+def _reflex(reflex: ReflexExtreme) -> str:
+    return (
+        f'{reflex.quantity} {reflex.value:.4g} of {reflex.joint}, where {reflex.limit:.4g} is '
+        'allowed')
 
 
 def _live(live: Agreement) -> str:

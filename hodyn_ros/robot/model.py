@@ -126,13 +126,18 @@ class Limits:
         return depend
 
     def velocity_range(self, position: Array) -> tuple[Array, Array]:
-        """Return the least and the largest velocity at positions (…, n), each (…, n).
+        """Return the least and the largest velocity at positions (…, n), each (…, n)."""
+        lower, upper = self.stopping_range(position)
+        return np.maximum(lower, -self.velocity), np.minimum(upper, self.velocity)
+
+    def stopping_range(self, position: Array) -> tuple[Array, Array]:
+        """Return the velocities, each (…, n), with which joints can still stop before their ends.
 
         A joint may move towards an end no faster than √(2 d r) − o, with d and o its stopping
         deceleration and offset and r what is left to the stopping position there. This is the
-        law of libfranka's `Robot::getUpperJointVelocityLimits`.
+        law of libfranka's `Robot::getUpperJointVelocityLimits`. Infinite where none is known.
         """
-        upper = np.broadcast_to(self.velocity, position.shape).copy()
+        upper = np.full(position.shape, np.inf)
         lower = -upper
         some = self.depend_on_position
         twice, offset = 2.0 * self.stopping_deceleration[some], self.stopping_offset[some]
@@ -141,7 +146,7 @@ class Limits:
             (position[..., some] - self.stopping_min[some], lower, -1.0),
         ):
             fastest = np.maximum(np.sqrt(twice * np.maximum(room, 0.0)) - offset, 0.0)
-            bound[..., some] = sign * np.minimum(sign * bound[..., some], fastest)
+            bound[..., some] = sign * fastest
         return lower, upper
 
 

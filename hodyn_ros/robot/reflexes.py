@@ -43,15 +43,21 @@ class Reflex:
     speed: Array
     limit: Array
 
-    def limit_at(self, velocity: Array) -> Array:
-        """Return the limits of joints that move with velocities (T, n), (T, n)."""
-        if self.speed.size == 1:
-            constant: Array = np.broadcast_to(self.limit[0], velocity.shape)
-            return constant
-        return np.stack([
-            np.interp(speed, self.speed, limit) if np.isfinite(limit).all()
-            else np.full(speed.shape, np.inf)
-            for speed, limit in zip(np.abs(velocity).T, self.limit.T, strict=True)], axis=1)
+    def limit_at(self, velocity: Array, stopping_range: tuple[Array, Array]) -> Array:
+        """Return the limits of joints that move with velocities (T, n), (T, n).
+
+        `stopping_range` is what `Limits.stopping_range` allows there: this, too, is the vendor's.
+        """
+        limit: Array = np.broadcast_to(self.limit[0], velocity.shape)
+        if self.speed.size > 1:
+            limit = np.stack([
+                np.interp(speed, self.speed, limit) if np.isfinite(limit).all()
+                else np.full(speed.shape, np.inf)
+                for speed, limit in zip(np.abs(velocity).T, self.limit.T, strict=True)], axis=1)
+        if self.quantity == 'velocity':
+            lower, upper = stopping_range
+            limit = np.minimum(limit, np.where(velocity < 0.0, -lower, upper))
+        return limit
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,12 @@
 """Each reflex of a built-in arm has a plan that trips it and one that just does not."""
 from dataclasses import replace
+import json
 
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
+from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
@@ -113,6 +115,31 @@ def test_limits_of_the_user_do_not_move_the_reflexes_of_the_vendor():
     assert 'would trip joint_velocity_violation' in prepared.refusal
 
 
+@pytest.mark.parametrize(('milliseconds', 'commands', 'code', 'line'), [
+    (950, 'effort', 0, 'nearest reflex: joint_velocity_violation, 6'),
+    (600, 'effort', 0, 'nearest reflex: joint_velocity_violation, 94 % of what is allowed (joint'),
+    (600, 'position', 1, 'would trip joint_motion_generator_velocity_discontinuity at 0.'),
+])
+def test_the_command_says_which_is_nearest_or_tripped_under_which_commands(
+    capsys, tmp_path, milliseconds, commands, code, line,
+):
+    """With limits of the user's that are beyond those of the vendor."""
+    robot = hd.load_robot('panda')
+    plan, limits, figures = (tmp_path / name for name in ('plan.json', 'limits.json', 'out.json'))
+    plan.write_text(json.dumps({'joint_names': robot.joint_names, 'points': [
+        {'positions': row.tolist(), 'time_from_start': {'sec': 0, 'nanosec': 1_000_000 * t}}
+        for row, t in ((MIDDLE, 0), (MIDDLE + 0.5, milliseconds))]}))
+    limits.write_text(json.dumps({'limits': {
+        name: {'acceleration': None, 'jerk': None} for name in robot.joint_names}}))
+    assert main(['check', str(plan), '--limits', str(limits), '--json', str(figures),
+                 '--commands', commands]) == code
+    said = capsys.readouterr().out.splitlines()
+    assert line in (said[-1] if code else said[-2])
+    written = json.loads(figures.read_text())['reflexes']
+    assert [peak['trips'] for peak in written] == [code == 1, False, False]
+    assert {peak['commands'] for peak in written} == {commands}
+
+
 def test_a_limit_may_fall_with_speed():
     """As that of a UR's torque does."""
     robot = hd.load_robot('twolink')
@@ -124,4 +151,5 @@ def test_a_limit_may_fall_with_speed():
     stop, = robot.reflexes.stops
     velocity = np.array([[0.0, -0.5], [5.0, 1.5], [0.0, -9.0]])
     np.testing.assert_allclose(
-        stop.limit_at(velocity), [[np.inf, 40.0], [np.inf, 25.0], [np.inf, 10.0]])
+        stop.limit_at(velocity, robot.limits.stopping_range(velocity)),
+        [[np.inf, 40.0], [np.inf, 25.0], [np.inf, 10.0]])

@@ -131,7 +131,7 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
 def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
     """Return the entries of a reflex: one, or one a joint where the limits depend on speed."""
     keys = {'name': stop.name, 'commands': stop.commands, 'quantity': stop.quantity}
-    watched = np.isfinite(stop.limit).all(axis=0)
+    watched: NDArray[np.bool_] = np.asarray(np.isfinite(stop.limit).all(axis=0))
     names = [name for name, has in zip(robot.joint_names, watched, strict=True) if has]
     if stop.speed.size > 1:
         return [

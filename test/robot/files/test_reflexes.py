@@ -1,0 +1,56 @@
+"""The key of a robot file with what the vendor's controller stops on."""
+import numpy as np
+import pytest
+from random_robots import random_mapping
+
+from hodyn_ros import load_robot
+from hodyn_ros.robot.files import save_robot
+
+STOP = {'name': 'too fast', 'commands': 'position', 'quantity': 'velocity', 'limit': 2.0}
+
+
+def mapping(*stops, **keys):
+    return {**random_mapping(np.random.default_rng(3), 2), 'reflexes': {
+        'period': 0.001, 'stops': list(stops), **keys}}
+
+
+@pytest.mark.parametrize(('stop', 'limit'), [
+    ({}, [[2.0, 2.0]]),
+    ({'limit': [1.0, 3.0]}, [[1.0, 3.0]]),
+    ({'joints': ['joint1']}, [[np.inf, 2.0]]),
+    ({'limit': {'speed': [0.0, 2.0], 'limit': [5.0, 1.0]}, 'joints': ['joint0']},
+     [[5.0, np.inf], [1.0, np.inf]]),
+])
+def test_limits_are_for_all_joints_one_a_joint_or_over_the_speed(tmp_path, stop, limit):
+    robot = load_robot(mapping(STOP | stop, gravity=False))
+    save_robot(robot, tmp_path / 'robot.yaml')
+    for reflexes in (robot.reflexes, load_robot(tmp_path / 'robot.yaml').reflexes):
+        assert (reflexes.period, reflexes.gravity) == (0.001, False)
+        np.testing.assert_array_equal(reflexes.stops[0].limit, limit)
+
+
+def test_without_one_the_limits_of_the_file_count_in_the_order_of_the_joints():
+    data = mapping({k: v for k, v in STOP.items() if k != 'limit'})
+    data['limits'] = {'velocity': [3.0, 4.0]}
+    robot = load_robot(data)
+    np.testing.assert_array_equal(robot.reflexes.stops[0].limit, [[3.0, 4.0]])
+    locked = load_robot(data, locked_joints={'joint0': 0.1})
+    np.testing.assert_array_equal(locked.reflexes.stops[0].limit, [[4.0]])
+
+
+@pytest.mark.parametrize(('data', 'text'), [
+    (mapping(STOP, period=0.0), "reflexes, key 'period': 0: must be above 0"),
+    (mapping(STOP, gravity='no'), "key 'gravity': expected true or false"),
+    (mapping(STOP | {'commands': 'torque'}), "entry 1, key 'commands': expected one of effort"),
+    (mapping(STOP | {'quantity': 'snap'}), "key 'quantity': expected one of velocity"),
+    (mapping(STOP | {'limit': 0.0}), "entry 1, key 'limit': must be above 0"),
+    (mapping(STOP | {'limit': [1.0]}), "entry 1, key 'limit': expected 2, got 1"),
+    (mapping(STOP | {'limit': {'speed': [1.0, 0.0], 'limit': [1.0, 1.0]}}), "key 'speed'"),
+    (mapping(STOP | {'joints': ['elbow']}), "'elbow' is no joint; the joints are joint0, joint1"),
+    (mapping(STOP | {'limits': 2.0}), "entry 1: unknown key 'limits'"),
+    (mapping(STOP, STOP), "'too fast' has two limits of velocity for one joint"),
+    (mapping(stops=3), "key 'stops': expected a list"),
+])
+def test_wrong_ones_are_refused(data, text):
+    with pytest.raises(ValueError, match=text):
+        load_robot(data)
