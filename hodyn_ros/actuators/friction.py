@@ -73,7 +73,7 @@ class SigmoidFriction:
             check_motion(q, 'q', 4, self.amplitude.size)
             check_array(torque, 'torque', (*q.shape[:-2], 3, self.amplitude.size))
         if q.ndim == 2:
-            _add(self.amplitude, self.slope, self.velocity_offset, self.viscous, q, torque)
+            add_friction(self.amplitude, self.slope, self.velocity_offset, self.viscous, q, torque)
         else:
             _add_batch(
                 self.amplitude, self.slope, self.velocity_offset, self.viscous, q, torque)
@@ -87,10 +87,11 @@ class SigmoidFriction:
 
 
 @njit()
-def _add(
+def add_friction(
     amplitude: Array, slope: Array, velocity_offset: Array, viscous: Array, q: Array,
     torque: Array,
 ) -> None:
+    """Add τ_f, τ̇_f, τ̈_f of a motion (4 or more, n) to torque (3, n)."""
     for i in range(q.shape[1]):
         a, s = slope[i], velocity_offset[i]
         # tanh does not overflow where exp would: 1/(1 + e^-x) = (1 + tanh(x/2)) / 2.
@@ -109,4 +110,4 @@ def _add_batch(
     torque: Array,
 ) -> None:
     for t in range(q.shape[0]):
-        _add(amplitude, slope, velocity_offset, viscous, q[t], torque[t])
+        add_friction(amplitude, slope, velocity_offset, viscous, q[t], torque[t])

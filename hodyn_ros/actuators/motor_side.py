@@ -92,7 +92,7 @@ class MotorSide:
             check_motion(q, 'q', 3, n)
             check_array(torque, 'torque', (3, n))
             check_array(stiffness, 'stiffness', (3, n))
-        _evaluate(
+        evaluate_instant(
             *self._laws, q, torque, stiffness, float(dt), self._started, self._memory,
             self.reference, self.elongation, self.margin, self.feasible)
         self._started = True
@@ -177,7 +177,7 @@ class MotorSide:
 
 
 @njit()
-def _evaluate(
+def evaluate_instant(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, q: Array, torque: Array, stiffness: Array,
     dt: float, started: bool, memory: Array, out: Array, elongation: Array, margin: Array,
@@ -244,6 +244,6 @@ def _evaluate_many(
             # What an infeasible joint holds.
             out[t] = out[t - 1]
             elongation[t] = elongation[t - 1]
-        _evaluate(
+        evaluate_instant(
             kinds, parameters, tables, table_rows, motor_of, motors, q[t], torque[t], stiffness[t],
             dt, follows, memory, out[t], elongation[t], margin[t], feasible)

@@ -92,12 +92,13 @@ class FeedForward:
             if motions:
                 _add_rotors_batch(self.robot.rotor_inertia, q, out)
             else:
-                _add_rotors(self.robot.rotor_inertia, q, out)
+                add_rotors(self.robot.rotor_inertia, q, out)
         return out
 
 
 @njit()
-def _add_rotors(inertia: Array, q: Array, torque: Array) -> None:
+def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
+    """Add what turning the rotors takes, inertia (n,), to the torques (3, n) of a motion (5, n)."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]
@@ -106,4 +107,4 @@ def _add_rotors(inertia: Array, q: Array, torque: Array) -> None:
 @njit()
 def _add_rotors_batch(inertia: Array, q: Array, torque: Array) -> None:
     for t in range(q.shape[0]):
-        _add_rotors(inertia, q[t], torque[t])
+        add_rotors(inertia, q[t], torque[t])
