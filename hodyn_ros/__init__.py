@@ -3,6 +3,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hodyn_ros.codegen import GeneratedCode, generate_c
     from hodyn_ros.dynamics.equations_of_motion import (
         EquationsOfMotion,
         christoffel_symbols,
@@ -35,6 +36,7 @@ except metadata.PackageNotFoundError:  # a checkout on the path
 
 # Where the public names are. They are imported when they are asked for: numba takes a second.
 _PLACES = {
+    'codegen': 'GeneratedCode generate_c',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
     'dynamics.forward_dynamics': 'forward_dynamics',
     'dynamics.forward_kinematics': 'forward_kinematics jacobian',
@@ -54,11 +56,11 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
-    'Body', 'EquationsOfMotion', 'HodynError', 'InverseDynamics', 'Limits', 'Retimed',
-    'Robot',
-    'TaskSpaceDynamics',
+    'Body', 'EquationsOfMotion', 'GeneratedCode', 'HodynError', 'InverseDynamics', 'Limits',
+    'Retimed', 'Robot', 'TaskSpaceDynamics',
     'body_wrench', 'christoffel_symbols', 'dh', 'equations_of_motion', 'external_efforts',
-    'forward_dynamics', 'forward_kinematics', 'gravity_wrenches', 'hybrid_dynamics',
+    'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches',
+    'hybrid_dynamics',
     'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot',
     'modified_dh', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
     'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',

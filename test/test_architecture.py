@@ -19,9 +19,10 @@ MAY_IMPORT = {
     'actuators': {'common'},
     'robot': {'common', 'actuators'},
     'dynamics': {'common', 'robot'},
-    '__init__': {'robot', 'dynamics', 'plans'},
+    '__init__': {'robot', 'dynamics', 'plans', 'codegen'},
     'feedforward': {'common', 'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
+    'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
     'plans': {'common', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages', 'feedforward'},
     'replay': {'common', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
@@ -29,10 +30,10 @@ MAY_IMPORT = {
         'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
     'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
-        '__init__', 'common', 'robot', 'feedforward', 'simulation', 'plans', 'estimation',
-        'replay', 'identification', 'ros'},
+        '__init__', 'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
+        'estimation', 'replay', 'identification', 'ros'},
 }
-MAX_ARROWS = 60
+MAX_ARROWS = 67
 MAX_FLOORS = 9
 
 

@@ -56,7 +56,8 @@ def test_an_install_brings_what_ros_looks_for():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'command', [
-        'demo', 'replay', 'identify', 'excite', 'check', 'retime', 'annotate', 'info', 'robots'])
+        'demo', 'replay', 'identify', 'excite', 'check', 'retime', 'annotate', 'generate',
+        'info', 'robots'])
 def test_every_command_explains_itself(command):
     result = hodyn(command, '--help')
     assert result.returncode == 0

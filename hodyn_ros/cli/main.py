@@ -20,6 +20,7 @@ from hodyn_ros.cli import (
     check,
     demo,
     excite,
+    generate,
     identify,
     info,
     replay,
@@ -110,6 +111,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
     for command in (
-            demo, replay, identify, excite, check, retime, annotate, info, robots):
+            demo, replay, identify, excite, check, retime, annotate, generate, info, robots):
         command.add_parser(commands)
     return parser

@@ -98,7 +98,7 @@ class FeedForward:
 
 @njit()
 def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
-    """Add what turning the rotors takes, inertia (n,), to the torques (3, n) of a motion (5, n)."""
+    """Add what turning rotors of inertia (n,) takes to the torques (3, n) of a motion (5, n)."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]

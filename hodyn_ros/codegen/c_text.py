@@ -1,0 +1,200 @@
+"""Expressions as statements of C99, in double or single precision."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+import re
+import textwrap
+
+import numpy as np
+
+from hodyn_ros.codegen.expressions import Expression, Number
+from hodyn_ros.codegen.tracing import Branch, Leaf, Tree
+from hodyn_ros.robot import HodynError
+
+MAX_LINE = 99
+_MAX_INLINE = 36  # characters; what is longer gets a name of its own
+_SUM, _PRODUCT, _SIGN, _ATOM = range(4)
+_LEVELS = {'+': _SUM, '-': _SUM, '*': _PRODUCT, '/': _PRODUCT, 'negative': _SIGN}
+
+
+class Language:
+    """How numbers are written: ``double``, or with `single` ``float``."""
+
+    def __init__(self, *, single: bool = False) -> None:
+        self.single = single
+        self.type = 'float' if single else 'double'
+
+    def number(self, value: float) -> str:
+        """Return a constant, to the last bit."""
+        with np.errstate(over='ignore'):
+            rounded = np.float32(value) if self.single else np.float64(value)
+        if not np.isfinite(rounded):
+            raise HodynError(f'the constant {value:g} is no {self.type}')
+        text = str(rounded)
+        return text + 'f' if self.single else text
+
+    def function(self, name: str) -> str:
+        """Return the name of a function of math.h."""
+        return name + 'f' if self.single else name
+
+    def statements(self, tree: Tree) -> list[str]:
+        """Return the lines that compute a tree and write its results."""
+        return list(self._statements(tree, {}))
+
+    def _statements(self, tree: Tree, named: dict[Expression, str]) -> Iterator[str]:
+        text: dict[Expression, tuple[str, int]] = {
+            expression: (name, _ATOM) for expression, name in named.items()}
+        uses = Counter(_roots(tree))
+        uses.update(
+            operand for expression in _within(uses, named) for operand in expression.operands
+            if isinstance(operand, Expression))
+        if isinstance(tree, Branch):
+            yield from self._locals([tree.condition.value], uses, named, text)
+            relation = '>' if tree.condition.strict else '>='
+            yield (f'if ({self._operand(tree.condition.value, text, _SUM)} {relation} '
+                   f'{self.number(0.0)}) {{')
+            yield from _indented(self._statements(tree.yes, dict(named)))
+            yield '} else {'
+            yield from _indented(self._statements(tree.no, dict(named)))
+            yield '}'
+            return
+        # What is written over is read before.
+        uses.update(2 * [
+            expression for expression in _within(uses, named)
+            if any(expression.operation == target for target, _ in tree.results)])
+        yield from self._locals(_values(tree), uses, named, text)
+        for target, value in tree.results:
+            if isinstance(value, str):
+                yield f'{target} = {value};'
+            elif not isinstance(value, Expression) or value.operation != target:
+                yield from _wrapped(f'{target} = {self._operand(value, text, _SUM)};')
+
+    def _locals(
+        self, wanted: list[Expression], uses: Counter[Expression], named: dict[Expression, str],
+        text: dict[Expression, tuple[str, int]],
+    ) -> Iterator[str]:
+        """Yield the definitions of what is used more than once, or too long; fill `text`."""
+        for expression in sorted(_within(wanted, named), key=lambda one: one.index):
+            written, level = self._written(expression, text)
+            if uses[expression] > 1 or (
+                    len(written) > _MAX_INLINE and expression not in wanted):
+                name = (f'x{expression.index}' if expression.operands
+                        else re.sub(r'\W+', '_', written).strip('_'))
+                if name != written:
+                    yield from _wrapped(f'const {self.type} {name} = {written};')
+                named[expression] = name
+                written, level = name, _ATOM
+            text[expression] = written, level
+
+    def _written(
+        self, expression: Expression, text: dict[Expression, tuple[str, int]],
+    ) -> tuple[str, int]:
+        operation, operands = expression.operation, expression.operands
+        if not operands:
+            return operation, _ATOM
+        if operation not in _LEVELS:
+            given = ', '.join(self._operand(operand, text, _SUM) for operand in operands)
+            return f'{self.function(operation)}({given})', _ATOM
+        level = _LEVELS[operation]
+        if operation == 'negative':
+            return '-' + self._operand(operands[0], text, _ATOM), level
+        first, second = operands
+        if operation == '+' and not isinstance(second, Expression) and second < 0.0:
+            operation, second = '-', -second
+        # The right one is of a higher level, so that the order of the operations stays.
+        return (f'{self._operand(first, text, level)} {operation} '
+                f'{self._operand(second, text, level + 1)}'), level
+
+    def _operand(
+        self, operand: Number, text: dict[Expression, tuple[str, int]], level: int,
+    ) -> str:
+        if isinstance(operand, Expression):
+            written, its_level = text[operand]
+        else:
+            written, its_level = self.number(operand), _SIGN if operand < 0.0 else _ATOM
+        return written if its_level >= level else f'({written})'
+
+
+def operations(tree: Tree) -> int:
+    """Return how many operations the longest path takes, a function of math.h as one."""
+    return max(
+        sum(bool(expression.operands) for expression in _within(wanted, {}))
+        for wanted in _paths(tree))
+
+
+def variables(tree: Tree) -> set[str]:
+    """Return what C calls the variables that are read."""
+    return {
+        expression.operation for wanted in _paths(tree) for expression in _within(wanted, {})
+        if not expression.operands}
+
+
+def quoted(text: str) -> str:
+    """Return a string literal, whatever is in a name."""
+    return '"' + ''.join(
+        character if character.isascii() and character.isprintable() and character not in '"\\?'
+        else ''.join(f'\\{byte:03o}' for byte in character.encode('utf-8')) for character in text
+    ) + '"'
+
+
+def comment(text: str, indent: str = '') -> list[str]:
+    """Return the lines of a comment; paragraphs and columns are those of the text."""
+    safe = ''.join(c if c.isprintable() or c == '\n' else '.' for c in text)
+    safe = safe.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
+    lines = [
+        line for row in safe.splitlines() for line in textwrap.wrap(
+            row, MAX_LINE - len(indent) - 3, subsequent_indent='  ' if row[:1] == ' ' else '',
+            break_on_hyphens=False) or ['']]
+    if len(lines) == 1 and len(indent + lines[0]) <= MAX_LINE - 6:
+        return [f'{indent}/* {lines[0]} */']
+    return [f'{indent}/*', *(f'{indent} * {line}'.rstrip() for line in lines), f'{indent} */']
+
+
+def _paths(tree: Tree, before: tuple[Expression, ...] = ()) -> Iterator[list[Expression]]:
+    """Yield what is computed on each path."""
+    if isinstance(tree, Branch):
+        for branch in (tree.yes, tree.no):
+            yield from _paths(branch, (*before, tree.condition.value))
+    else:
+        yield [*before, *_values(tree)]
+
+
+def _roots(tree: Tree) -> Iterator[Expression]:
+    """Yield the conditions and the results of all paths."""
+    if isinstance(tree, Branch):
+        yield tree.condition.value
+        yield from _roots(tree.yes)
+        yield from _roots(tree.no)
+    else:
+        yield from _values(tree)
+
+
+def _values(leaf: Leaf) -> list[Expression]:
+    """Return the results that are expressions, but for those that keep what is there."""
+    return [value for target, value in leaf.results
+            if isinstance(value, Expression) and value.operation != target]
+
+
+def _within(wanted: Iterable[Expression], named: Iterable[Expression]) -> set[Expression]:
+    """Return all that must be computed for some expressions, these with them."""
+    found: set[Expression] = set()
+    rest = [expression for expression in wanted if expression not in named]
+    while rest:
+        expression = rest.pop()
+        if expression not in found:
+            found.add(expression)
+            rest += [
+                operand for operand in expression.operands
+                if isinstance(operand, Expression) and operand not in named]
+    return found
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f'    {line}' for line in lines)
+
+
+def _wrapped(statement: str) -> list[str]:
+    return textwrap.wrap(
+        statement, MAX_LINE - 12, subsequent_indent='    ', break_long_words=False,
+        break_on_hyphens=False)

@@ -1,0 +1,178 @@
+"""The functions of the generated code: their arguments, what they do, and their text."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+import re
+
+from hodyn_ros.codegen import routines
+from hodyn_ros.codegen.c_text import Language, comment, operations
+from hodyn_ros.codegen.routines import Section
+from hodyn_ros.codegen.settings import Settings
+
+_DERIVATIVES = (
+    'position', 'velocity', 'acceleration', 'jerk', 'snap', 'crackle', 'pop')
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the generated code.
+
+    Attributes
+    ----------
+    name : str
+        Its name, without the prefix.
+    about : str
+        What it does, for the header.
+    result : str
+        Type of what it returns.
+    arguments : tuple of str
+        Declarations.
+    body : tuple of str
+        Lines.
+    operations : int
+        How many operations it takes at most, a function of math.h as one.
+
+    """
+
+    name: str
+    about: str
+    result: str
+    arguments: tuple[str, ...]
+    body: tuple[str, ...]
+    operations: int
+
+    def signature(self, prefix: str) -> list[str]:
+        """Return the lines of its declaration, without what ends it."""
+        head = f'{self.result} {prefix}_{self.name}('
+        whole = head + ', '.join(self.arguments) + ')'
+        if len(whole) <= 90:
+            return [whole]
+        *others, last = self.arguments
+        return [head, *(f'    {one},' for one in others), f'    {last})']
+
+    def definition(self, prefix: str) -> list[str]:
+        """Return the lines of its text."""
+        text = '\n'.join(self.body)
+        names = [re.findall(r'\w+', one.partition('[')[0])[-1] for one in self.arguments]
+        unread = [
+            f'    (void){name};' for name in names if not re.search(rf'\b{name}\b', text)]
+        return [
+            *self.signature(prefix), '{', *(f'    {line}' for line in self.body), *unread, '}']
+
+
+def rows(count: int) -> str:
+    """Return what the rows of a motion are."""
+    return ', '.join(_DERIVATIVES[:count])
+
+
+def functions(settings: Settings) -> list[Function]:
+    """Return the functions that are wanted, each after those that it calls."""
+    robot, order, language = settings.robot, settings.order, Language(single=settings.single)
+    number, joints = language.type, f'{settings.prefix.upper()}_JOINTS'
+    motors = f'{settings.prefix.upper()}_MOTORS'
+    motion = f'const {number} q[{order + 3}][{joints}]'
+    inputs: tuple[str, ...] = (motion,)
+    if settings.gravity_argument:
+        inputs += (f'const {number} gravity[3]',)
+    if settings.payload_link is not None:
+        inputs += (f'const {settings.prefix}_payload *payload',)
+    torque = f'{number} torque[{order + 1}][{joints}]'
+    highest = '' if order == 0 else f', and its time derivatives to order {order},'
+    made = [_of_sections(
+        'inverse_dynamics',
+        f'Writes the joint torques Q{highest} that a motion takes: rigid bodies and gravity, '
+        'neither friction nor rotors.',
+        (*inputs, torque), routines.inverse_dynamics(
+            robot, order, gravity=settings.gravity_argument, payload_link=settings.payload_link),
+        language)]
+    if settings.friction:
+        made.append(_of_sections(
+            'friction',
+            'Writes the torques that friction in the joints takes, and their derivatives, as '
+            'many. It is 0 at rest.',
+            (motion, f'{number} friction[{order + 1}][{joints}]'),
+            routines.joint_friction(robot, order), language))
+    if settings.friction or settings.has_rotors:
+        made.append(_feed_forward(settings, language, (*inputs, torque), made))
+    if not settings.actuators:
+        return made
+    reference: tuple[str, ...] = (motion, f'const {number} torque[{order + 1}][{joints}]')
+    if settings.has_stiffness:
+        reference += (f'const {number} stiffness[3][{joints}]',)
+    past: tuple[str, ...] = ()
+    if settings.has_dampers:
+        past = (f'{settings.prefix}_motor_state *state',)
+    held = (
+        'Returns 0, or the number of the first joint, from 1, that cannot do it: its spring gives '
+        'way, or is asked for less stiffness than the torque takes. ' if settings.has_start
+        else 'Returns 0: these joints can do all. ')
+    about = (
+        'Writes the reference of the motors of a motion with these torques (all terms), in '
+        'link-side units, one row each: position, velocity, acceleration, torque. ' + held)
+    if settings.has_start:
+        made.append(_of_sections(
+            'motor_start',
+            'The first instant of motor_reference' + (
+                ', at rest, where the dampers are relaxed. ' if past else '. ')
+            + 'Returns as that does; the motors of a joint that cannot do it get q and Q.',
+            (*reference, *past, f'{number} motor[4][{motors}]'),
+            routines.motor_reference(robot, started=False), language, stuck=True))
+        about += (
+            'The motors of such a joint keep the position and the torque that are in `motor`, '
+            'without velocity and acceleration: pass what the call before has written. ')
+    if past:
+        about += 'dt (s) has gone by since the call before.'
+        past = (f'{number} dt', *past)
+    made.append(_of_sections(
+        'motor_reference', about.rstrip(), (*reference, *past, f'{number} motor[4][{motors}]'),
+        routines.motor_reference(robot, started=True), language, stuck=True))
+    return made
+
+
+def _of_sections(
+    name: str, about: str, arguments: tuple[str, ...], sections: list[Section],
+    language: Language, *, stuck: bool = False,
+) -> Function:
+    body: list[str] = ['int stuck = 0;'] if stuck else []
+    for section in sections:
+        lines = language.statements(section.tree)
+        if section.heading:
+            lines = [
+                '{', *comment(section.heading, '    '), *(f'    {line}' for line in lines), '}']
+        body += lines
+    if stuck:
+        body.append('return stuck;')
+    return Function(
+        name, about, 'int' if stuck else 'void', arguments, tuple(body),
+        sum(operations(section.tree) for section in sections))
+
+
+def _feed_forward(
+    settings: Settings, language: Language, arguments: tuple[str, ...], parts: list[Function],
+) -> Function:
+    """Return the sum of all terms, as `feedforward.torque` has it."""
+    prefix = settings.prefix
+    joints, order = f'{prefix.upper()}_JOINTS', settings.order
+    given = ['q', *(['gravity'] if settings.gravity_argument else ()),
+             *(['payload'] if settings.payload_link is not None else ()), 'torque']
+    body = [f'{prefix}_inverse_dynamics({", ".join(given)});']
+    terms, count = ['inverse_dynamics'], sum(part.operations for part in parts)
+    if settings.friction:
+        terms.append('friction')
+        body = [
+            f'{language.type} friction[{order + 1}][{joints}];', 'int i, k;', *body,
+            f'{prefix}_friction(q, friction);',
+            f'for (k = 0; k < {order + 1}; ++k) {{',
+            f'    for (i = 0; i < {joints}; ++i) {{',
+            '        torque[k][i] += friction[k][i];',
+            '    }',
+            '}']
+        count += (order + 1) * settings.robot.n
+    if settings.has_rotors:
+        terms.append('the rotors of the motors')
+        for section in routines.rotors(settings.robot, order):
+            body += ['{', *(f'    {line}' for line in language.statements(section.tree)), '}']
+            count += operations(section.tree)
+    return Function(
+        'feed_forward', f'Writes the sum of {", ".join(terms[:-1])} and {terms[-1]}.', 'void',
+        arguments, tuple(body), count)

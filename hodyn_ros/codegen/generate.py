@@ -1,0 +1,111 @@
+"""C for one robot, written to a folder."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hodyn_ros.codegen.files import MARK, file_names, files
+from hodyn_ros.codegen.functions import functions
+from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.feedforward.torque import ORDER
+from hodyn_ros.robot import Robot
+
+_TOP = 300  # bytes of a file in which the mark is looked for
+
+
+@dataclass(frozen=True)
+class GeneratedContents(Contents):
+    """The files of generated code; an earlier result is known by its mark in each of them."""
+
+    def is_result(self, folder: Path) -> bool:
+        """Whether a folder holds generated code, and nothing else."""
+        present = self.present(folder)
+        return bool(present) and not self.foreign(folder) and all(
+            MARK.encode() in path.read_bytes()[:_TOP] for path in present)
+
+
+@dataclass(frozen=True)
+class GeneratedCode:
+    """What was written.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        Header, source, CMakeLists.txt and package.xml.
+    operations : dict
+        Of each function in C how many operations it takes at most; a function of math.h is one.
+
+    """
+
+    files: tuple[Path, ...]
+    operations: dict[str, int]
+
+
+def generated_contents(robot: Robot, prefix: str = '') -> Contents:
+    """Return what is in the folder of a robot's code with a prefix, by default its name."""
+    return GeneratedContents(frozenset(file_names(Settings(robot, prefix).prefix)))
+
+
+def generate_c(
+    robot: Robot,
+    output: str | Path,
+    *,
+    order: int = ORDER,
+    friction: bool = False,
+    actuators: bool = False,
+    single_precision: bool = False,
+    prefix: str = '',
+    gravity_argument: bool = False,
+    payload_link: str | None = None,
+    force: bool = False,
+) -> GeneratedCode:
+    """Write C99 of a robot's inverse dynamics, and what belongs to it, to a folder.
+
+    It is the body-fixed recursion of this package (KM21, section II), and its laws of friction and
+    actuators, run on expressions instead of numbers, with the robot's constants folded (as MK21,
+    section 6, proposes). `docs/c_code.md` tells how to use it.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree on a fixed base.
+    output : str or Path
+        The folder, with `{prefix}.h`, `{prefix}.c`, `CMakeLists.txt` and `package.xml` then.
+    order : int
+        Order of the highest derivative of Q, 0 to 4.
+    friction, actuators : bool
+        Whether there are functions for the friction of the joints, and for the reference of their
+        motors, as the robot has them.
+    single_precision : bool
+        ``float`` instead of ``double``.
+    prefix : str
+        What all names in C begin with; by default the robot's name.
+    gravity_argument : bool
+        Whether gravity is an argument, instead of the robot's.
+    payload_link : str, optional
+        Link with a payload that is an argument.
+    force : bool
+        Whether existing files are replaced that are not generated ones.
+
+    Raises
+    ------
+    HodynError
+        For a floating base, laws that are tables, an unknown link, orders that these cannot be
+        had to.
+    OSError
+        For what is in the way, or cannot be written.
+
+    """
+    settings = Settings(
+        robot, prefix, order, friction, actuators, single_precision, gravity_argument,
+        payload_link)
+    made = functions(settings)
+    texts = files(settings, made)
+    with replacing(Path(output), generated_contents(robot, prefix), force=force) as folder:
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / name).write_text(text, 'utf-8')
+    return GeneratedCode(
+        tuple(Path(output) / name for name in texts),
+        {f'{settings.prefix}_{function.name}': function.operations for function in made})

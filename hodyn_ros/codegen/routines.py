@@ -1,0 +1,215 @@
+"""The functions of one robot: its recursion, friction, rotors and actuators run on expressions."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators import friction, laws, motor_side
+from hodyn_ros.codegen.expressions import Graph, Number
+from hodyn_ros.codegen.tracing import Tree, explore, on_expressions
+from hodyn_ros.dynamics.kernels import rnea_body_fixed
+from hodyn_ros.feedforward import torque as feedforward
+from hodyn_ros.robot import HodynError, Robot, body_table
+from hodyn_ros.robot import inertia as inertias
+
+Expressions: TypeAlias = NDArray[Any]
+"""Arrays of expressions and floats."""
+
+ROUND_OFF = 1e-15
+"""Constants of a body below this share of their like are taken as 0, or as ±1."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a function with variables of its own.
+
+    Attributes
+    ----------
+    heading : str
+        What it is about; empty when it is all of the function.
+    tree : Tree
+        What it computes.
+
+    """
+
+    heading: str
+    tree: Tree
+
+
+def inverse_dynamics(
+    robot: Robot, order: int, *, gravity: bool = False, payload_link: str | None = None,
+) -> list[Section]:
+    """Return Q and its derivatives, `torque`, of a motion `q`: rigid-body terms only.
+
+    Parameters
+    ----------
+    robot : Robot
+        A robot on a fixed base.
+    order : int
+        Order r of the highest derivative of Q.
+    gravity : bool
+        Whether `gravity` is a variable, instead of the robot's.
+    payload_link : str, optional
+        The link that carries the variable `payload`.
+
+    """
+    graph, model = Graph(), robot.kernel_model
+    q = graph.variables('q', order + 3, robot.n)
+    vector = graph.variables('gravity', 3) if gravity else robot.gravity
+    table = _without_round_off(model.body_table).astype(object)
+    if payload_link is not None:
+        _add_payload(graph, robot, payload_link, table)
+
+    def record() -> dict[str, Number | str]:
+        memory = _empty(on_expressions(rnea_body_fixed.workspace_size)(robot.n, order))
+        torque = _empty(order + 1, robot.n)
+        on_expressions(rnea_body_fixed.single)(
+            model.parent, table, model.body_in_kernel, vector, memory, q, torque)
+        return _named('torque', torque)
+
+    return [Section('', explore(graph, record))]
+
+
+def joint_friction(robot: Robot, order: int) -> list[Section]:
+    """Return the friction, `friction`, of a motion `q` (order + 3, n), to the same order."""
+    law, graph = robot.friction, Graph()
+    assert law is not None
+    # The law goes to order 2; rows of a lower order do not read what is missing here.
+    q = graph.variables('q', 4, robot.n)
+
+    def record() -> dict[str, Number | str]:
+        torque = np.zeros((3, robot.n), dtype=object)
+        on_expressions(friction.add_friction)(
+            law.amplitude, law.slope, law.velocity_offset, law.viscous, q, torque)
+        return _named('friction', torque[:order + 1])
+
+    return [Section('', explore(graph, record))]
+
+
+def rotors(robot: Robot, order: int) -> list[Section]:
+    """Return `torque` with what turning the rotors takes added."""
+    graph = Graph()
+    q = graph.variables('q', feedforward.ORDER + 3, robot.n)
+
+    def record() -> dict[str, Number | str]:
+        torque = graph.variables('torque', feedforward.ORDER + 1, robot.n)
+        on_expressions(feedforward.add_rotors)(robot.rotor_inertia, q, torque)
+        return _named('torque', torque[:order + 1])
+
+    return [Section('', explore(graph, record))]
+
+
+def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
+    """Return the motors' reference, `motor`, of a motion `q` with torques `torque`.
+
+    One section a joint. Where the joint cannot do it, `stuck` becomes its number, from 1, unless
+    it is another's already; its motors are held.
+
+    Parameters
+    ----------
+    robot : Robot
+        A robot with actuators.
+    started : bool
+        Whether this is not the first instant: dampers have a past, `state->memory`, and `dt` has
+        gone by, and there is a reference to be held.
+
+    """
+    actuators = robot.require_actuators()
+    evaluate = on_expressions(motor_side.evaluate_instant)
+
+    def section(i: int) -> Section:
+        graph = Graph()
+        first, last = actuators.motor_of[i], actuators.motor_of[i + 1]
+        rows = actuators.table_rows[i:i + 2]
+        q, torque, stiffness = (
+            graph.variables(name, 3, robot.n)[:, i:i + 1]
+            for name in ('q', 'torque', 'stiffness'))
+
+        def record() -> dict[str, Number | str]:
+            reference = graph.variables('motor', 4, actuators.n_motors)[:, first:last]
+            memory = graph.variables('state->memory', 4, robot.n)[:, i:i + 1]
+            feasible = _empty(1)
+            evaluate(
+                actuators.kinds[i:i + 1], actuators.parameters[i:i + 1],
+                actuators.tables[rows[0]:rows[1]], rows - rows[0],
+                actuators.motor_of[i:i + 2] - first, actuators.motors[first:last],
+                q, torque, stiffness, graph.variable('dt') if started else 0.0, started, memory,
+                reference, _empty(last - first), _empty(1), feasible)
+            results = {
+                **_named('motor', reference, first), **_named('state->memory', memory, i)}
+            if not feasible[0]:
+                results['stuck'] = f'stuck == 0 ? {i + 1} : stuck'
+            return results
+
+        return Section(actuators.names[i], explore(graph, record))
+
+    return [section(i) for i in range(actuators.n)]
+
+
+def is_damped(law: laws.Law) -> bool:
+    """Whether a law has a past."""
+    return isinstance(law, laws.LinearSpring) and law.damping > 0.0
+
+
+def check_laws(robot: Robot) -> None:
+    """Raise HodynError for a law that is solved by steps whose number depends on the numbers."""
+    actuators = robot.require_actuators()
+    for name, joint in zip(actuators.names, actuators.joints, strict=True):
+        if isinstance(joint.law, laws.TabulatedSpring):
+            raise HodynError(
+                f'robot {robot.name!r}: the spring of joint {name!r} is a table, which is solved '
+                'by a search; generated code takes the other laws: cubic, say')
+
+
+def _empty(*shape: int) -> Expressions:
+    return np.empty(shape, dtype=object)
+
+
+def _named(name: str, array: Expressions, column: int = 0) -> dict[str, Number | str]:
+    """Return the entries of an array that begins at a column of one in C, by what C calls them."""
+    return {f'{name}[{k}][{column + i}]': value for (k, i), value in np.ndenumerate(array)}
+
+
+def _without_round_off(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the table with the zeros and ones that turning axes into others' has blurred."""
+    table = table.copy()
+    groups = (
+        (body_table.HOME_ROTATION, 9, 1.0),
+        (body_table.HOME_POSITION, 3, np.abs(table[:, body_table.HOME_POSITION:][:, :3]).max()),
+        (body_table.COM, 3, np.abs(table[:, body_table.COM:][:, :3]).max()),
+        (body_table.ORIGIN_INERTIA, 6, None))
+    for start, width, scale in groups:
+        entries = table[:, start:start + width]
+        like = np.abs(entries).max(axis=1, keepdims=True) if scale is None else scale
+        entries[np.abs(entries) <= ROUND_OFF * like] = 0.0
+    rotation = table[:, body_table.HOME_ROTATION:][:, :9]
+    ones = np.abs(np.abs(rotation) - 1.0) <= ROUND_OFF
+    rotation[ones] = np.sign(rotation[ones])
+    return table
+
+
+def _add_payload(graph: Graph, robot: Robot, link: str, table: Expressions) -> None:
+    """Add the variable payload to the row of the body that carries the link."""
+    index = robot.body_index(link)
+    in_kernel = robot.kernel_model.body_in_kernel[index] @ robot.frame(link)[1]
+    in_kernel[np.abs(in_kernel) <= ROUND_OFF] = 0.0
+    rotation, origin = in_kernel[:3, :3], in_kernel[:3, 3]
+    row = table[index]
+    mass = graph.variable('payload->mass')
+    com = rotation @ graph.variables('payload->com', 3) + origin
+    inertia = _empty(3, 3)
+    for entry, (a, b) in enumerate(inertias.SYMMETRIC_ENTRIES):
+        inertia[a, b] = inertia[b, a] = graph.variable(f'payload->inertia[{entry}]')
+    inertia = rotation @ inertia @ rotation.T
+    # About the origin by Steiner's theorem: m (c² 1 − c cᵀ) more.
+    for entry, (a, b) in enumerate(inertias.SYMMETRIC_ENTRIES):
+        square = com @ com if a == b else 0.0
+        row[body_table.ORIGIN_INERTIA + entry] += inertia[a, b] + mass * (square - com[a] * com[b])
+    total = row[body_table.MASS] + mass
+    for i in range(3):
+        entry = body_table.COM + i
+        row[entry] = (row[body_table.MASS] * row[entry] + mass * com[i]) / total
+    row[body_table.MASS] = total

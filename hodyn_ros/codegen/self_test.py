@@ -1,0 +1,132 @@
+"""Motions with their results by the compiled kernels, for the self-test of the generated code."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators import MotorSide
+from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
+    CubicSpring,
+    Law,
+)
+from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
+from hodyn_ros.feedforward.torque import ORDER
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot import inertia as inertias
+
+Array = NDArray[np.float64]
+
+VECTORS = 12
+PERIOD = 0.001
+"""s between the instants of the motors."""
+_SIZES = (1.5, 1.0, 3.0, 10.0, 50.0, 200.0, 1000.0)
+"""Of positions (rad, m), velocities, …: they are drawn up to these, with 3 decimals."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Arguments and results of all functions, an instant each on the first axis.
+
+    Attributes
+    ----------
+    q, gravity, payload : (T, r + 3, n), (T, 3) and (T, 10) arrays
+        Motions; m/s²; mass, centre of mass and inertia xx yy zz xy xz yz.
+    torque : (T, r + 1, n) array
+        Of `q`, rigid bodies.
+    friction, feed_forward : (T, r + 1, n) arrays
+        Of `q`; none where there is no such function.
+    load, stiffness : (T, r + 1, n) and (T, 3, n) arrays
+        Torques and stiffness for the motors, which bring joints to their bounds.
+    motor, stuck : (T, 4, m) and (T,) arrays
+        The motors' reference, one instant after the other, and the first joint that is stuck.
+
+    """
+
+    q: Array
+    gravity: Array
+    payload: Array
+    torque: Array
+    friction: Array
+    feed_forward: Array
+    load: Array
+    stiffness: Array
+    motor: Array
+    stuck: NDArray[np.int64]
+
+
+def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
+    """Return random arguments, exact in the precision that is asked for, and the results."""
+    robot, order, n = settings.robot, settings.order, settings.robot.n
+    rng = np.random.default_rng(seed)
+
+    def draw(*shape: int, size: Array | float = 1.0) -> Array:
+        values = np.round(rng.uniform(-1.0, 1.0, (count, *shape)) * size, 3)
+        return values.astype(np.float32).astype(float) if settings.single else values
+
+    q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
+    gravity = draw(3, size=10.0)
+    payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
+    payload[:, 4:7] += 0.125  # so that a body has it: the least two add up to more than the third
+    if settings.single:
+        payload = payload.astype(np.float32).astype(float)
+    torque = np.empty((count, order + 1, n))
+    for t in range(count):
+        inverse_dynamics(
+            _used(settings, gravity[t], payload[t]), q[t], formulation='spatial', out=torque[t])
+    none = np.zeros((count, order + 1, n))
+    friction = none
+    if settings.friction and robot.friction is not None:
+        wide = np.zeros((count, max(order + 3, 4), n))
+        wide[:, :order + 3] = q
+        friction = robot.friction.torque(wide)[:, :order + 1]
+    feed_forward = torque + friction
+    if settings.has_rotors and robot.rotor_inertia is not None:
+        feed_forward += robot.rotor_inertia * q[:, 2:order + 3]
+    load = draw(order + 1, n, size=np.array(
+        [1.0, 20.0, 400.0, 1.0, 1.0][:order + 1])[:, np.newaxis])
+    stiffness, motor, stuck = np.zeros((count, 3, n)), np.zeros((count, 4, 0)), np.zeros(count)
+    if settings.actuators:
+        actuators = robot.require_actuators()
+        nominal = actuators.constant_stiffness()
+        bounds = np.array([_greatest_torque(joint.law) for joint in actuators.joints])
+        load[:, 0] *= bounds
+        stiffness = nominal + draw(3, n, size=np.array([0.2, 0.2, 0.2])[
+            :, np.newaxis] * nominal[0])
+        if settings.single:
+            load, stiffness = (
+                array.astype(np.float32).astype(float) for array in (load, stiffness))
+        side = MotorSide(actuators)
+        motor = np.empty((count, 4, actuators.n_motors))
+        for t in range(count):
+            motor[t] = side.evaluate(
+                q[t], np.ascontiguousarray(load[t, :ORDER + 1]), stiffness[t], PERIOD)
+            stuck[t] = 0 if side.feasible.all() else 1 + int(np.argmin(side.feasible))
+    return Samples(
+        q, gravity, payload, torque, friction, feed_forward, load, stiffness, motor,
+        stuck.astype(np.int64))
+
+
+def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
+    robot = settings.robot
+    if settings.gravity_argument:
+        robot = robot.with_gravity(gravity)
+    if settings.payload_link is not None:
+        robot = robot.with_payload(
+            settings.payload_link, payload[0], payload[1:4], inertias.unpack(payload[4:]))
+    return robot
+
+
+def _greatest_torque(law: Law) -> float:
+    """Return a torque that the law can do sometimes, at most, N m."""
+    if isinstance(law, CubicSpring) and np.isfinite(law.greatest_torque):
+        return 1.2 * law.greatest_torque
+    if isinstance(law, AntagonisticExponential):
+        return 1.2 * law.stiffness / law.rate
+    if isinstance(law, AntagonisticQuadratic):
+        return 0.6 * law.stiffness**2 / law.coefficient
+    return 50.0

@@ -1,0 +1,108 @@
+"""What code is wanted, and whether it can be had."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isinf
+import re
+
+from hodyn_ros.actuators.laws import CubicSpring, LinearSpring, Rigid
+from hodyn_ros.codegen.routines import check_laws, is_damped
+from hodyn_ros.feedforward.torque import ORDER
+from hodyn_ros.robot import HodynError, Robot
+
+MAX_ORDER = 4
+_IDENTIFIER = re.compile(r'[A-Za-z][A-Za-z0-9_]{0,39}')
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What code is wanted.
+
+    Attributes
+    ----------
+    robot : Robot
+        On a fixed base.
+    prefix : str
+        What all names in C begin with; by default the robot's name.
+    order : int
+        Order of the highest derivative of Q, 0 to 4.
+    friction, actuators : bool
+        Whether there are functions for the friction of the joints, and for their motors.
+    single : bool
+        ``float`` instead of ``double``.
+    gravity_argument : bool
+        Whether gravity is an argument, instead of the robot's.
+    payload_link : str, optional
+        Link with a payload that is an argument.
+
+    Raises
+    ------
+    HodynError
+        Where there is no such code.
+
+    """
+
+    robot: Robot
+    prefix: str = ''
+    order: int = ORDER
+    friction: bool = False
+    actuators: bool = False
+    single: bool = False
+    gravity_argument: bool = False
+    payload_link: str | None = None
+
+    def __post_init__(self) -> None:
+        robot = self.robot
+        if not self.prefix:
+            name = re.sub(r'\W', '_', robot.name, flags=re.ASCII)
+            object.__setattr__(
+                self, 'prefix', name if _IDENTIFIER.fullmatch(name) else f'robot_{name}'[:40])
+        if not _IDENTIFIER.fullmatch(self.prefix):
+            raise HodynError(
+                f'prefix {self.prefix!r}: expected a name of C, a letter and then letters, digits '
+                'and _, 40 characters at most')
+        if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
+            raise HodynError(f'order {self.order!r}: expected 0 to {MAX_ORDER}')
+        if robot.floating:
+            raise HodynError(
+                f'robot {robot.name!r} has a floating base; C is generated for a fixed one: '
+                'inverse_dynamics takes the motion of a base')
+        if self.payload_link is not None:
+            robot.body_index(self.payload_link)
+        if self.friction and robot.friction is None:
+            raise HodynError(
+                f'robot {robot.name!r} has no friction; give its file a friction section: hodyn '
+                'identify finds it from recordings')
+        if self.friction and self.order > ORDER:
+            raise HodynError(
+                f'friction is known to order {ORDER}; order {self.order} was asked for')
+        if self.actuators:
+            check_laws(robot)
+            if self.order < ORDER:
+                raise HodynError(
+                    f'the motors of elastic joints need Q, Q̇ and Q̈: order {ORDER} or more; '
+                    f'order {self.order} was asked for')
+
+    @property
+    def has_rotors(self) -> bool:
+        """Whether the feed-forward contains rotors reflected to the joints."""
+        return self.robot.rotor_inertia is not None and self.order <= ORDER
+
+    @property
+    def has_stiffness(self) -> bool:
+        """Whether there are joints whose stiffness is asked for."""
+        return self.actuators and bool(self.robot.require_actuators().variable.any())
+
+    @property
+    def has_dampers(self) -> bool:
+        """Whether there are joints with a past."""
+        return self.actuators and any(
+            is_damped(joint.law) for joint in self.robot.require_actuators().joints)
+
+    @property
+    def has_start(self) -> bool:
+        """Whether the motors' first instant differs from the others: a past, or a bound."""
+        return self.has_dampers or (self.actuators and not all(
+            isinstance(joint.law, (Rigid, LinearSpring))
+            or (isinstance(joint.law, CubicSpring) and isinf(joint.law.greatest_torque))
+            for joint in self.robot.require_actuators().joints))

@@ -1,0 +1,135 @@
+"""Kernels run on expressions: the same text that numba compiles, on another number type.
+
+A kernel's Python function is run with other things under the names that it uses: functions of
+numpy that take expressions, arrays that hold them, and for each kernel that it calls, that one's
+Python function, made likewise. The kernels know nothing of it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hodyn_ros.codegen.expressions import Condition, Expression, Graph, Number, Undecided, call
+from hodyn_ros.dynamics.kernels import workspace
+
+_PACKAGE = __name__.split('.')[0]
+_NAMES_IN_C = {'arcsinh': 'asinh', 'arcsin': 'asin', 'abs': 'fabs'}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What is written at the end of a path: (what C calls it, its value, or the C of it)."""
+
+    results: tuple[tuple[str, Number | str], ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Where the path turns on a condition."""
+
+    condition: Condition
+    yes: Tree
+    no: Tree
+
+
+Tree: TypeAlias = Leaf | Branch
+
+
+def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree:
+    """Return what a function makes of expressions, on every path through it.
+
+    It is called anew for each path, so it must not change what it is called with.
+    """
+    try:
+        return Leaf(tuple(record().items()))
+    except Undecided as turn:
+        condition, before = turn.condition, dict(graph.answers)
+    trees = []
+    for answer in (True, False):
+        graph.answers = {**before, condition: answer}
+        trees.append(explore(graph, record))
+    graph.answers = before
+    return Branch(condition, *trees)
+
+
+def on_expressions(kernel: Any) -> Any:
+    """Return the function that does to expressions what a kernel does to numbers."""
+    return _Names().function(kernel)
+
+
+class _Names:
+    """What stands for the names that kernels use."""
+
+    def __init__(self) -> None:
+        self._functions: dict[Any, FunctionType] = {}
+
+    def function(self, kernel: Any) -> FunctionType:
+        python = getattr(kernel, 'py_func', kernel)
+        if python not in self._functions:
+            names: dict[str, Any] = {}
+            # Before the names are looked up: a function may call itself.
+            self._functions[python] = FunctionType(
+                python.__code__, names, python.__name__, python.__defaults__)
+            for name in python.__code__.co_names:
+                if name in _BUILT_IN:
+                    names[name] = _BUILT_IN[name]
+                elif name in python.__globals__:
+                    names[name] = self.value(python.__globals__[name])
+        return self._functions[python]
+
+    def value(self, value: Any) -> Any:
+        if value is np:
+            return _Numpy()
+        if value is workspace.block:
+            return _block
+        if value is workspace.borrowed:
+            return _same
+        if isinstance(value, ModuleType) and value.__name__.startswith(_PACKAGE):
+            return _Module(value, self)
+        return self.function(value) if hasattr(value, 'py_func') else value
+
+
+class _Module:
+    def __init__(self, module: ModuleType, names: _Names) -> None:
+        self._module, self._names = module, names
+
+    def __getattr__(self, name: str) -> Any:
+        return self._names.value(getattr(self._module, name))
+
+
+class _Numpy:
+    """numpy, as far as kernels use it."""
+
+    inf = np.inf
+
+    @staticmethod
+    def empty(shape: int | tuple[int, ...]) -> Any:
+        return np.empty(shape, dtype=object)
+
+    def __getattr__(self, name: str) -> Callable[..., Number]:
+        return lambda *operands: call(_NAMES_IN_C.get(name, name), *operands)
+
+
+def _extremum(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def chosen(*operands: Any) -> Any:
+        symbolic = any(isinstance(operand, Expression) for operand in operands)
+        return call(name, *operands) if symbolic else plain(*operands)
+
+    return chosen
+
+
+_BUILT_IN: dict[str, Any] = {
+    'min': _extremum('fmin', min), 'max': _extremum('fmax', max),
+    'abs': _extremum('fabs', abs)}
+
+
+def _block(memory: Any, start: int, shape: tuple[int, ...]) -> Any:
+    return memory[start:start + int(np.prod(shape))].reshape(shape)
+
+
+def _same(array: Any) -> Any:
+    return array
