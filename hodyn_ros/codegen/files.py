@@ -20,7 +20,7 @@ from hodyn_ros.robot.files import robot_mapping
 MARK = 'Made by hodyn generate, which overwrites this'
 """Stands at the top of each file."""
 TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4
-"""Of the self-test, relative to the largest entry of each row."""
+"""Of the self-test, as a share of the largest entry of a row at any instant."""
 _DIGITS = 12
 
 
@@ -151,24 +151,17 @@ def _self_test(settings: Settings, made: list[Function]) -> Iterator[str]:
     prefix, upper, given = settings.prefix, settings.prefix.upper(), samples(settings)
     language, names = Language(single=settings.single), {function.name for function in made}
     number, order = language.type, settings.order
-    tolerance = language.number(SINGLE_TOLERANCE if settings.single else TOLERANCE)
-    absolute, zero = language.function('fabs'), language.number(0.0)
+    absolute = language.function('fabs')
     yield from (
         '',
-        *comment('Whether all entries differ by less than a share of the largest one of their '
-                 'row.'),
-        f'static int agree(const {number} *found, const {number} *right, int rows, int columns)',
+        *comment('Whether no entry is further off than its row allows.'),
+        f'static int agree(const {number} *found, const {number} *right, const {number} *error,',
+        '                 int rows, int columns)',
         '{',
         '    int i, k;',
         '    for (k = 0; k < rows; ++k) {',
-        f'        {number} largest = {zero};',
-        '        for (i = 0; i < columns; ++i) {',
-        f'            const {number} size = {absolute}(right[k * columns + i]);',
-        '            largest = size > largest ? size : largest;',
-        '        }',
-        '        for (i = 0; i < columns; ++i) {',
-        f'            if (!({absolute}(found[k * columns + i] - right[k * columns + i])',
-        f'                    <= {tolerance} * largest)) {{',
+        '        for (i = k * columns; i < (k + 1) * columns; ++i) {',
+        f'            if (!({absolute}(found[i] - right[i]) <= error[k])) {{',
         '                return 0;',
         '            }',
         '        }',
@@ -228,6 +221,11 @@ def _arrays(
                         _rounded(value, language) for value in row) + '},'))
                 yield '    },'
         yield '};'
+        if name.startswith('right_'):
+            share = SINGLE_TOLERANCE if settings.single else TOLERANCE
+            errors = share * np.abs(array).max(axis=(0, 2))
+            yield (f'static const {language.type} {name}_error[{len(errors)}] = {{'
+                   + ', '.join(language.number(float(f'{one:.2g}')) for one in errors) + '};')
     if settings.actuators:
         numbers = ', '.join(map(str, given.stuck))
         yield f'static const int right_stuck[{len(given.q)}] = {{{numbers}}};'
@@ -240,7 +238,8 @@ def _checks(settings: Settings, names: set[str], language: Language) -> Iterator
     wrong = ['    return t + 1;', '}']
 
     def compared(found: str, right: str, count: int, columns: str) -> list[str]:
-        return [f'if (!agree(&{found}[0][0], &{right}[t][0][0], {count}, {columns})) {{', *wrong]
+        return [f'if (!agree(&{found}[0][0], &{right}[t][0][0], {right}_error, '
+                f'{count}, {columns})) {{', *wrong]
 
     for name, arguments in (
             ('inverse_dynamics', given), ('friction', ['q[t]', 'torque']),

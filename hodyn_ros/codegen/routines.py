@@ -154,14 +154,18 @@ def is_damped(law: laws.Law) -> bool:
     return isinstance(law, laws.LinearSpring) and law.damping > 0.0
 
 
-def check_laws(robot: Robot) -> None:
-    """Raise HodynError for a law that is solved by steps whose number depends on the numbers."""
+def check_laws(robot: Robot, *, single: bool) -> None:
+    """Raise HodynError for laws that take a search, or more digits than there are."""
     actuators = robot.require_actuators()
     for name, joint in zip(actuators.names, actuators.joints, strict=True):
         if isinstance(joint.law, laws.TabulatedSpring):
             raise HodynError(
                 f'robot {robot.name!r}: the spring of joint {name!r} is a table, which is solved '
                 'by a search; generated code takes the other laws: cubic, say')
+        if single and is_damped(joint.law):
+            raise HodynError(
+                f'robot {robot.name!r}: the damper at joint {name!r} takes differences of torques '
+                'from one instant to the next, for which float has too few digits; take double')
 
 
 def _empty(*shape: int) -> Expressions:

@@ -87,16 +87,17 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     feed_forward = torque + friction
     if settings.has_rotors and robot.rotor_inertia is not None:
         feed_forward += robot.rotor_inertia * q[:, 2:order + 3]
-    load = draw(order + 1, n, size=np.array(
-        [1.0, 20.0, 400.0, 1.0, 1.0][:order + 1])[:, np.newaxis])
+    load = draw(order + 1, n, size=np.array([1.2, 20.0, 400.0, 1.0, 1.0])[
+        :order + 1, np.newaxis])
     stiffness, motor, stuck = np.zeros((count, 3, n)), np.zeros((count, 4, 0)), np.zeros(count)
     if settings.actuators:
         actuators = robot.require_actuators()
         nominal = actuators.constant_stiffness()
-        bounds = np.array([_greatest_torque(joint.law) for joint in actuators.joints])
-        load[:, 0] *= bounds
-        stiffness = nominal + draw(3, n, size=np.array([0.2, 0.2, 0.2])[
-            :, np.newaxis] * nominal[0])
+        stiffness = nominal + 0.2 * nominal[0] * draw(3, n)
+        near = (np.abs(load[:, 0]) > 0.8) & (np.abs(load[:, 0]) < 1.1)
+        load[:, 0][near] *= 0.5  # next to its bound a law magnifies round-off
+        for i, joint in enumerate(actuators.joints):
+            load[:, 0, i] *= _greatest_torque(joint.law, stiffness[:, 0, i])
         if settings.single:
             load, stiffness = (
                 array.astype(np.float32).astype(float) for array in (load, stiffness))
@@ -121,12 +122,13 @@ def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
     return robot
 
 
-def _greatest_torque(law: Law) -> float:
-    """Return a torque that the law can do sometimes, at most, N m."""
+def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
+    """Return the largest torque that a law can do, N m, and one to try where there is none."""
     if isinstance(law, CubicSpring) and np.isfinite(law.greatest_torque):
-        return 1.2 * law.greatest_torque
+        return law.greatest_torque
     if isinstance(law, AntagonisticExponential):
-        return 1.2 * law.stiffness / law.rate
+        slack = 0.0 if law.pushes else 2.0 * law.scale
+        return np.abs(stiffness / law.rate - slack)
     if isinstance(law, AntagonisticQuadratic):
-        return 0.6 * law.stiffness**2 / law.coefficient
+        return stiffness**2 / (2.0 * law.coefficient)
     return 50.0

@@ -77,7 +77,7 @@ class Settings:
             raise HodynError(
                 f'friction is known to order {ORDER}; order {self.order} was asked for')
         if self.actuators:
-            check_laws(robot)
+            check_laws(robot, single=self.single)
             if self.order < ORDER:
                 raise HodynError(
                     f'the motors of elastic joints need Q, Q̇ and Q̈: order {ORDER} or more; '

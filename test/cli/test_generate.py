@@ -1,0 +1,82 @@
+"""``hodyn generate``: what it writes, over what, and what it says."""
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.cli.main import main
+
+FILES = ['CMakeLists.txt', 'package.xml', 'twolink.c', 'twolink.h']
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def generate(folder, *options, robot='twolink'):
+    return main(['generate', '--robot', str(robot), '--output', str(folder), *options])
+
+
+def test_it_writes_four_files_and_says_what_a_call_takes(tmp_path, capsys):
+    folder = tmp_path / 'deep' / 'code'
+    assert generate(folder) == 0
+    assert names(folder) == FILES
+    assert 'twolink_inverse_dynamics: 248 operations' in capsys.readouterr().out
+
+
+def test_the_options_reach_the_code(tmp_path):
+    assert generate(
+        tmp_path / 'a', '--order', '1', '--friction', '--float', '--prefix', 'Arm',
+        '--gravity-argument', '--payload-argument', 'link8', robot='panda') == 0
+    header = (tmp_path / 'a' / 'Arm.h').read_text()
+    for text in (
+            '#define ARM_ORDER 1', 'const float q[4][ARM_JOINTS]', 'const float gravity[3]',
+            'const Arm_payload *payload', 'void Arm_friction', 'void Arm_feed_forward'):
+        assert text in header
+    assert '<name>arm</name>' in (tmp_path / 'a' / 'package.xml').read_text()
+
+
+def test_the_robot_is_the_one_that_is_used(tmp_path):
+    """A payload that is always there, and a joint that is locked, are folded into the code."""
+    assert generate(tmp_path / 'a', '--payload', 'link2', '1.0', '0.1', '0', '0') == 0
+    hd.generate_c(
+        hd.load_robot('twolink').with_payload('link2', 1.0, np.array([0.1, 0, 0])), tmp_path / 'b')
+    assert (tmp_path / 'a' / 'twolink.c').read_text() == (tmp_path / 'b' / 'twolink.c').read_text()
+    assert generate(tmp_path / 'c', '--lock', 'joint2=0.5') == 0
+    assert '#define TWOLINK_JOINTS 1' in (tmp_path / 'c' / 'twolink.h').read_text()
+
+
+def test_generated_files_are_replaced_and_no_others(tmp_path, capsys):
+    folder = tmp_path / 'code'
+    assert generate(folder) == 0
+    assert generate(folder, '--order', '0') == 0  # its own
+    assert '#define TWOLINK_ORDER 0' in (folder / 'twolink.h').read_text()
+    (folder / 'CMakeLists.txt').write_text('# mine\n')
+    assert generate(folder) == 2
+    assert (folder / 'CMakeLists.txt').read_text() == '# mine\n'
+    assert 'CMakeLists.txt: exists; --force' in capsys.readouterr().err
+    (folder / 'main.c').write_text('')
+    assert generate(folder, '--force') == 0
+    assert names(folder) == sorted([*FILES, 'main.c'])
+    assert '# mine' not in (folder / 'CMakeLists.txt').read_text()
+
+
+def test_a_robot_file_in_the_folder_is_not_at_risk(tmp_path):
+    (tmp_path / 'code').mkdir()
+    hd.save_robot(hd.load_robot('twolink'), tmp_path / 'code' / 'robot.yaml')
+    assert generate(tmp_path / 'code', robot=tmp_path / 'code' / 'robot.yaml') == 2
+    assert names(tmp_path / 'code') == ['robot.yaml']
+
+
+@pytest.mark.parametrize(('options', 'text'), [
+    (('--actuators',), "robot 'twolink' has no actuators"),
+    (('--order', '7'), 'order 7: expected 0 to 4'),
+    (('--payload-argument', 'hand'), "no link 'hand'"),
+    (('--prefix', '2r'), "prefix '2r'"),
+])
+def test_what_cannot_be_had_is_one_line(options, text, tmp_path, capsys):
+    assert generate(tmp_path / 'code', *options) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('hodyn generate: ')
+    assert text in error
+    assert error.count('\n') == 1
+    assert not (tmp_path / 'code').exists()

@@ -1,0 +1,235 @@
+"""Generated C, compiled by the machine's compiler, gives what the kernels give."""
+import ctypes
+from dataclasses import replace
+import shutil
+import subprocess
+
+from compiled_c import CC, STRICT, compiled, furthest
+from laws_and_motions import LAWS, MOTOR
+import numpy as np
+import pytest
+from random_robots import random_mapping
+
+import hodyn_ros as hd
+from hodyn_ros.actuators import Actuators, JointActuator, LinearSpring
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.codegen.files import files
+from hodyn_ros.codegen.self_test import PERIOD, samples
+from hodyn_ros.codegen.settings import Settings
+
+PANDA, TWOLINK = hd.load_robot('panda'), hd.load_robot('twolink')
+DOUBLE, SINGLE = 1e-12, 1e-4
+"""Shares of the largest entry of each order."""
+MOTIONS = 300
+
+needs_compiler = pytest.mark.skipif(CC is None, reason='no C compiler here')
+
+
+def tree(n, seed=5, **changes):
+    """Return a random tree with joints of all kinds, and other things that robots have."""
+    robot = hd.load_robot(random_mapping(np.random.default_rng(seed), n, serial=False))
+    assert n < 3 or len({body.parent for body in robot.bodies}) < n
+    return replace(robot, **changes)
+
+
+def with_laws(*laws):
+    """Return a tree whose joints have these laws."""
+    robot = tree(len(laws))
+    return replace(robot, actuators=Actuators(
+        robot.joint_names, tuple(JointActuator(law, MOTOR) for law in laws)))
+
+
+# All but the table; and dampers, of which one is slower than the cycle, one faster.
+LAWS_IN_C = [law for name, law in LAWS.items() if name != 'table']
+UNDAMPED = with_laws(*LAWS_IN_C)
+ALL_LAWS = with_laws(*LAWS_IN_C, LinearSpring(1000.0, 3.0), LinearSpring(50.0, 0.01))
+
+
+@needs_compiler
+@pytest.mark.parametrize('single', [False, True], ids=['double', 'float'])
+@pytest.mark.parametrize('robot', [TWOLINK, PANDA], ids=lambda robot: robot.name)
+def test_c_gives_the_torques_of_the_library(robot, single, tmp_path):
+    rng = np.random.default_rng(1)
+    code = compiled(tmp_path, robot, single=single, friction=robot.friction is not None)
+    q = rng.normal(size=(MOTIONS, 5, robot.n)) * np.array([[1.5], [1], [5], [30], [200]])
+    q = q.astype(code.number).astype(float)
+    torque, _ = code.call('inverse_dynamics', q, out=np.zeros((MOTIONS, 3, robot.n)))
+    right = hd.inverse_dynamics(robot, q)
+    bound = SINGLE if single else DOUBLE
+    assert furthest(torque, right) < bound
+    if robot.friction is not None:
+        friction, _ = code.call('friction', q, out=np.zeros((MOTIONS, 3, robot.n)))
+        assert furthest(friction, robot.friction.torque(q)) < bound
+        total, _ = code.call('feed_forward', q, out=np.zeros((MOTIONS, 3, robot.n)))
+        assert furthest(total, right + robot.friction.torque(q)) < bound
+    assert code.self_test() == 0
+
+
+@needs_compiler
+@pytest.mark.parametrize('order', [0, 1, 3, 4])
+def test_c_of_a_tree_to_each_order(order, tmp_path):
+    robot = tree(5)
+    code = compiled(tmp_path, robot, order=order, flags=('-O0',))
+    q = np.random.default_rng(2).normal(size=(MOTIONS, order + 3, robot.n))
+    torque, _ = code.call('inverse_dynamics', q, out=np.zeros((MOTIONS, order + 1, robot.n)))
+    assert furthest(torque, hd.inverse_dynamics(robot, q)) < DOUBLE
+    assert code.self_test() == 0
+
+
+@needs_compiler
+def test_gravity_payload_and_rotors_are_those_of_the_call(tmp_path):
+    """A payload on a link that is merged into another, turned and away from it."""
+    link = np.eye(4)
+    link[:3, 3] = 0.1, -0.2, 0.3
+    link[:3, :3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    robot = tree(4, frames={'tool': (3, link)}, rotor_inertia=np.array([0.1, 0.0, 0.3, 0.4]))
+    code = compiled(
+        tmp_path, robot, gravity_argument=True, payload_link='tool', flags=('-O0',))
+    given = samples(code.settings, MOTIONS, seed=3)
+    arguments = given.q, given.gravity, given.payload
+    torque, _ = code.call('inverse_dynamics', *arguments, out=np.zeros_like(given.torque))
+    assert furthest(torque, given.torque) < DOUBLE
+    total, _ = code.call('feed_forward', *arguments, out=np.zeros_like(given.torque))
+    assert furthest(total, given.torque + robot.rotor_inertia * given.q[:, 2:]) < DOUBLE
+    without = np.zeros_like(given.payload)
+    torque, _ = code.call(
+        'inverse_dynamics', given.q, np.tile(robot.gravity, (MOTIONS, 1)), without,
+        out=np.zeros_like(given.torque))
+    assert furthest(torque, hd.inverse_dynamics(robot, given.q)) < DOUBLE
+    assert code.self_test() == 0
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ('robot', 'single'), [(ALL_LAWS, False), (UNDAMPED, True)], ids=['double', 'float'])
+def test_c_gives_the_motors_of_the_library(robot, single, tmp_path):
+    """One instant after another, joints that cannot do it among them: dampers and holds go on."""
+    code = compiled(tmp_path, robot, actuators=True, single=single, flags=('-O0',))
+    given = samples(code.settings, MOTIONS, seed=4)
+    assert 0.05 < np.mean(given.stuck > 0) < 0.95
+    assert set(given.stuck.tolist()) == {0, 4, 6, 7, 8}  # those with bounds
+    state = np.zeros((4, robot.n), code.number)
+    one = np.zeros((1, 4, robot.actuators.n_motors))
+    motor, stuck = np.empty_like(given.motor), np.empty_like(given.stuck)
+    for t in range(MOTIONS):
+        inputs = [array[t:t + 1] for array in (given.q, given.load, given.stiffness)]
+        past = (PERIOD, ctypes.c_void_p(state.ctypes.data))[t == 0:] if robot is ALL_LAWS else ()
+        one, (stuck[t],) = code.call(
+            'motor_start' if t == 0 else 'motor_reference', *inputs, *past, out=one)
+        motor[t] = one[0]
+    np.testing.assert_array_equal(stuck, given.stuck)
+    scale = np.abs(given.motor).max(axis=0)
+    assert (np.abs(motor - given.motor) / np.where(scale > 0, scale, 1)).max() < (
+        SINGLE if single else DOUBLE)
+    assert code.self_test() == 0
+
+
+def test_the_motors_of_the_samples_are_those_of_the_motor_side():
+    """The other side of the test above: what it takes for right is right."""
+    given = samples(Settings(ALL_LAWS, actuators=True), 20)
+    side = MotorSide(ALL_LAWS.actuators)
+    for t in range(20):
+        motor = side.evaluate(given.q[t], given.load[t], given.stiffness[t], PERIOD)
+        np.testing.assert_array_equal(given.motor[t], motor)
+
+
+@needs_compiler
+def test_the_self_test_finds_a_wrong_constant(tmp_path):
+    """A compiler's fault, or a hand in the code, would else go unseen."""
+    (tmp_path / 'right').mkdir()
+    code = compiled(tmp_path / 'right', TWOLINK)
+    source = (tmp_path / 'right' / 'twolink.c').read_text()
+    assert source.count(' 13.734 * ') > 1
+    (tmp_path / 'twolink.c').write_text(source.replace(' 13.734 * ', ' 13.734001 * ', 1))
+    code.library = tmp_path / 'twolink.so'
+    subprocess.run(
+        [CC, '-shared', '-fPIC', '-I', tmp_path / 'right', '-o', code.library,
+         tmp_path / 'twolink.c', '-lm'], check=True)
+    assert code.self_test() == 1
+
+
+@needs_compiler
+def test_names_of_a_robot_cannot_become_code(tmp_path):
+    names = ('a"; */ int x;', 'b\n#error\\', '??/ /* \t∂')
+    bodies = [
+        {**body, 'name': name, 'joint': name} for body, name in zip(
+            random_mapping(np.random.default_rng(0), 3)['bodies'], names, strict=True)]
+    robot = hd.load_robot({'name': '*/ 1 ??/', 'bodies': bodies})
+    robot = replace(robot, actuators=Actuators(
+        robot.joint_names, 3 * (JointActuator(LAWS['softening'], MOTOR),)))
+    code = compiled(tmp_path, robot, actuators=True, flags=('-O0', '-trigraphs'))
+    assert code.settings.prefix == 'robot____1____'
+    assert code.self_test() == 0
+    program = tmp_path / 'names.c'
+    program.write_text(
+        f'#include "{code.settings.prefix}.h"\n#include <stdio.h>\nint main(void) {{\n'
+        f'    const char *const names[] = {code.settings.prefix.upper()}_JOINT_NAMES;\n'
+        '    int i;\n    for (i = 0; i < 3; ++i) { printf("%s%c", names[i], 0); }\n'
+        '    return 0;\n}\n')
+    subprocess.run([CC, *STRICT, '-trigraphs', '-o', tmp_path / 'names', program], check=True)
+    printed = subprocess.run([tmp_path / 'names'], capture_output=True, check=True).stdout
+    assert printed.decode().split('\0')[:3] == list(robot.joint_names)
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which('c++') is None, reason='no C++ compiler here')
+def test_the_header_serves_cpp(tmp_path):
+    for name, text in files(Settings(TWOLINK, payload_link='link2')).items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / 'user.cpp').write_text("""\
+#include "twolink.h"
+void use(double q[5][2], const double c[5][2], double t[3][2]) {
+  const twolink_payload none{};
+  twolink_inverse_dynamics(TWOLINK_CONST(q), &none, t);
+  twolink_inverse_dynamics(c, &none, t);
+}
+""")
+    subprocess.run(
+        ['c++', '-std=c++17', '-Wall', '-Wextra', '-Wconversion', '-pedantic', '-Werror',
+         '-fsyntax-only', tmp_path / 'user.cpp'], check=True)
+
+
+def test_the_same_robot_gives_the_same_bytes():
+    def texts(robot):
+        return files(Settings(robot, prefix='arm', actuators=True, gravity_argument=True))
+
+    laws = LAWS['softening'], LAWS['exponential'], LAWS['variable']
+    assert texts(with_laws(*laws)) == texts(with_laws(*laws))
+    assert texts(with_laws(*laws)) != texts(with_laws(*reversed(laws)))
+
+
+def test_nothing_that_changes_is_kept():
+    for name, text in files(Settings(ALL_LAWS, actuators=True)).items():
+        assert all(
+            line.split()[1] == 'const' or '(' in line for line in text.splitlines()
+            if line.split()[:1] == ['static']), name
+        assert 'malloc' not in text
+
+
+def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
+    with_table = with_laws(LAWS['linear'], LAWS['table'])
+    for robot, settings, match in (
+        (hd.load_robot('aerial_manipulator'), {}, 'floating base'),
+        (TWOLINK, {'friction': True}, 'no friction'),
+        (TWOLINK, {'actuators': True}, 'no actuators'),
+        (with_table, {'actuators': True}, "joint 'joint1' is a table"),
+        (ALL_LAWS, {'actuators': True, 'order': 1}, 'order 2 or more'),
+        (ALL_LAWS, {'actuators': True, 'single': True}, "damper at joint 'joint8'"),
+        (PANDA, {'friction': True, 'order': 3}, 'order 3 was asked for'),
+        (PANDA, {'order': 5}, 'expected 0 to 4'),
+        (PANDA, {'order': True}, 'expected 0 to 4'),
+        (PANDA, {'payload_link': 'hand'}, "no link 'hand'"),
+        (PANDA, {'prefix': 'a-b'}, "prefix 'a-b'"),
+        (PANDA, {'prefix': 'x' * 41}, '40 characters'),
+    ):
+        with pytest.raises(hd.HodynError, match=match):
+            Settings(robot, **settings)
+
+
+def test_a_constant_beyond_single_precision_is_refused():
+    heavy = hd.load_robot({
+        'name': 'heavy', 'bodies': [{
+            'name': 'a', 'parent': -1, 'type': 'revolute', 'placement': np.eye(4),
+            'axis': [0, 0, 1], 'mass': 1e39, 'com': [0.1, 0, 0], 'inertia': np.zeros((3, 3))}]})
+    with pytest.raises(hd.HodynError, match='is no float'):
+        files(Settings(heavy, single=True))

@@ -1,0 +1,68 @@
+"""Generated C, compiled with the machine's compiler and called through ctypes."""
+import ctypes
+from functools import cached_property
+import shutil
+import subprocess
+
+import numpy as np
+
+from hodyn_ros.codegen.files import file_names, files
+from hodyn_ros.codegen.functions import functions
+from hodyn_ros.codegen.settings import Settings
+
+STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wconversion', '-pedantic', '-Werror')
+CC = shutil.which('cc')
+
+
+class CompiledC:
+    """The functions of generated code; arrays go in with a row for each instant."""
+
+    def __init__(self, folder, settings, *, compiler=CC, flags=('-O1',)):
+        self.settings = settings
+        self.functions = {one.name: one for one in functions(settings)}
+        self.number = np.dtype(np.float32 if settings.single else np.float64)
+        self.library = folder / f'{settings.prefix}.so'
+        for name, text in files(settings).items():
+            (folder / name).write_text(text, 'utf-8')
+        _, source, *_ = file_names(settings.prefix)
+        subprocess.run(
+            [compiler, *STRICT, *flags, '-shared', '-fPIC', '-o', self.library,
+             folder / source, '-lm'], check=True, timeout=120)
+
+    @cached_property
+    def _loaded(self):
+        return ctypes.CDLL(str(self.library))
+
+    def self_test(self):
+        return getattr(self._loaded, f'{self.settings.prefix}_self_test')()
+
+    def call(self, name, *arguments, out):
+        """Return `out`, (T, …), of arrays (T, …) that are the arguments; a float is one itself."""
+        function = getattr(self._loaded, f'{self.settings.prefix}_{name}')
+        arrays = [
+            np.ascontiguousarray(one, self.number) if isinstance(one, np.ndarray) else one
+            for one in arguments]
+        result = np.ascontiguousarray(out, self.number)
+        returned = []
+        for t in range(len(result)):
+            returned.append(function(*(self._passed(one, t) for one in (*arrays, result))))
+        return result.astype(float), np.array(returned)
+
+    def _passed(self, one, t):
+        if isinstance(one, np.ndarray):
+            return ctypes.c_void_p(one.ctypes.data + t * one.strides[0])
+        if isinstance(one, float):
+            return (ctypes.c_float if self.settings.single else ctypes.c_double)(one)
+        return one
+
+
+def compiled(folder, robot, **settings):
+    """Return the compiled code of a robot."""
+    options = {name: settings.pop(name) for name in ('compiler', 'flags') if name in settings}
+    return CompiledC(folder, Settings(robot, **settings), **options)
+
+
+def furthest(found, right):
+    """Return how far results (T, r + 1, …) are off, as a share of each order's largest entry."""
+    size = np.abs(right).max(axis=(0, 2), keepdims=True)
+    return float((np.abs(found - right) / np.where(size > 0.0, size, 1.0)).max())
