@@ -13,7 +13,7 @@ import yaml
 
 from hodyn_ros.codegen.c_text import MAX_LINE, Language, comment, quoted
 from hodyn_ros.codegen.functions import Function, functions, rows
-from hodyn_ros.codegen.self_test import PERIOD, Samples, samples
+from hodyn_ros.codegen.self_test import PERIOD, VECTORS, Samples, samples
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.robot.files import robot_mapping
 
@@ -70,8 +70,8 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield from _names(f'{upper}_MOTOR_NAMES', motor_names)
     yield ''
     yield from comment(
-        f'ISO C before C23 wants a cast where a variable array of {language.type} is passed as a '
-        f'constant one (gcc -Wpedantic; C++ does not): {upper}_CONST(q).')
+        f'For arrays that are not const, where C before C23 wants a cast to pass them as const '
+        f'ones (gcc -Wpedantic warns): {upper}_CONST(q).')
     yield f'#define {upper}_CONST(rows) ((const {language.type} (*)[{upper}_JOINTS])(rows))'
     yield from ('', '#ifdef __cplusplus', 'extern "C" {', '#endif', '')
     if settings.payload_link is not None:
@@ -96,8 +96,9 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield from _ended(function.signature(prefix), ';')
         yield ''
     yield from (f'#ifndef {upper}_NO_SELF_TEST', *comment(
-        f'Returns 0 when the functions give what hodyn_ros gives, for {len(samples(settings).q)} '
-        'random instants; else the number of the first wrong one, from 1.'),
+        f'Returns 0 when all functions give what hodyn_ros gives, for {VECTORS} random instants; '
+        'else the number of the first wrong one, from 1. Left out, with its tables, where '
+        f'{upper}_NO_SELF_TEST is defined.'),
         f'int {prefix}_self_test(void);', '#endif', '')
     yield from ('#ifdef __cplusplus', '}', '#endif', '', '#endif')
 
@@ -108,13 +109,22 @@ def _about(settings: Settings) -> str:
     kinds = [body.type for body in robot.bodies]
     width = max(len(name) for name in robot.joint_names)
     joints = '\n'.join(
-        f'  [{i}] {name:{width}}  {kind}, {"m, N" if kind == "prismatic" else "rad, N m"}'
+        f'  [{i}] {name:{width}}  {kind}, {"m and N" if kind == "prismatic" else "rad and N m"}'
         for i, (name, kind) in enumerate(zip(robot.joint_names, kinds, strict=True)))
+    arguments = ''.join(f'{one}, ' for one, there in (
+        ('gravity', settings.gravity_argument), ('&payload', settings.payload_link is not None))
+        if there)
+    joint_count = f'{settings.prefix.upper()}_JOINTS'
+    use = (
+        f'  {number} q[{settings.order + 3}][{joint_count}] = {{{{0}}}};\n'
+        f'  {number} torque[{settings.order + 1}][{joint_count}];\n'
+        f'  {settings.prefix}_inverse_dynamics({settings.prefix.upper()}_CONST(q), {arguments}'
+        'torque);')
     weight = (
-        'Gravity is an argument: the acceleration vector in the axes of the base, m/s^2, '
-        '(0, 0, -9.81) where z points up.' if settings.gravity_argument else
-        'Gravity is that of the robot, ({:g}, {:g}, {:g}) m/s^2 in the axes of the base.'.format(
-            *robot.gravity))
+        'Gravity is an argument: the acceleration vector in the axes that the robot file puts its '
+        'base in, m/s^2, (0, 0, -9.81) where z points up.' if settings.gravity_argument else
+        'Gravity is ({:g}, {:g}, {:g}) m/s^2 in the axes that the robot file puts its base '
+        'in.'.format(*robot.gravity))
     left_out = [
         text for text, there in (
             ('friction', robot.friction is not None and not settings.friction),
@@ -123,10 +133,11 @@ def _about(settings: Settings) -> str:
     missing = f'\nOf the robot file not in this code: {", ".join(left_out)}.' if left_out else ''
     return (
         f'{MARK}: dynamics of {robot.name} to order {settings.order}.\n\n'
-        'SI units. Joints, in the order of all arrays:\n'
+        f'{use}\n\n'
+        'Joints, in the order of all arrays, with zeros and directions of the robot file:\n'
         f'{joints}\n\n'
-        f'Rows are derivatives in time, each entry one joint, in {number}: q[0] is the position, '
-        f'q[1] the velocity ({rows(settings.order + 3)}); torque[0] is Q, torque[1] its rate. '
+        f'A row has one entry a joint, and each row is the time derivative of the one before, in '
+        f'SI units: q {rows(settings.order + 3)}; torque {_torque_rows(settings.order)}. '
         f'{weight}{missing}\n\n'
         'No function allocates, keeps anything, or needs more than math.h; each may run on any '
         'thread. Those of the rigid bodies have no loops and no branches, so they take the same '
@@ -134,9 +145,17 @@ def _about(settings: Settings) -> str:
         'Results must not overlap arguments.')
 
 
+def _torque_rows(order: int) -> str:
+    """Return the units of the rows, of joints that turn."""
+    units = ('N m', 'N m/s', *(f'N m/s^{k}' for k in range(2, order + 1)))
+    return ', '.join(units[:order + 1])
+
+
 def _source(settings: Settings, made: list[Function]) -> Iterator[str]:
     prefix = settings.prefix
-    yield from comment(f'{MARK}: {settings.robot.name}, see {prefix}.h.')
+    yield from comment(
+        f'{MARK}: {settings.robot.name}, see {prefix}.h.\n'
+        'q_k_i is q[k][i]; x and a number is an intermediate value.')
     yield from (f'#include "{prefix}.h"', '', '#include <math.h>')
     for function in made:
         yield ''

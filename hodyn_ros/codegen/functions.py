@@ -81,7 +81,7 @@ def functions(settings: Settings) -> list[Function]:
     made = [_of_sections(
         'inverse_dynamics',
         f'Writes the joint torques Q{highest} that a motion takes: rigid bodies and gravity, '
-        'neither friction nor rotors.',
+        'neither friction nor the inertia of rotors.',
         (*inputs, torque), routines.inverse_dynamics(
             robot, order, gravity=settings.gravity_argument, payload_link=settings.payload_link),
         language)]

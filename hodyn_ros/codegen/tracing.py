@@ -90,7 +90,9 @@ class _Names:
             return _same
         if isinstance(value, ModuleType) and value.__name__.startswith(_PACKAGE):
             return _Module(value, self)
-        return self.function(value) if hasattr(value, 'py_func') else value
+        # With numba switched off, kernels are plain functions.
+        ours = isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE)
+        return self.function(value) if ours or hasattr(value, 'py_func') else value
 
 
 class _Module:
