@@ -41,15 +41,15 @@ class Condition:
     strict: bool
 
     def __bool__(self) -> bool:
-        known, graph = self.value.graph.answers, self.value
+        value, known = self.value, self.value.graph.answers
         if self in known:
             return known[self]
-        if known.get(Condition(graph, True)):
+        if known.get(Condition(value, True)):
             return True
-        if known.get(Condition(graph, False)) is False:
+        if known.get(Condition(value, False)) is False:
             return False
-        if graph.operation == 'fmin' and any(
-                not isinstance(bound, Expression) and bound < 0.0 for bound in graph.operands):
+        if value.operation == 'fmin' and any(
+                not isinstance(bound, Expression) and bound < 0.0 for bound in value.operands):
             return False
         raise Undecided(self)
 
@@ -242,6 +242,8 @@ class Graph:
 
 def call(name: str, *operands: Number) -> Number:
     """Return the value of a function of C."""
+    if name not in FUNCTIONS:
+        raise NotImplementedError(f'{name} of an expression')
     for operand in operands:
         if isinstance(operand, Expression):
             return operand.graph._make(name, *operands)
