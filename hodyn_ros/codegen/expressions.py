@@ -160,12 +160,12 @@ class Graph:
         if not isinstance(a, Expression):
             a, b = b, a
         assert isinstance(a, Expression)
-        if not isinstance(b, Expression):
-            return a if b == 0.0 else b if math.isinf(b) else self._make('+', a, b)
         if a is b:
             return self.multiply(2.0, a)
         if a.operation == 'negative':
             return self.subtract(b, a.operands[0])
+        if not isinstance(b, Expression):
+            return a if b == 0.0 else b if math.isinf(b) else self._make('+', a, b)
         if b.operation == 'negative':
             return self.subtract(a, b.operands[0])
         return self._make('+', *_in_order(a, b))
