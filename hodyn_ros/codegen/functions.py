@@ -69,7 +69,6 @@ def functions(settings: Settings) -> list[Function]:
     """Return the functions that are wanted, each after those that it calls."""
     robot, order, language = settings.robot, settings.order, Language(single=settings.single)
     number, joints = language.type, f'{settings.prefix.upper()}_JOINTS'
-    motors = f'{settings.prefix.upper()}_MOTORS'
     motion = f'const {number} q[{order + 3}][{joints}]'
     inputs: tuple[str, ...] = (motion,)
     if settings.gravity_argument:
@@ -94,39 +93,46 @@ def functions(settings: Settings) -> list[Function]:
             routines.joint_friction(robot, order), language))
     if settings.friction or settings.has_rotors:
         made.append(_feed_forward(settings, language, (*inputs, torque), made))
-    if not settings.actuators:
-        return made
-    reference: tuple[str, ...] = (motion, f'const {number} torque[{order + 1}][{joints}]')
+    if settings.actuators:
+        made += _motors(settings, language, motion)
+    return made
+
+
+def _motors(settings: Settings, language: Language, motion: str) -> list[Function]:
+    """Return the functions of the motors: for the first instant, where it differs, and for all."""
+    prefix, number = settings.prefix, language.type
+    joints, motors = f'{prefix.upper()}_JOINTS', f'{prefix.upper()}_MOTORS'
+    inputs: tuple[str, ...] = (motion, f'const {number} torque[{settings.order + 1}][{joints}]')
     if settings.has_stiffness:
-        reference += (f'const {number} stiffness[3][{joints}]',)
-    past: tuple[str, ...] = ()
-    if settings.has_dampers:
-        past = (f'{settings.prefix}_motor_state *state',)
-    held = (
-        'Returns 0, or the number of the first joint, from 1, that cannot do it: its spring gives '
-        'way, or is asked for less stiffness than the torque takes. ' if settings.has_start
-        else 'Returns 0: these joints can do all. ')
+        inputs += (f'const {number} stiffness[3][{joints}]',)
+    past = (f'{prefix}_motor_state *state',) if settings.has_dampers else ()
+    output = f'{number} motor[4][{motors}]'
     about = (
         'Writes the reference of the motors of a motion with these torques (all terms), in '
-        'link-side units, one row each: position, velocity, acceleration, torque. ' + held)
-    if settings.has_start:
-        made.append(_of_sections(
-            'motor_start',
-            'The first instant of motor_reference' + (
-                ', at rest, where the dampers are relaxed. ' if past else '. ')
-            + 'Returns as that does; the motors of a joint that cannot do it get q and Q.',
-            (*reference, *past, f'{number} motor[4][{motors}]'),
-            routines.motor_reference(robot, started=False), language, stuck=True))
-        about += (
-            'The motors of such a joint keep the position and the torque that are in `motor`, '
-            'without velocity and acceleration: pass what the call before has written. ')
+        'link-side units, one row each: position, velocity, acceleration, torque. ')
+    if not settings.has_start:
+        return [_of_sections(
+            'motor_reference', about + 'Returns 0: these joints can do all.', (*inputs, output),
+            routines.motor_reference(settings.robot, started=True), language, stuck=True)]
+    about += (
+        'Returns 0, or the number of the first joint, from 1, that cannot do it: its spring gives '
+        'way, or is asked for less stiffness than the torque takes. The motors of such a joint '
+        'keep the position and the torque that are in `motor`, without velocity and acceleration: '
+        'pass what the call before has written.')
     if past:
-        about += 'dt (s) has gone by since the call before.'
-        past = (f'{number} dt', *past)
-    made.append(_of_sections(
-        'motor_reference', about.rstrip(), (*reference, *past, f'{number} motor[4][{motors}]'),
-        routines.motor_reference(robot, started=True), language, stuck=True))
-    return made
+        about += ' dt (s) has gone by since the call before.'
+    return [
+        _of_sections(
+            'motor_start',
+            'The first instant of motor_reference'
+            + (', at rest, where the dampers are relaxed. ' if past else '. ')
+            + 'Returns as that does; the motors of a joint that cannot do it get q and Q.',
+            (*inputs, *past, output), routines.motor_reference(settings.robot, started=False),
+            language, stuck=True),
+        _of_sections(
+            'motor_reference', about,
+            (*inputs, *((f'{number} dt', *past) if past else ()), output),
+            routines.motor_reference(settings.robot, started=True), language, stuck=True)]
 
 
 def _of_sections(
