@@ -124,8 +124,8 @@ def run_identify(
     if unloaded and 'payload' not in terms:
         raise HodynError('--unloaded is for finding a payload: add it to --terms')
     robot = load_robot(robot_source)
-    # In another unit than N m, efforts do not tell their share of gravity.
-    source = Source(robot, topic, prefix, True if 'gains' in terms else None)
+    # In another unit than N m, or of other postures, efforts do not tell their share of gravity.
+    source = Source(robot, topic, prefix, True if {'gains', 'zeros'} & set(terms) else None)
     recordings = [
         *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
     data, counts = read_data(recordings, source)
