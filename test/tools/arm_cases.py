@@ -3,16 +3,16 @@
     python test/tools/arm_cases.py --seeds 3 [--robot panda] [--first 0] [--keep DIR]
 
 Of each seed: an arm whose links are off by 5 to 10 %, whose joints have friction with presliding
-and Stribeck's effect (LuGre, Canudas de Wit et al., IEEE TAC 1995) and whose drives report
+and Stribeck's effect (LuGre's law, IEEE TAC 40(3), 1995) and whose drives report
 quantised, noisy currents of unknown gain. It tracks three motions of `hodyn excite`; `hodyn
 identify` sees two, and the file that it writes is judged by the third. Beside its RMS errors stand
-those of two models that know the truth of the links and the gains: `best law` fits them with the
-same friction law to the same recordings, and `all known` has the friction that the simulator had.
-Both see the same motion as estimated from the recording.
+those of two models that know the truth of the links and the gains: `best law` fits the same
+friction law to the same recordings, and `all known` has the friction that the simulator had, of
+which no law without a memory can know. `presliding` is the file with the bristles that `hodyn
+identify` names beside it. All see the same motion, as estimated from the recording.
 """
 import argparse
 from dataclasses import dataclass, replace
-import json
 from pathlib import Path
 import tempfile
 
@@ -26,6 +26,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.excitation import design
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
+from hodyn_ros.identification.presliding import PreslidingFit
 from hodyn_ros.identification.recordings import Recording, Source, stream
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.robot.files import robot_keys
@@ -35,6 +36,7 @@ STEP = 2.5e-4
 CONTROL = 4  # steps
 RATE = 250.0
 TERMS = ('links', 'friction', 'viscous', 'gains')
+PAIRS = (('identified', 'best law'), ('identified', 'all known'), ('presliding', 'all known'))
 
 
 @dataclass
@@ -149,6 +151,19 @@ def error(file, path, arm):
     return arm.gain * np.sqrt(np.mean(left ** 2, axis=0))
 
 
+def presliding_error(file, bags, arm):
+    """Return RMS errors by the last bag with bristles fitted to the other ones, (n,)."""
+    robot = load_robot(file)
+    found = PreslidingFit(robot.n, 2)
+    for bag in bags:
+        q, current = read(bag, replace(robot, effort_gain=None))
+        found.restart()
+        found.add(
+            q, arm.gain * (current - FeedForward(robot).torque(q)[:, 0] / robot.effort_gain),
+            robot.friction.torque(q)[:, 0], np.full(len(q), int(bag == bags[-1])))
+    return found.held_out(1)
+
+
 def case(seed, source, folder, *, duration, terms):
     """Make an arm and its bags; return RMS errors of each model by the bag held out."""
     rng = np.random.default_rng(seed)
@@ -175,6 +190,7 @@ def case(seed, source, folder, *, duration, terms):
             force=True)
         files[label] = next((folder / label).glob('*_identified.yaml'))
     errors = {label: error(file, bags[2], arm) for label, file in files.items()}
+    errors['presliding'] = presliding_error(files['identified'], bags, arm)
     q, current = read(bags[2], arm.robot)
     assert len(q) == len(frictions[2])
     left = FeedForward(arm.robot).torque(q)[:, 0] + frictions[2] - arm.gain * current
@@ -203,13 +219,13 @@ def main():
         table.append(errors)
         for label, values in {'signal': signal, **errors}.items():
             print(f'{seed:3d} {label:12s}', ' '.join(f'{value:8.4f}' for value in values))
-        for label in ('best law', 'all known'):
-            print(f'{seed:3d} over {label:9s}', ' '.join(
-                f'{value:6.3f}' for value in errors['identified'] / errors[label]), flush=True)
-    for label in ('best law', 'all known'):
-        ratios = np.array([row['identified'] / row[label] for row in table])
-        print(f'identified over {label}: at most {ratios.max():.3f}, median '
-              f'{np.median(ratios):.3f} of {ratios.size} joints')
+        for one, other in PAIRS:
+            print(f'{seed:3d} {one} / {other}:', ' '.join(
+                f'{value:6.3f}' for value in errors[one] / errors[other]), flush=True)
+    for one, other in PAIRS:
+        ratios = np.array([row[one] / row[other] for row in table])
+        print(f'{one} / {other}: at most {ratios.max():.3f}, median {np.median(ratios):.3f} of '
+              f'{ratios.size} joints')
 
 
 if __name__ == '__main__':
