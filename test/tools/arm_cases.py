@@ -2,11 +2,11 @@
 
     python test/tools/arm_cases.py --seeds 3 [--robot panda] [--first 0] [--keep DIR]
 
-Of each seed: an arm whose links are off by 5 to 10 %, whose joints have friction with presliding
-and Stribeck's effect (LuGre's law, IEEE TAC 40(3), 1995) and whose drives report
+Of each seed: an arm whose links are off by 5 to 10 %, whose joints have rotors, and friction with
+presliding and Stribeck's effect (LuGre's law, IEEE TAC 40(3), 1995), and whose drives report
 quantised, noisy currents of unknown gain. It tracks three motions of `hodyn excite`; `hodyn
 identify` sees two, and the file that it writes is judged by the third. Beside its RMS errors stand
-those of two models that know the truth of the links and the gains: `best law` fits the same
+those of two models that know the truth of links, rotors and gains: `best law` fits the same
 friction law to the same recordings, and `all known` has the friction that the simulator had, of
 which no law without a memory can know. `presliding` is the file with the bristles that `hodyn
 identify` names beside it. All see the same motion, as estimated from the recording.
@@ -35,7 +35,7 @@ from hodyn_ros.simulation.rigid_arm import SimulatedArm
 STEP = 2.5e-4
 CONTROL = 4  # steps
 RATE = 250.0
-TERMS = ('links', 'friction', 'viscous', 'gains')
+TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains')
 PAIRS = (('identified', 'best law'), ('identified', 'all known'), ('presliding', 'all known'))
 
 
@@ -89,8 +89,10 @@ def make_arm(given, rng):
     friction = Friction(
         coulomb, coulomb * rng.uniform(1.0, 1.3, n), rng.uniform(0.03, 0.1, n),
         coulomb / rng.uniform(1e-3, 5e-3, n), coulomb * rng.uniform(0.3, 1.0, n))
-    return Arm(replace(given, bodies=tuple(bodies), friction=None), friction,
-               given.limits.effort / 8.0 * rng.uniform(0.8, 1.2, n))
+    rotor = 1e-3 * given.limits.effort * rng.uniform(0.7, 1.3, n)
+    return Arm(
+        replace(given, bodies=tuple(bodies), friction=None, rotor_inertia=rotor), friction,
+        given.limits.effort / 8.0 * rng.uniform(0.8, 1.2, n))
 
 
 def run_arm(arm, given, motion):
@@ -180,7 +182,8 @@ def case(seed, source, folder, *, duration, terms):
     keys.pop('friction', None)
     start = folder / 'given.yaml'
     start.write_text(yaml.safe_dump(keys), 'utf-8')
-    truth = Estimate(joints={'effort_gain': arm.gain}, links=tuple(
+    drives = {'effort_gain': arm.gain, 'rotor_inertia': arm.robot.rotor_inertia}
+    truth = Estimate(joints=drives, links=tuple(
         Payload(body.mass, body.com, body.inertia) for body in arm.robot.bodies))
     write_robot(str(start), given, truth, folder / 'truth.yaml', force=True)
     files = {}
