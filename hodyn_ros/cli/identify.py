@@ -152,7 +152,7 @@ def run_identify(
         say_what_is_lost(f'identify: {one.path}', count)
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        is_payload_asked='payload' in terms)
+        terms=terms)
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
@@ -170,7 +170,7 @@ def _contents(robot: Robot) -> Contents:
 
 def _print(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
-    bags: Sequence[Path], is_payload_asked: bool,
+    bags: Sequence[Path], terms: Sequence[str],
 ) -> None:
     import numpy as np
 
@@ -216,8 +216,8 @@ def _print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
             'what is looked for; take it for unknown.')
     _print_validation(console, robot, validation)
-    if is_payload_asked:
-        _print_payload(console, robot, found)
+    if 'payload' in terms:
+        _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
 
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
@@ -252,7 +252,9 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                       'varied motion before using it', style='bold')
 
 
-def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
+def _print_payload(
+    console: Console, robot: Robot, found: Estimate, *, is_friction_fitted: bool,
+) -> None:
     import numpy as np
 
     if found.payload is None:
@@ -272,7 +274,10 @@ def _print_payload(console: Console, robot: Robot, found: Estimate) -> None:
         f'• The interval takes the links to be off by {found.link_level:.0%}'
         + ('' if math.isnan(found.gain_level)
            else f', the gains of drives by {found.gain_level:.1%}')
-        + ', as the recordings make likely.')
+        + ', as the recordings make likely' + (
+            '.' if is_friction_fitted else ', and the friction to be that of the robot file'
+            + (', which has none' if robot.friction is None else '')
+            + ': with friction among the --terms it would contain that of this arm.'))
 
 
 def _cell(value: float, width: float) -> str:
