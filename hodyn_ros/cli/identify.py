@@ -235,7 +235,7 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
     found = validation.presliding
     if found is not None:
         told = ', '.join(
-            f'{name} from {before:.2g} to {after:.2g} N m ({1e3 * displacement:.1g} mrad)'
+            f'{name} from {before:.2g} to {after:.2g} N m ({1e3 * displacement:.2g} mrad)'
             for name, before, after, displacement in zip(
                 robot.joint_names, validation.held_out, found.held_out, found.displacement,
                 strict=True) if after < _WORTH_SAYING * before)
