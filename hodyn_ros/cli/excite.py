@@ -82,13 +82,13 @@ def run_excite(
     """
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.common.output_files import replacing
-    from hodyn_ros.identification.excitation import MIN_HARMONICS, UNKNOWN, design
+    from hodyn_ros.identification.excitation import MAX_SHARE, MIN_HARMONICS, UNKNOWN, design
     from hodyn_ros.plans.prepare import prepare_plan
     from hodyn_ros.robot.files import load_robot
 
     for name, value, low, high in (
             ('--period', period, 2.0, 600.0), ('--harmonics', harmonics, MIN_HARMONICS, 20),
-            ('--share', share, 0.05, 0.95)):
+            ('--share', share, 0.05, MAX_SHARE)):
         if not low <= value <= high:
             raise HodynError(f'{name} {value:g}: expected {low:g} to {high:g}')
     if seed < 0:

@@ -17,6 +17,9 @@ Array = NDArray[np.float64]
 
 MIN_HARMONICS = 3
 
+MAX_SHARE = 0.95
+"""Of the limits that a motion may use."""
+
 UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
 """What a joint without a limit is taken to allow: rad (m) to both sides of 0, and per sᵏ."""
 
@@ -124,11 +127,17 @@ def _check_held(robot: Robot, share: float) -> None:
     allowed = share * robot.limits.effort
     beyond = np.flatnonzero(needed > allowed)
     if beyond.size:
+        least = float((needed[beyond] / robot.limits.effort[beyond]).max())
+        remedy = (
+            'give it a lighter payload, or limits of position about a posture that it can hold')
+        if least < MAX_SHARE:
+            enough = np.ceil(100.0 * least) / 100.0
+            remedy = f'give it a lighter payload, or a --share above {enough:g}'
         raise HodynError(
             f'robot {robot.name!r} cannot hold itself in the middle of its range with a share of '
             f'{share:g} of its limits of effort: ' + ', '.join(
                 f'{robot.joint_names[j]} needs {needed[j]:.3g} of {allowed[j]:.3g}'
-                for j in beyond) + '; give it a lighter payload, or a larger --share')
+                for j in beyond) + f'; {remedy}')
 
 
 def _basis(period: float, harmonics: int, times: Array) -> Array:

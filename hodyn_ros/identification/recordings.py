@@ -114,7 +114,7 @@ def read_data(
         ) -> None:
             nonlocal offset
             gravities[gravity] = recording.path
-            stride = max(1, usable * len(recordings) // MAX_SAMPLES)
+            stride = -(-usable * len(recordings) // MAX_SAMPLES)
             index = np.arange((-offset) % stride, len(q), stride)
             offset += len(q)
             pieces.append(Data(

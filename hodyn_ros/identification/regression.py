@@ -28,7 +28,7 @@ _ROUNDS = 4  # spreads, correlations and levels are those that the fit before le
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Shares of ±100 % to which links and gains may be known."""
 _USUAL = {  # logarithm's mean and deviation, where the evidence says little
-    'links asked': (0.2, 1.0), 'links': (0.055, 0.25), 'inverse_gain': (0.01, 1.0)}
+    'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)

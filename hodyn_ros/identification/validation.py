@@ -12,6 +12,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import MIN_BLOCKS, Estimate, identify
+from hodyn_ros.identification.presliding import Presliding, PreslidingFit
 from hodyn_ros.identification.recordings import (
     FOLDS,
     STRETCH,
@@ -47,6 +48,8 @@ class Validation:
         spread over blocks of time.
     by_bag : bool
         Whether whole recordings were held out, else stretches of each.
+    presliding : Presliding or None
+        What friction with a memory would make of `held_out`, where friction was fitted.
 
     """
 
@@ -57,6 +60,7 @@ class Validation:
     held_out_less_mean: Array
     worse: NDArray[np.bool_]
     by_bag: bool
+    presliding: Presliding | None
 
 
 class Folds:
@@ -139,6 +143,10 @@ class _Judge:
         return np.asarray(feedforward.torque(q, gravity=gravity)[:, 0] - (
             effort if gain is None else gain * effort))
 
+    def friction(self, q: Array) -> Array:
+        law = self._feedforward[True].robot.friction
+        return np.zeros_like(q[:, 0]) if law is None else law.torque(q)[:, 0]
+
 
 def validate(
     robot_source: str, source: Source, recordings: Sequence[Recording], data: Data,
@@ -174,6 +182,7 @@ def validate(
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
     before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))
     excess = _Excess(robot.n)
+    presliding = PreslidingFit(robot.n, folds.count)
     for bag, recording in enumerate(recordings):
 
         def take(
@@ -194,10 +203,13 @@ def validate(
                         np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity)
             held_out.add(bag, apart_error)
             excess.add(bag, block, apart_error, given)
+            presliding.add(q, -apart_error, whole.friction(q), part)
 
+        presliding.restart()
         # Whether there is gravity is judged as a replay of the given robot does.
         stream(recording, replace(source, gravity=None), take)
     worse = (held_out.rms() > _WORSE * before.rms()) & excess.is_significant()
     return Validation(
         before.rms(), after.rms(), [after.rms(bag) for bag in range(len(recordings))],
-        held_out.rms(), held_out.less_mean(), worse, folds.by_bag)
+        held_out.rms(), held_out.less_mean(), worse, folds.by_bag,
+        presliding.result() if 'friction' in terms else None)

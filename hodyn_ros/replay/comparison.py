@@ -37,7 +37,8 @@ class JointComparison:
         and measurement noise, which the smoothed motion cannot predict, N m.
     lag, lag_deviation : float
         How far the recorded effort runs behind the prediction, and its standard deviation, s: the
-        least-squares shift, to first order.
+        least-squares shift, to first order, beside a friction of this joint, which would pass for
+        one.
     rms_slow_error, slow_share : float
         RMS of the error within the bandwidth of the motion, N m, and its share of the effort
         within it: what a model of the arm could mend.
@@ -81,14 +82,14 @@ class EffortComparison:
         self.names = names
         self.spectrum = Spectrum(n)
         self._count, self._steps = np.zeros(n), np.zeros(n)
-        self._error, self._effort, self._rate = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._error2, self._effort2, self._rate2 = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._product, self._steps2 = np.zeros(n), np.zeros(n)
+        self._error, self._effort = np.zeros(n), np.zeros(n)
+        self._error2, self._effort2, self._steps2 = np.zeros(n), np.zeros(n), np.zeros(n)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
-        self._friction = np.zeros((n, 4, 4))  # products of 1, direction, velocity and error
+        # Products of 1, direction, velocity, error and rate.
+        self._friction = np.zeros((n, 5, 5))
 
-    def add(self, stamps: Stamps, predicted: Array, rate: Array, recorded: Array) -> None:
+    def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
         """Compare efforts, (T, n), N m; what is not finite is left out.
 
         Parameters
@@ -97,8 +98,6 @@ class EffortComparison:
             ns.
         predicted, recorded : (T, n) arrays
             The efforts, N m.
-        rate : (T, n) array
-            Rates of the predicted efforts, N m/s.
 
         """
         error = predicted - recorded
@@ -107,12 +106,11 @@ class EffortComparison:
         steps = np.diff(error, axis=0)
         self._steps += np.isfinite(steps).sum(axis=0)
         self._steps2 += np.nansum(steps ** 2, axis=0)
-        error, effort, rate = (np.where(known, values, 0.0) for values in (error, recorded, rate))
+        error, effort = (np.where(known, values, 0.0) for values in (error, recorded))
         self._count += known.sum(axis=0)
         for total, values in (
-                (self._error, error), (self._effort, effort), (self._rate, rate),
-                (self._error2, error ** 2), (self._effort2, effort ** 2),
-                (self._rate2, rate ** 2), (self._product, error * rate)):
+                (self._error, error), (self._effort, effort), (self._error2, error ** 2),
+                (self._effort2, effort ** 2)):
             total += values.sum(axis=0)
         worst = np.argmax(np.abs(error), axis=0)
         joints = np.arange(error.shape[1])
@@ -120,25 +118,47 @@ class EffortComparison:
         self._worst[larger] = error[worst, joints][larger]
         self._worst_stamp[larger] = stamps[worst][larger]
 
-    def add_slow(self, predicted: Array, recorded: Array, velocity: Array) -> None:
-        """Compare efforts within the bandwidth of the motion, (T, n), N m, at velocities, rad/s.
+    def add_slow(
+        self, predicted: Array, recorded: Array, velocity: Array, rate: Array,
+    ) -> None:
+        """Compare efforts within the bandwidth of the motion, (T, n), N m.
 
-        What is not finite is left out.
+        Velocities are in rad/s, rates those of the predicted efforts, N m/s; what is not finite is
+        left out.
         """
         error = predicted - recorded
-        known = np.isfinite(error) & np.isfinite(velocity)
+        known = np.isfinite(error) & np.isfinite(velocity) & np.isfinite(rate)
         self._slow2 += np.sum(
             np.where(known, [error, recorded], 0.0) ** 2, axis=1)
         terms = np.stack([
-            np.ones_like(error), np.tanh(velocity / COULOMB_WIDTH), velocity, error], axis=2)
+            np.ones_like(error), np.tanh(velocity / COULOMB_WIDTH), velocity, error, rate], axis=2)
         terms = np.where(known[:, :, None], terms, 0.0)
         self._friction += np.einsum('tja,tjb->jab', terms, terms)
 
-    def _friction_share(self, joint: int) -> float:
+    def _centred(self, joint: int) -> Array:
+        """Return products of direction, velocity, error and rate about their means."""
         products = self._friction[joint]
-        if not products[0, 0] > 0.0:
+        count = products[0, 0] if products[0, 0] > 0.0 else np.nan
+        return np.asarray(products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / count)
+
+    def _lag(self, joint: int) -> tuple[float, float]:
+        """Return the lag, and its standard deviation if one sample alone were independent, s."""
+        centred = self._centred(joint)
+        if not centred[3, 3] > 0.0:
+            return np.nan, np.nan
+        # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
+        factors = np.linalg.lstsq(centred[:2, :2], centred[:2, 2:], rcond=1e-9)[0]
+        rest = centred[2:, 2:] - centred[2:, :2] @ factors
+        moved = rest[1, 1]
+        if not moved > 1e-9 * centred[3, 3]:
+            return np.nan, np.nan
+        lag = rest[0, 1] / moved
+        return float(lag), float(np.sqrt(max(rest[0, 0] - lag * rest[0, 1], 0.0) / moved))
+
+    def _friction_share(self, joint: int) -> float:
+        centred = self._centred(joint)
+        if np.isnan(centred[0, 0]):
             return np.nan
-        centred = products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
         explained = centred[2, :2] @ np.linalg.lstsq(
             centred[:2, :2], centred[:2, 2], rcond=1e-9)[0]
         return float(explained / centred[2, 2]) if centred[2, 2] > 0.0 else np.nan
@@ -147,18 +167,16 @@ class EffortComparison:
     def joints(self) -> list[JointComparison]:
         """The results, one a joint; NaN where no effort is recorded."""
         count = np.where(self._count > 0, self._count, np.nan)
-        bias, mean, slope = self._error / count, self._effort / count, self._rate / count
+        bias, mean = self._error / count, self._effort / count
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
         variance = _positive(effort ** 2 - mean ** 2)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
-        # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
-        moved = _positive(self._rate2 / count - slope ** 2)
-        lag = (self._product / count - bias * slope) / moved
+        lag, deviation = np.array([self._lag(joint) for joint in range(len(count))]).T
         # The errors of neighbouring samples are correlated: the number of independent ones is
         # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
-        deviation = np.sqrt((error ** 2 - bias ** 2) / moved / free)
+        deviation = deviation / np.sqrt(free)
         share = error / _positive(effort)
         slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction[:, 0, 0]))
         return [

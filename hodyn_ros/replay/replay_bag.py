@@ -155,8 +155,9 @@ class Curves:
         """Add a chunk."""
         predicted, recorded = chunk.predicted[:, 0], chunk.states.effort
         error = predicted - recorded
-        self.comparison.add(chunk.stamps, predicted, chunk.predicted[:, 1], recorded)
-        self.comparison.add_slow(chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1])
+        self.comparison.add(chunk.stamps, predicted, recorded)
+        self.comparison.add_slow(
+            chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1], chunk.predicted[:, 1])
         self.over_velocity.add(chunk.q[:, 1], -error)
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)

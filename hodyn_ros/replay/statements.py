@@ -104,11 +104,15 @@ def facts(result: Replay) -> list[str]:
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
         f'They come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a jitter '
         f'of {1e3 * found.jitter:.2g} ms.']
-    for word, events in (('gaps', found.gaps), ('jumps back of the clock', found.resets)):
+    for one, word, events in (
+            ('gap', 'gaps', found.gaps),
+            ('jump back of the clock', 'jumps back of the clock', found.resets)):
         if events:
             said.append(
                 f'{len(events)} {word}, the longest of {max(s for _, s in events):.3g} s: the '
-                'parts are smoothed apart and nothing is interpolated over.')
+                'parts are smoothed apart and nothing is interpolated over.' if len(events) > 1
+                else f'1 {one}, of {events[0][1]:.3g} s: the parts are smoothed apart and nothing '
+                'is interpolated over.')
     rate = 1.0 / found.period
     if found.republished:
         said.append(
@@ -157,7 +161,7 @@ def facts(result: Replay) -> list[str]:
         said.append(
             f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
             f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two deviations), all joints '
-            'together; errors of the friction law pass for a lag as well.')
+            'together, beside what a friction of each joint would explain.')
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
         said.append('No limit of the robot is known: none was watched.')
     elif not any(extreme.beyond for extreme in result.extremes):

@@ -1,4 +1,6 @@
 """Exciting motions: within all limits, from rest to rest, and better than chance."""
+import re
+
 import numpy as np
 import pytest
 import yaml
@@ -28,6 +30,18 @@ def test_an_arm_that_cannot_hold_itself_is_told_before_the_search():
     arm = load_robot('panda').with_payload('link7', 15.0, [0.0, 0.0, 0.1])
     with pytest.raises(ValueError, match=r"robot 'panda' cannot hold itself .* joint4 needs"):
         design(arm, trials=0)
+
+
+@pytest.mark.parametrize(('payload', 'advised'), [(3.0, True), (15.0, False)])
+def test_a_larger_share_is_advised_where_it_helps(payload, advised):
+    """Guards the advice to use more than there is."""
+    arm = load_robot('panda').with_payload('link7', payload, [0.0, 0.0, 0.1])
+    with pytest.raises(ValueError, match='cannot hold itself') as refusal:
+        design(arm, trials=0, share=0.1)
+    share = re.search(r'a --share above ([\d.]+)$', str(refusal.value))
+    assert (share is not None) == advised
+    if share is not None:
+        assert design(arm, trials=0, share=float(share[1])).condition > 1.0
 
 
 @pytest.mark.parametrize('wrong', [

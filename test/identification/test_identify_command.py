@@ -1,4 +1,5 @@
 """``hodyn identify``: what is written, read back, is what was judged; every option counts."""
+from io import StringIO
 import json
 import re
 import shutil
@@ -6,14 +7,16 @@ import shutil
 import numpy as np
 import pytest
 from recordings import PANDA, joint_state, messages, record, write
+from rich.console import Console
 import yaml
 
 from hodyn_ros import load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
+from hodyn_ros.cli.identify import _print_payload, run_identify
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification import validation
+from hodyn_ros.identification import recordings, validation
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
@@ -386,3 +389,23 @@ def test_efforts_that_are_not_measured_are_refused(tmp_path, capsys):
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     line, = capsys.readouterr().err.strip().splitlines()
     assert 'joint2, joint6 are the same all the time though they move' in line
+
+
+@pytest.mark.parametrize(('fitted', 'said'), [(True, False), (False, True)])
+def test_an_interval_without_the_friction_of_the_arm_says_so(fitted, said):
+    """Guards an interval of a payload that friction leaks into without a word."""
+    console = Console(file=StringIO(), width=400)
+    found = Estimate(
+        payload=PAYLOAD, payload_interval=np.full(10, 0.1), link_level=0.05, gain_level=0.01)
+    _print_payload(console, PANDA, found, is_friction_fitted=fitted)
+    assert ('with friction among the --terms' in console.file.getvalue()) == said
+
+
+def test_with_zeros_unknown_efforts_are_taken_to_contain_gravity(tmp_path, monkeypatch):
+    """Guards efforts that fit the model better without gravity while its joints are turned."""
+    asked = []
+    monkeypatch.setattr(recordings, 'read_data', lambda _, source: asked.append(source))
+    for terms in ('friction', 'zeros'):
+        with pytest.raises(TypeError):  # what was not read
+            run_identify([tmp_path], 'panda', tmp_path / 'out', terms=[terms])
+    assert [source.gravity for source in asked] == [None, True]

@@ -105,13 +105,15 @@ def test_truth_lies_in_the_bands_whatever_befell_the_stamps(tmp_path, trouble):
 
 def test_sums_of_parts_are_those_of_the_whole():
     rng = np.random.default_rng(0)
-    predicted, rate, recorded = rng.standard_normal((3, 500, 2))
+    predicted, velocity, rate, recorded = rng.standard_normal((4, 500, 2))
     recorded[10, 1] = np.nan
     stamps = np.arange(500)
     whole, parts = EffortComparison(('a', 'b')), EffortComparison(('a', 'b'))
-    whole.add(stamps, predicted, rate, recorded)
+    whole.add(stamps, predicted, recorded)
+    whole.add_slow(predicted, recorded, velocity, rate)
     for cut in (slice(0, 100), slice(100, 450), slice(450, 500)):
-        parts.add(stamps[cut], predicted[cut], rate[cut], recorded[cut])
+        parts.add(stamps[cut], predicted[cut], recorded[cut])
+        parts.add_slow(predicted[cut], recorded[cut], velocity[cut], rate[cut])
     for one, other in zip(whole.joints, parts.joints, strict=True):
         assert one.rms_error == pytest.approx(other.rms_error, rel=1e-12)
         assert one.max_error_stamp == other.max_error_stamp
@@ -122,6 +124,25 @@ def test_sums_of_parts_are_those_of_the_whole():
     assert whole.joints[0].variance_accounted_for == pytest.approx(
         1 - error.var() / recorded[:, 0].var())
     assert abs(common_lag(whole.joints)[0]) < 3 * common_lag(whole.joints)[1]
+
+
+@pytest.mark.parametrize('lag', [0.0, 0.02])
+def test_friction_that_the_model_has_not_passes_for_no_lag(lag):
+    """Guards a lag of 40 ± 10 ms said of efforts that have none."""
+    time = np.arange(0.0, 40.0, 0.01)
+    shift = np.array([0.0, 1.0])
+    posture = np.sin(0.9 * time[:, None] + shift) + 0.5 * np.sin(2.1 * time[:, None] - shift)
+    velocity, rate = np.gradient(posture, time, axis=0), np.empty_like(posture)
+    predicted = 8.0 * np.sin(2.0 * posture)
+    rate[:] = np.gradient(predicted, time, axis=0)
+    recorded = predicted - lag * rate + 1.5 * np.tanh(velocity / 0.02) + 0.8 * velocity
+    recorded += 0.1 * np.random.default_rng(0).standard_normal(recorded.shape)
+    found = EffortComparison(('a', 'b'))
+    found.add(np.arange(len(time)), predicted, recorded)
+    found.add_slow(predicted, recorded, velocity, rate)
+    seconds, deviation = common_lag(found.joints)
+    assert abs(seconds - lag) < max(3.0 * deviation, 1e-3)
+    assert deviation < 0.005
 
 
 def test_profile_means():

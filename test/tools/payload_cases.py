@@ -1,9 +1,10 @@
 """Payloads found by a model whose links are off by 5 %: how often 90 % intervals contain them.
 
-    python test/tools/payload_cases.py --cases 200 [--unloaded] [--first 0]
+    python test/tools/payload_cases.py --cases 200 [--unloaded] [--gains 0.01] [--first 0]
 
 An exciting motion of the Panda, efforts with noise of 0.2 N m, masses of 0.5 to 4 kg. Mass, each
-coordinate of the centre of mass and the inertia of every link are off by 5 % (one deviation).
+coordinate of the centre of mass and the inertia of every link are off by 5 % (one deviation), the
+gains of the drives by none, or --gains.
 """
 import argparse
 from dataclasses import replace
@@ -48,7 +49,7 @@ def exciting(rng):
     return time, q
 
 
-def case(seed, *, unloaded):
+def case(seed, *, unloaded, gains=0.0):
     """Return the true mass, and the estimate."""
     rng = np.random.default_rng(seed)
     arm = wrong(PANDA, rng)
@@ -56,10 +57,11 @@ def case(seed, *, unloaded):
     payload = Payload(mass, rng.normal([0.0, 0.0, 0.12], 0.04),
                       mass * np.diag([0.002, 0.002, 0.0015]))
     pieces = []
+    gain = 1.0 + gains * np.random.default_rng([seed, 1]).standard_normal(PANDA.n)
     for number, loaded in enumerate([True, False] if unloaded else [True]):
         time, q = exciting(rng)
         effort = FeedForward(payload.fixed_to(arm) if loaded else arm).torque(q)[:, 0]
-        effort += NOISE * rng.standard_normal(effort.shape)
+        effort = gain * effort + NOISE * rng.standard_normal(effort.shape)
         pieces.append(Data(
             q, effort, time.astype(np.intp) + 64 * number, bag=np.full(len(q), number),
             loaded=np.full(len(q), loaded)))
@@ -74,10 +76,11 @@ def main():
     parser.add_argument('--cases', type=int, default=200)
     parser.add_argument('--first', type=int, default=0)
     parser.add_argument('--unloaded', action='store_true')
+    parser.add_argument('--gains', type=float, default=0.0, help='share that gains are off by')
     options = parser.parse_args()
     inside, errors, widths = [], [], []
     for seed in range(options.first, options.first + options.cases):
-        mass, found = case(seed, unloaded=options.unloaded)
+        mass, found = case(seed, unloaded=options.unloaded, gains=options.gains)
         if found.payload is None:
             inside.append(False)
             continue

@@ -1,0 +1,235 @@
+"""Arms made in MuJoCo, identified from their recordings and judged by another recording.
+
+    python test/tools/arm_cases.py --seeds 3 [--robot panda] [--first 0] [--keep DIR]
+
+Of each seed: an arm whose links are off by 5 to 10 %, whose joints have rotors, and friction with
+presliding and Stribeck's effect (LuGre's law, IEEE TAC 40(3), 1995), and whose drives report
+quantised, noisy currents of unknown gain. It tracks three motions of `hodyn excite`; `hodyn
+identify` sees two, and the file that it writes is judged by the third. Beside its RMS errors stand
+those of two models that know the truth of links, rotors and gains: `best law` fits the same
+friction law to the same recordings, and `all known` has the friction that the simulator had, of
+which no law without a memory can know. `presliding` is the file with the bristles that `hodyn
+identify` names beside it. All see the same motion, as estimated from the recording.
+"""
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+import tempfile
+
+import numpy as np
+from recordings import joint_state, write
+import yaml
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli.identify import run_identify
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.excitation import design
+from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
+from hodyn_ros.identification.presliding import PreslidingFit
+from hodyn_ros.identification.recordings import Recording, Source, stream
+from hodyn_ros.identification.robot_writer import write_robot
+from hodyn_ros.robot.files import robot_keys
+from hodyn_ros.simulation.rigid_arm import SimulatedArm
+
+STEP = 2.5e-4
+CONTROL = 4  # steps
+RATE = 250.0
+TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains')
+PAIRS = (('identified', 'best law'), ('identified', 'all known'), ('presliding', 'all known'))
+
+
+@dataclass
+class Friction:
+    """LuGre's law, one entry a joint: Coulomb, static, Stribeck velocity, stiffness, viscous."""
+
+    coulomb: np.ndarray
+    static: np.ndarray
+    stribeck: np.ndarray
+    stiffness: np.ndarray
+    viscous: np.ndarray
+
+    def __post_init__(self):
+        self.bristle = np.zeros_like(self.coulomb)
+
+    def step(self, velocity, dt):
+        """Move the bristles by dt; return the torque that resists, (n,)."""
+        level = self.coulomb + (self.static - self.coulomb) * np.exp(
+            -(velocity / self.stribeck) ** 2)
+        # Exact for a constant velocity: the bristles never stretch beyond their level.
+        rate = self.stiffness * np.abs(velocity) / level
+        end = np.sign(velocity) * level / self.stiffness
+        self.bristle = end + (self.bristle - end) * np.exp(-rate * dt)
+        return self.stiffness * self.bristle + self.viscous * velocity
+
+
+@dataclass
+class Arm:
+    """What is true of an arm, and what its bags hide."""
+
+    robot: object
+    friction: Friction
+    gain: np.ndarray
+
+
+def make_arm(given, rng):
+    """Return an arm near the given robot."""
+    def off(size=None):
+        return 1.0 + rng.choice([-1.0, 1.0], size) * rng.uniform(0.05, 0.10, size)
+
+    bodies = []
+    for body in given.bodies:
+        factor = off()
+        theta = log_cholesky(
+            body.mass * factor, body.com * off(3), body.inertia * factor * off())
+        bodies.append(replace(body, mass=body.mass * factor, com=theta[1:4],
+                              inertia=rigid_body(theta).inertia))
+    n = given.n
+    coulomb = 0.1 * np.sqrt(given.limits.effort) * rng.uniform(0.7, 1.3, n)
+    friction = Friction(
+        coulomb, coulomb * rng.uniform(1.0, 1.3, n), rng.uniform(0.03, 0.1, n),
+        coulomb / rng.uniform(1e-3, 5e-3, n), coulomb * rng.uniform(0.3, 1.0, n))
+    rotor = 1e-3 * given.limits.effort * rng.uniform(0.7, 1.3, n)
+    return Arm(
+        replace(given, bodies=tuple(bodies), friction=None, rotor_inertia=rotor), friction,
+        given.limits.effort / 8.0 * rng.uniform(0.8, 1.2, n))
+
+
+def run_arm(arm, given, motion):
+    """Track a motion (T, 5, n) of steps of control; return q, q̇, efforts and friction, (T, n)."""
+    plant = SimulatedArm(arm.robot, motion[0, 0])
+    model = FeedForward(replace(given, friction=None))
+    wanted = model.torque(motion)[:, 0]
+    stiff = 6.0 * given.limits.effort
+    damping = 0.06 * stiff
+    rubbing = arm.friction
+    rubbing.bristle[:] = 0.0
+    out = np.zeros((4, len(motion), given.n))
+    for t, q in enumerate(motion):
+        torque = wanted[t] + stiff * (q[0] - plant.q) + damping * (q[1] - plant.qd)
+        resists = 0.0
+        out[:3, t] = plant.q, plant.qd, torque
+        for _ in range(CONTROL):
+            friction = rubbing.step(plant.qd, STEP)
+            plant.step(torque - friction, STEP)
+            resists = resists + friction / CONTROL
+        out[3, t] = resists
+    return out
+
+
+def make_bag(path, arm, given, motion, rng):
+    """Write the recording of a motion; return the friction that each sample had, by its stamp."""
+    q, qd, torque, friction = run_arm(arm, given, motion)
+    every = round(1.0 / (RATE * CONTROL * STEP))
+    rows = slice(None, None, every)
+    stamp = 10 ** 11 + np.round(
+        1e9 * CONTROL * STEP * np.arange(len(q))[rows]).astype(np.int64)
+    shape = q[rows].shape
+    current = torque[rows] / arm.gain + 0.01 * rng.standard_normal(shape)
+    quantum = 0.01
+    names = given.joint_names
+    rows_of = (q[rows] + 2e-5 * rng.standard_normal(shape),
+               qd[rows] + 1e-3 * rng.standard_normal(shape),
+               quantum * np.round(current / quantum))
+    write(path, {'/joint_states': [
+        (int(s) + 250_000, joint_state(s, names, *values))
+        for s, *values in zip(stamp, *rows_of, strict=True)]})
+    return friction[rows]
+
+
+def read(path, robot):
+    """Return the motion as estimated and the currents of a bag."""
+    pieces = []
+    stream(Recording(path), Source(robot, gravity=True), lambda q, effort, *_: pieces.append(
+        (q, effort)))
+    return (np.concatenate(values) for values in zip(*pieces, strict=True))
+
+
+def error(file, path, arm):
+    """Return RMS errors of a robot file by a bag, in N m of the true gain, (n,)."""
+    robot = load_robot(file)
+    q, current = read(path, replace(robot, effort_gain=None))
+    left = FeedForward(robot).torque(q)[:, 0] / robot.effort_gain - current
+    return arm.gain * np.sqrt(np.mean(left ** 2, axis=0))
+
+
+def presliding_error(file, bags, arm):
+    """Return RMS errors by the last bag with bristles fitted to the other ones, (n,)."""
+    robot = load_robot(file)
+    found = PreslidingFit(robot.n, 2)
+    for bag in bags:
+        q, current = read(bag, replace(robot, effort_gain=None))
+        found.restart()
+        found.add(
+            q, arm.gain * (current - FeedForward(robot).torque(q)[:, 0] / robot.effort_gain),
+            robot.friction.torque(q)[:, 0], np.full(len(q), int(bag == bags[-1])))
+    return found.held_out(1)
+
+
+def case(seed, source, folder, *, duration, terms):
+    """Make an arm and its bags; return RMS errors of each model by the bag held out."""
+    rng = np.random.default_rng(seed)
+    given = replace(load_robot(source), friction=None)
+    arm = make_arm(given, rng)
+    bags, frictions = [], []
+    for k in range(3):
+        motion = design(
+            given, period=duration, seed=3 * seed + k, share=0.6, trials=50,
+            points=round(duration / (CONTROL * STEP)) + 1).q
+        bags.append(folder / f'bag{k}')
+        frictions.append(make_bag(bags[-1], arm, given, motion, rng))
+    keys = robot_keys(source)
+    keys.pop('friction', None)
+    start = folder / 'given.yaml'
+    start.write_text(yaml.safe_dump(keys), 'utf-8')
+    drives = {'effort_gain': arm.gain, 'rotor_inertia': arm.robot.rotor_inertia}
+    truth = Estimate(joints=drives, links=tuple(
+        Payload(body.mass, body.com, body.inertia) for body in arm.robot.bodies))
+    write_robot(str(start), given, truth, folder / 'truth.yaml', force=True)
+    files = {}
+    for label, start, some in (
+            ('identified', 'given', terms), ('best law', 'truth', ('friction', 'viscous'))):
+        run_identify(bags[:2], str(folder / f'{start}.yaml'), folder / label, terms=some,
+            force=True)
+        files[label] = next((folder / label).glob('*_identified.yaml'))
+    errors = {label: error(file, bags[2], arm) for label, file in files.items()}
+    errors['presliding'] = presliding_error(files['identified'], bags, arm)
+    q, current = read(bags[2], arm.robot)
+    assert len(q) == len(frictions[2])
+    left = FeedForward(arm.robot).torque(q)[:, 0] + frictions[2] - arm.gain * current
+    errors['all known'] = np.sqrt(np.mean(left ** 2, axis=0))
+    signal = arm.gain * np.std(current, axis=0)
+    return errors, signal
+
+
+def main():
+    """Judge arm after arm."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seeds', type=int, default=3)
+    parser.add_argument('--first', type=int, default=0)
+    parser.add_argument('--robot', default='panda')
+    parser.add_argument('--duration', type=float, default=20.0, help='of each bag, s')
+    parser.add_argument('--terms', nargs='+', default=TERMS)
+    parser.add_argument('--keep', type=Path)
+    options = parser.parse_args()
+    table = []
+    for seed in range(options.first, options.first + options.seeds):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) if options.keep is None else options.keep / str(seed)
+            folder.mkdir(parents=True, exist_ok=True)
+            errors, signal = case(
+                seed, options.robot, folder, duration=options.duration, terms=options.terms)
+        table.append(errors)
+        for label, values in {'signal': signal, **errors}.items():
+            print(f'{seed:3d} {label:12s}', ' '.join(f'{value:8.4f}' for value in values))
+        for one, other in PAIRS:
+            print(f'{seed:3d} {one} / {other}:', ' '.join(
+                f'{value:6.3f}' for value in errors[one] / errors[other]), flush=True)
+    for one, other in PAIRS:
+        ratios = np.array([row[one] / row[other] for row in table])
+        print(f'{one} / {other}: at most {ratios.max():.3f}, median {np.median(ratios):.3f} of '
+              f'{ratios.size} joints')
+
+
+if __name__ == '__main__':
+    main()
