@@ -314,8 +314,13 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().error(f'{ACTION} rejected: {why}')
 
     def _shut_down(self) -> None:
+        was_active = self._session is not None
         self._end_session()
-        self._release()
+        if not was_active:
+            self._release()
+            return
+        # The client library sends the results of goals in callbacks: these come first.
+        self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
     def _release(self) -> None:
         session, self._session, self.is_moving = self._session, None, False

@@ -259,6 +259,17 @@ def test_states_that_are_lost_and_a_deactivation_end_the_goal_at_rest(arm_of, ho
     assert sent.result.error_string == 'the node is deactivated'
 
 
+def test_the_shutdown_of_the_node_ends_the_goal(arm_of, home):
+    """The server was destroyed before the result was sent."""
+    arm = arm_of('fade:=0.2')
+    sent = arm.send(arm.goal((3.0, beside(home, 0.5))))
+    arm.drive(lambda: abs(arm.velocity[0]) > 0.05)
+    assert arm.live.change('active_shutdown')
+    assert arm.live.spin_until(lambda: sent.over, 10.0)
+    assert sent.outcome == (ABORTED, Result.INVALID_GOAL)
+    assert sent.result.error_string == 'the node is deactivated'
+
+
 def test_a_client_that_is_killed_leaves_its_goal_to_its_end(arm_of, home):
     """As with joint_trajectory_controller: nobody watches over clients."""
     arm = arm_of()
