@@ -48,7 +48,7 @@ from hodyn_ros.ros.session import (
     controller_options,
     tracking_tolerance,
 )
-from hodyn_ros.ros.spinning import run
+from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
 from hodyn_ros.ros.trajectory_action import NAME as ACTION
 
@@ -157,7 +157,7 @@ class FeedforwardNode(LifecycleNode):
         """Let the results of goals go out, which the client library sends in callbacks."""
         end = time.monotonic() + RESULT_TIME
         while self.executor is not None and time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0.01)
+            spin_once(self.executor, self, 0.1 * RESULT_TIME)
 
     def _guarded(
         self, what: str, transition: Callable[[], None],

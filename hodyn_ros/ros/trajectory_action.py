@@ -180,7 +180,8 @@ class _ClientsGoal:
         else:
             handle.succeed()
         result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
-        self._server.send_result(handle, result)
+        if self._node.executor is not None:  # nothing is sent any more for one that is destroyed
+            self._server.send_result(handle, result)
 
 
 class _Server(_AnyActionServer):
