@@ -309,6 +309,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _reject_goal(self, why: str) -> None:
         if self._session is not None:
+            self._session.monitor.received[ACTION] += 1
             self._session.monitor.reject(ACTION, why)
         else:
             self.get_logger().error(f'{ACTION} rejected: {why}')

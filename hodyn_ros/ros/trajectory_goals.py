@@ -95,7 +95,7 @@ class TrajectoryGoals:
         self._names = names
         self._lookahead = lookahead
         self._prepared: Goal | None = None
-        self._canceled: Goal | None = None
+        self._canceled: list[Goal] = []
         self._taken: PreparedPlan | None = None
         self._followed: _Followed | None = None
         self._told_at = 0.0
@@ -133,7 +133,8 @@ class TrajectoryGoals:
         """Give up a goal on request; return whether the reference must stop for it."""
         self._catch_up()
         if goal is self._prepared:
-            self._prepared, self._canceled = None, goal
+            self._prepared = None
+            self._canceled.append(goal)
             return False
         if self._followed is None or self._followed.goal is not goal:
             return False
@@ -149,9 +150,8 @@ class TrajectoryGoals:
     def settle(self, *, at_rest: bool) -> None:
         """Tell the clients of goals that are over; what is followed is once it is at rest."""
         self._catch_up()
-        canceled, self._canceled = self._canceled, None
-        if canceled is not None:
-            canceled.end(ErrorCode.SUCCESSFUL, 'canceled on request')
+        while self._canceled:
+            self._canceled.pop().end(ErrorCode.SUCCESSFUL, 'canceled on request')
         if at_rest:
             self._tell_end()
 

@@ -176,13 +176,15 @@ def test_a_newer_trajectory_takes_the_place_of_one_in_preparation(scene):
 
 
 def test_cancel_while_prepared_while_followed_and_of_another(scene):
-    prepared, followed = Goal(), Goal()
+    followed, *prepared = Goal(), Goal(), Goal()
     scene.follow(followed)
-    scene.goals.prepare(prepared)
-    assert not scene.goals.cancel(prepared)
-    assert prepared.outcome is None  # the protocol cancels it after this
+    for one in prepared:
+        scene.goals.prepare(one)
+        assert not scene.goals.cancel(one)
+        assert one.outcome is None  # the protocol cancels it after this
     scene.run(0.1)
-    assert prepared.outcome == (ErrorCode.SUCCESSFUL, 'canceled on request')
+    assert [one.outcome for one in prepared] == (
+        2 * [(ErrorCode.SUCCESSFUL, 'canceled on request')])
     assert not scene.goals.cancel(Goal())
     assert followed.outcome is None
     assert scene.goals.cancel(followed)
