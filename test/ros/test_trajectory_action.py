@@ -246,6 +246,7 @@ def test_states_that_are_lost_and_a_deactivation_end_the_goal_at_rest(arm_of, ho
     assert not refused.result().accepted
     assert 'follow_joint_trajectory rejected: joint states are lost' in node.log
     arm.drive(lambda: node.states[-1] == 'holding')
+    assert_no_step(node)
 
     sent = arm.send(arm.goal((3.0, beside(rest, 0.5))))
     arm.drive(lambda: abs(arm.velocity[0]) > 0.1)
