@@ -145,7 +145,7 @@ def test_a_goal_that_is_refused_says_why_and_changes_nothing(arm_of, home):
             (arm.goal(), Result.INVALID_GOAL, 'the trajectory has no points'),
             (arm.goal((1.0, there), (0.5, there)), Result.INVALID_GOAL, 'does not increase'),
             (arm.goal((1.0, there[:5])), Result.INVALID_GOAL, '5 positions for 7 joints'),
-            (arm.goal((0.05, beside(home, 2.0))), Result.INVALID_GOAL, 'times slower'),
+            (arm.goal((0.05, beside(home, 2.0))), Result.INVALID_GOAL, ', limit '),
             (moving, Result.INVALID_GOAL, 'is not zero; end at rest'),
             (doubled, Result.INVALID_GOAL, 'joints of several degrees of freedom')):
         sent = arm.send(goal)
