@@ -130,7 +130,7 @@ def test_a_goal_that_is_refused_says_why_and_changes_nothing(arm_of, home):
     """By the topic's lines: the code and the text say more than a rejection could."""
     arm = arm_of()
     node = arm.live
-    followed = arm.send(arm.goal((12.0, beside(home, 0.5))))
+    followed = arm.send(arm.goal((60.0, beside(home, 1.0))))
     arm.drive(lambda: node.states[-1] == 'following')
     there = beside(home, 0.1)
     moving = arm.goal((1.0, there))
