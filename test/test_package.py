@@ -1,5 +1,4 @@
 """What a user gets installed: files in their places, and commands that start."""
-from dataclasses import asdict
 from importlib import metadata, resources
 from pathlib import Path
 import subprocess
@@ -99,16 +98,14 @@ def test_launch_files_describe_the_node():
 
 def test_configuration_files_name_parameters_that_exist():
     pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-    import yaml
+    from hodyn_ros.ros import parameter_file
+    from hodyn_ros.ros.parameters import TABLE
 
-    from hodyn_ros.ros.parameters import Parameters
-
-    defaults = asdict(Parameters())
     paths = sorted((ROOT / 'config').glob('*.yaml'))
     assert len(paths) >= 4
     for path in paths:
-        given = yaml.safe_load(path.read_text())['/**']['ros__parameters']
+        given = parameter_file.read(path, '/feedforward', lambda *_: '')
         for name, value in given.items():
-            default = defaults[name]
+            default = TABLE[name].default
             assert isinstance(value, list if isinstance(default, tuple) else type(default)), (
                 f'{path.name}: {name}')

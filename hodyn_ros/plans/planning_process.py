@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.plans.annotate import PERIOD
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.prepare import (
+    PlanRequest,
+    PlanSettings,
+    PreparedPlan,
+    prepare_plan,
+    refused,
+)
+from hodyn_ros.plans.waypoints import EndedError
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
@@ -66,7 +73,7 @@ def prepare(
         if prepared.annotated is not None:
             message = prepared.annotated.message(start)
     except HodynError as error:
-        prepared = PreparedPlan(str(error))
+        prepared = refused(error)
     except Exception as error:  # an error of ours: the node logs it, and the process goes on
         prepared = PreparedPlan(
             f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
@@ -82,7 +89,7 @@ def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
         return trajectory
     left = [i for i, time in enumerate(trajectory.times) if time > skipped]
     if len(trajectory.times) and not left:
-        raise HodynError(
+        raise EndedError(
             f'it ends in the past: its last point was due '
             f'{skipped - trajectory.times[-1]:.3f} s ago')
     first = left[0] if left else 0

@@ -23,7 +23,12 @@ from hodyn_ros.plans.retiming.search import (
     retime_plan,
 )
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
-from hodyn_ros.plans.waypoints import AcceptedWaypoints, accept
+from hodyn_ros.plans.waypoints import (
+    AcceptedWaypoints,
+    EndedError,
+    OtherJointsError,
+    accept,
+)
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import HodynError, Robot
@@ -32,6 +37,7 @@ from hodyn_ros.robot.reflexes import Commands
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
+Fault = Literal['', 'joints', 'past', 'other']
 ROUND_OFF = 1e-12
 THROUGH = 1e-6
 """rad or m by which a file may miss points that it goes through."""
@@ -146,6 +152,9 @@ class PreparedPlan:
     ----------
     refusal : str
         Why the plan must not run; empty if it may.
+    fault : 'joints', 'past', 'other' or ''
+        Of what kind the refusal is, where the trajectory could not be accepted: it names other
+        joints, has ended before it could begin, or is wrong otherwise.
     plan, limit_report : Plan and LimitReport, or None
         The plan that was fitted, stretched if 'auto' asked for it, and its margins to the limits;
         None where the trajectory was not accepted.
@@ -190,6 +199,7 @@ class PreparedPlan:
     retimed: Retimed | None = None
     reflexes: tuple[ReflexPeak, ...] = ()
     points: AcceptedWaypoints | None = None
+    fault: Fault = ''
 
     @property
     def summary(self) -> str:
@@ -224,7 +234,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         plan = _fitted(request, points) if retimed is None else retimed.plan
         limit_report = check_limits(plan, feedforward)
     except HodynError as error:
-        return PreparedPlan(str(error))
+        return refused(error)
     excess, note = _overshoot(request, plan, points.positions)
     deviation = _deviation(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
@@ -259,6 +269,14 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
         reflexes=reflexes, points=points)
+
+
+def refused(error: HodynError) -> PreparedPlan:
+    """Return what there is of a trajectory that is wrong."""
+    fault: Fault = (
+        'joints' if isinstance(error, OtherJointsError)
+        else 'past' if isinstance(error, EndedError) else 'other')
+    return PreparedPlan(str(error), fault=fault)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:

@@ -22,6 +22,14 @@ REST = 1.2e-7
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
 
+class OtherJointsError(HodynError):
+    """A trajectory names other joints than the robot's."""
+
+
+class EndedError(HodynError):
+    """A trajectory ended before it could begin."""
+
+
 @dataclass(frozen=True, eq=False)
 class AcceptedWaypoints:
     """Accepted points, in the robot's joint order, as `reference.fit_plan` takes them.
@@ -68,23 +76,19 @@ def accept(
 
     Raises
     ------
+    OtherJointsError
+        Unknown, missing or doubled joints, or joints besides the robot's.
+    EndedError
+        An end that has passed, `elapsed` seconds after the start.
     HodynError
-        No points; unknown, missing or doubled joints, or joints besides the robot's; rows of the
-        wrong length, points without positions; values that are not finite; times that do not
-        increase; an end that has passed, `elapsed` seconds after the start; a velocity at the end,
-        unless allowed.
+        No points; rows of the wrong length, points without positions; values that are not finite;
+        times that do not increase; a velocity at the end, unless allowed.
 
     """
     names = trajectory.names
     if not len(trajectory.times):
         raise HodynError('the trajectory has no points')
-    order = joints.indices(names)
-    if len(names) > len(order):
-        known = {names[i] for i in order}
-        extra = [name for name in names if name not in known]
-        raise HodynError(
-            f'joint {", ".join(map(repr, extra))} is not one of robot {joints.robot.name!r}; '
-            'a reference may name no others')
+    order = _order(names, joints)
     times = _times(trajectory.times)
     positions, velocities, accelerations = (
         _rows(getattr(trajectory, quantity), quantity, names, len(times), order)
@@ -93,7 +97,7 @@ def accept(
         i = 0 if positions is None else next(i for i, p in enumerate(positions) if p is None)
         raise HodynError(f'point {i} has no positions')
     if times[-1] < elapsed:
-        raise HodynError(
+        raise EndedError(
             f'the trajectory has ended: its last point was due {elapsed - times[-1]:.3g} s ago')
     last = None if velocities is None else velocities[-1]
     if last is not None and np.abs(last).max() > REST and not allow_nonzero_velocity_at_end:
@@ -103,6 +107,21 @@ def accept(
             'zero; end at rest')
     return AcceptedWaypoints(
         tuple(names[i] for i in order), times, positions, velocities, accelerations)
+
+
+def _order(names: Sequence[str], joints: JointNames) -> NDArray[np.intp]:
+    """Return where the robot's joints stand among the names, which must be theirs alone."""
+    try:
+        order = joints.indices(names)
+    except HodynError as error:
+        raise OtherJointsError(str(error)) from None
+    if len(names) > len(order):
+        known = {names[i] for i in order}
+        extra = [name for name in names if name not in known]
+        raise OtherJointsError(
+            f'joint {", ".join(map(repr, extra))} is not one of robot {joints.robot.name!r}; '
+            'a reference may name no others')
+    return order
 
 
 def _times(values: Sequence[float]) -> Array:

@@ -156,6 +156,18 @@ class ReferenceManager:
             return None
         return min((now - self._start) * 1e-9, self._plan.duration), self._plan.duration
 
+    def elapsed(self, plan: object, now: int) -> float | None:
+        """Return how long a plan has run, s: negative while it waits, None if it was given up.
+
+        It is followed on, at its end, when it has ended.
+        """
+        for waiting, start in self._waiting:
+            if waiting is plan:
+                return (now - start) * 1e-9
+        is_followed = (
+            self._plan is plan and self._stream is None and self._stop_limits is None)
+        return (now - self._start) * 1e-9 if is_followed else None
+
     def is_idle(self, now: int) -> bool:
         """Return whether it holds and nothing waits: then a plan may start at any time."""
         return self.mode(now) == 'holding' and not self._waiting

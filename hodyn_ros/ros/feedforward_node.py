@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial, wraps
 import sys
+import time
 import traceback
 from typing import Any
 import warnings
@@ -26,6 +27,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanSettings
@@ -40,12 +42,15 @@ from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
 from hodyn_ros.ros.session import (
+    DEACTIVATED,
     WATCH_PERIOD,
     Session,
     controller_options,
     tracking_tolerance,
 )
-from hodyn_ros.ros.spinning import run
+from hodyn_ros.ros.spinning import run, spin_once
+from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
+from hodyn_ros.ros.trajectory_action import NAME as ACTION
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
@@ -57,6 +62,7 @@ MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024
 MAX_JOINTS = 64
 MAX_BODIES = 500
 REPORT_PERIOD = 1.0
+RESULT_TIME = 0.1
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
@@ -137,6 +143,7 @@ class FeedforwardNode(LifecycleNode):
         """Leave the active state in order; called before the process ends."""
         if self._session is not None:
             self.trigger_deactivate()
+            self._send_results()
 
     def destroy_node(self) -> None:
         """Release everything, the worker process too."""
@@ -145,6 +152,12 @@ class FeedforwardNode(LifecycleNode):
 
     def _start_up(self) -> bool:
         return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
+
+    def _send_results(self) -> None:
+        """Let the results of goals go out, which the client library sends in callbacks."""
+        end = time.monotonic() + RESULT_TIME
+        while self.executor is not None and time.monotonic() < end:
+            spin_once(self.executor, self, 0.1 * RESULT_TIME)
 
     def _guarded(
         self, what: str, transition: Callable[[], None],
@@ -178,6 +191,12 @@ class FeedforwardNode(LifecycleNode):
             self._entities.append(partial(self.destroy_subscription, subscription))
         hold = self.create_service(Trigger, '~/hold', self._on_hold)
         self._entities.append(partial(self.destroy_service, hold))
+        if IS_AVAILABLE:
+            action = TrajectoryAction(self, lambda: self._session, self._reject_goal)
+            self._entities.append(action.destroy)
+        else:
+            self.get_logger().info(
+                'no action ~/follow_joint_trajectory: control_msgs is not installed')
         for period, tick in ((WATCH_PERIOD, Session.watch), (REPORT_PERIOD, self._report)):
             timer = self._every(period, tick)
             self._entities.append(partial(self.destroy_timer, timer))
@@ -207,6 +226,10 @@ class FeedforwardNode(LifecycleNode):
         feedforward = FeedForward(_with_payload(unloaded, settings))
         robot = feedforward.robot
         tracking_tolerance(robot, settings)
+        constraints = parameters.read_constraints(self)
+        default_tolerances(
+            robot.joint_names, constraints.goal_time, constraints.stopped_velocity_tolerance,
+            constraints.trajectory, constraints.goal)
         if settings.publish_commands:
             JointNames(
                 robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
@@ -279,16 +302,31 @@ class FeedforwardNode(LifecycleNode):
                 session.wind_down()
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
+                session.goals.close(DEACTIVATED)
                 self.is_moving = False
                 self._let_sleep()
                 realtime.unfreeze_gc()
 
+    def _reject_goal(self, why: str) -> None:
+        if self._session is not None:
+            self._session.monitor.received[ACTION] += 1
+            self._session.monitor.reject(ACTION, why)
+        else:
+            self.get_logger().error(f'{ACTION} rejected: {why}')
+
     def _shut_down(self) -> None:
+        was_active = self._session is not None
         self._end_session()
-        self._release()
+        if not was_active:
+            self._release()
+            return
+        # The client library sends the results of goals in callbacks: these come first.
+        self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
     def _release(self) -> None:
-        self._session, self.is_moving = None, False
+        session, self._session, self.is_moving = self._session, None, False
+        if session is not None:
+            session.goals.close(DEACTIVATED)
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
@@ -429,8 +467,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM."""
     try:
         parameter_file.check_arguments(
-            sys.argv if argv is None else argv, NAME,
-            [row.name for row in fields(parameters.Parameters)])
+            sys.argv if argv is None else argv, NAME, parameters.unknown)
         return run(FeedforwardNode, lambda node: node.is_moving, FeedforwardNode.finish, argv)
     except HodynError as error:
         print(f'{NAME}: {error}', file=sys.stderr)

@@ -20,6 +20,7 @@ from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import SAY_AGAIN, UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
+from hodyn_ros.ros.trajectory_goals import ErrorCode, Goal, TrajectoryGoals
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,7 @@ MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_WRENCH_BYTES = 4096
 CAUTION_TIME = 1.0
+STREAMING = 'a streamed reference is followed; let it end first'
 # How long a stream must pause when it was stopped, s: more than a slow slider does.
 PAUSE = 2.0
 
@@ -52,6 +54,8 @@ class Inputs:
         Counts and logs what is rejected.
     neighbours : Neighbours
         Knows who else publishes.
+    goals : TrajectoryGoals
+        Told what becomes of plans.
     ready : callable
         Returns what takes the inputs, and the clock that turns stamps into its instants; raises
         HodynError while nothing can be taken.
@@ -63,6 +67,7 @@ class Inputs:
     def __init__(
         self, node: Node, settings: Parameters, robot: Robot,
         planner: Planner, outputs: Outputs, monitor: Monitor, neighbours: Neighbours,
+        goals: TrajectoryGoals,
         ready: Callable[[], tuple[FeedforwardController, ReferenceClock]],
         hold: Callable[[], None],
     ) -> None:
@@ -73,6 +78,7 @@ class Inputs:
         self._outputs = outputs
         self._monitor = monitor
         self._neighbours = neighbours
+        self._goals = goals
         self._ready = ready
         self._hold = hold
         self._reference_reader = self._stiffness_reader = JointStateReader(JointNames(robot))
@@ -101,14 +107,33 @@ class Inputs:
             if self._settings.hold_on_empty_trajectory and is_empty(data):
                 self._hold()
                 return
-            controller, clock = self._ready()
-            if controller.reference.streaming:
-                raise HodynError('a streamed reference is followed; let it end first')
-            self._planner.submit(
-                data, controller.reference, controller.now,
-                annotate=self._outputs.annotated_is_wanted, left_out=clock.left_out)
+            self._prepare(data, None)
         except HodynError as error:
             self._monitor.reject('joint_trajectory', error)
+
+    def why_no_plan(self) -> str:
+        """Return why no trajectory at all can be taken now; empty if one can."""
+        try:
+            controller, _ = self._ready()
+        except HodynError as error:
+            return str(error)
+        return STREAMING if controller.reference.streaming else ''
+
+    def on_goal(self, goal: Goal, data: bytes) -> None:
+        """Have the serialized trajectory of a goal made a plan."""
+        self._monitor.received['follow_joint_trajectory'] += 1
+        try:
+            check_size(data, MAX_PLAN_BYTES)
+            self._prepare(data, goal)
+        except HodynError as error:
+            self._monitor.reject('follow_joint_trajectory', error)
+            goal.end(ErrorCode.INVALID_GOAL, str(error))
+
+    def cancel_goal(self, goal: Goal) -> bool:
+        """Give up a goal; return whether the reference must stop for it."""
+        if self._goals.is_prepared(goal):
+            self._planner.cancel()
+        return self._goals.cancel(goal)
 
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample, a serialized joint state."""
@@ -228,19 +253,21 @@ class Inputs:
         prepared = self._planner.poll(controller.reference, now)
         if prepared is None:
             return
+        topic = self._topic
+        self._goals.take(prepared)
         if prepared.refusal:
-            if self._monitor.reject('joint_trajectory', prepared.refusal) and prepared.traceback:
+            if self._monitor.reject(topic, prepared.refusal) and prepared.traceback:
                 self._node.get_logger().error(printable(prepared.traceback, keep='\n'))
             return
         self._node.get_logger().info(f'trajectory accepted: {prepared.summary}')
         if prepared.message:
             self._outputs.annotated(prepared.message)
 
-    def drop_plan(self) -> None:
+    def drop_plan(self, why: str) -> None:
         """Drop a plan that is being prepared."""
         if self._planner.cancel():
-            self._monitor.reject(
-                'joint_trajectory', 'dropped while it was prepared: the node stops')
+            self._monitor.reject(self._topic, 'dropped while it was prepared: the node stops')
+            self._goals.drop(f'dropped while it was prepared: {why}')
 
     def tell_silent_stream(self, controller: FeedforwardController) -> None:
         """Say, once, that no streamed sample has come for the timeout."""
@@ -261,6 +288,21 @@ class Inputs:
                 name = self._robot.bodies[body].name
                 self._node.get_logger().warning(
                     f'external_wrench on {name} fell silent: it fades away')
+
+    @property
+    def _topic(self) -> str:
+        """Where the trajectory came from that is being prepared."""
+        return 'follow_joint_trajectory' if self._goals.prepares else 'joint_trajectory'
+
+    def _prepare(self, data: bytes, goal: Goal | None) -> None:
+        refusal = self.why_no_plan()
+        if refusal:
+            raise HodynError(refusal)
+        controller, clock = self._ready()
+        self._planner.submit(
+            data, controller.reference, controller.now,
+            annotate=self._outputs.annotated_is_wanted, left_out=clock.left_out)
+        self._goals.prepare(goal)
 
     def _link(self, frame: str) -> str:
         """Return the robot's name of a link, which drivers name with their joints' prefix."""

@@ -4,14 +4,14 @@ Of the parameters those on the command line come first, then those of the user's
 of the package's file for the robot. What is not given overrides nothing.
 """
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
 from hodyn_ros.ros import parameter_file
-from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, fault
+from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, fault, row_of, unknown
 
 TRUTH = ('', 'true', 'false')
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
@@ -134,15 +134,17 @@ def launched_node(
 
 def _file(path: str, node: str) -> dict[str, Any]:
     """Return what a file gives the node, each value of the kind that its parameter is of."""
-    defaults = {row.name: row.default for row in fields(Parameters)}
+    def default(name: str) -> Any:
+        row = row_of(name)
+        return None if row is None else row.default
 
     def wrong(name: str, value: Any) -> str:
-        if name not in defaults:
-            return parameter_file.unknown(name, list(defaults))
-        return fault(name, _as_number(value, defaults[name]))
+        if row_of(name) is None:
+            return unknown(name)
+        return fault(name, _as_number(value, default(name)))
 
     return {
-        name: _as_number(value, defaults.get(name))
+        name: _as_number(value, default(name))
         for name, value in parameter_file.read(path, node, wrong).items()}
 
 

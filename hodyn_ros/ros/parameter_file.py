@@ -75,10 +75,11 @@ def read(
     return found
 
 
-def check_arguments(argv: Sequence[str], node: str, known: Sequence[str]) -> None:
+def check_arguments(argv: Sequence[str], node: str, unknown: Callable[[str], str]) -> None:
     """Check the parameter files that a command line names for a node, and what is no option.
 
-    Raises HodynError as `read` does, and for words that ROS would pass over.
+    `unknown` tells what is wrong with a name; empty if nothing is. Raises HodynError as `read`
+    does, and for words that ROS would pass over.
     """
     files, remaps, others = _options(argv[1:])
     if others:
@@ -94,7 +95,7 @@ def check_arguments(argv: Sequence[str], node: str, known: Sequence[str]) -> Non
             namespace = right
     for file in files:
         # Of the values the node itself judges, as ROS reads them.
-        read(file, full_name(name, namespace), lambda key, _: unknown(key, known))
+        read(file, full_name(name, namespace), lambda key, _: unknown(key))
 
 
 def full_name(name: str, namespace: str) -> str:

@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 import math
+import re
 from typing import Any
 
 from rcl_interfaces.msg import (
@@ -161,22 +162,77 @@ class Parameters:
     keep_awake: bool = _row(False, 'Keep idle processors of the machine from sleeping.')
 
 
+# Named as joint_trajectory_controller names them; JOINT stands for the name of a joint.
+CONSTRAINTS: dict[str, Field[Any]] = {
+    'constraints.goal_time': _row(
+        0.0, 'How long after the end of its trajectory a goal of ~/follow_joint_trajectory may '
+        'take to be within its goal tolerances, s; 0 waits for ever.', bounds=(0.0, 3600.0),
+        runtime=True),
+    'constraints.stopped_velocity_tolerance': _row(
+        0.01, 'Goal tolerance of the velocity of each joint, rad/s or m/s; 0 for none.',
+        runtime=True),
+    'constraints.JOINT.trajectory': _row(
+        0.0, 'How far a joint may be away from the reference while a goal is followed, rad or m; '
+        '0 for any distance.', runtime=True),
+    'constraints.JOINT.goal': _row(
+        0.0, 'How far a joint may be away from the end of the trajectory of a goal, rad or m; '
+        '0 for any distance.', runtime=True),
+}
+TABLE: dict[str, Field[Any]] = {row.name: row for row in fields(Parameters)} | CONSTRAINTS
+OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
+
+
+def row_of(name: str) -> Field[Any] | None:
+    """Return the row of a parameter, by its name; None if there is none."""
+    return TABLE.get(OF_A_JOINT.sub(r'constraints.JOINT.\2', name))
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The values of the parameters ``constraints.…``; of joints, those given, by name."""
+
+    goal_time: float
+    stopped_velocity_tolerance: float
+    trajectory: Mapping[str, float]
+    goal: Mapping[str, float]
+
+
 def declare(node: Node) -> None:
-    """Declare the parameters of the table on a node.
+    """Declare the parameters of the table on a node; of its joints, those given at start.
 
     Raises HodynError for a value given at start that is out of range, and for a parameter given
     that there is not.
     """
-    known = [row.name for row in fields(Parameters)]
     for name in given(node):
-        if fault_of_name := parameter_file.unknown(name, known):
+        if fault_of_name := unknown(name):
             raise HodynError(fault_of_name)
-    for row in fields(Parameters):
+    names = [name for name in TABLE if not OF_A_JOINT.fullmatch(name)]
+    for name in (*names, *filter(OF_A_JOINT.fullmatch, given(node))):
+        row = TABLE[OF_A_JOINT.sub(r'constraints.JOINT.\2', name)]
         default = list(row.default) if isinstance(row.default, tuple) else row.default
         try:
-            node.declare_parameter(row.name, default, _descriptor(row))
+            node.declare_parameter(name, default, _descriptor(row))
         except ParameterException as error:
             raise HodynError(str(error)) from None
+        if wrong := fault(name, node.get_parameter(name).value):
+            raise HodynError(wrong)
+
+
+def unknown(name: str) -> str:
+    """Return what is wrong with the name of a parameter; empty if nothing is."""
+    return '' if row_of(name) is not None else parameter_file.unknown(name, list(TABLE))
+
+
+def read_constraints(node: Node) -> Constraints:
+    """Return the tolerances of goals as they are now."""
+    joints: dict[str, dict[str, float]] = {'trajectory': {}, 'goal': {}}
+    for name, parameter in node.get_parameters_by_prefix('constraints').items():
+        if found := OF_A_JOINT.fullmatch(f'constraints.{name}'):
+            joints[found[2]][found[1]] = float(parameter.value)
+    goal_time, stopped = (
+        float(node.get_parameter(f'constraints.{name}').value)
+        for name in ('goal_time', 'stopped_velocity_tolerance'))
+    return Constraints(goal_time, stopped, **joints)
 
 
 def given(node: Node) -> Mapping[str, Any]:
@@ -209,9 +265,8 @@ def check(
     `robot` and `limits_file` are what the parameters of these names were at start. These alone may
     be files: whoever may set parameters could have any file opened otherwise.
     """
-    table = {row.name: row for row in fields(Parameters)}
     for change in changes:
-        row = table.get(change.name)
+        row = row_of(change.name)
         if row is None:
             continue
         if active and not row.metadata['runtime']:
@@ -249,7 +304,8 @@ def _descriptor(row: Field[Any]) -> ParameterDescriptor:
 
 def fault(name: str, value: Any) -> str:
     """Return what is wrong with a value of a parameter of the table; empty if nothing."""
-    row = Parameters.__dataclass_fields__[name]
+    row = row_of(name)
+    assert row is not None
     default: Any = row.default
     choices, bounds = row.metadata['choices'], row.metadata['bounds']
     kind = type(default)
@@ -257,20 +313,20 @@ def fault(name: str, value: Any) -> str:
         element = type(default[0])
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | array) or not all(
                 _is_of(element, entry) for entry in value):
-            return f'{row.name} is {value!r}; expected an array of {NAMES[element]}s'
+            return f'{name} is {value!r}; expected an array of {NAMES[element]}s'
     elif not _is_of(kind, value):
-        return f'{row.name} is {value!r}; expected a {NAMES[kind]}'
+        return f'{name} is {value!r}; expected a {NAMES[kind]}'
     if choices is not None and value not in choices:
-        return f'{row.name} is {value!r}; expected one of {", ".join(choices)}'
+        return f'{name} is {value!r}; expected one of {", ".join(choices)}'
     if kind is float and not math.isfinite(value):
-        return f'{row.name} is {value}; expected a finite number'
+        return f'{name} is {value}; expected a finite number'
     if bounds is not None and not bounds[0] <= value <= bounds[1]:
-        return f'{row.name} is {value}; expected {bounds[0]:g} to {bounds[1]:g}'
-    if row.name.startswith('payload_') and kind is tuple:
+        return f'{name} is {value}; expected {bounds[0]:g} to {bounds[1]:g}'
+    if name.startswith('payload_') and kind is tuple:
         if len(value) != len(default):
-            return f'{row.name} has {len(value)} numbers; expected {len(default)}'
+            return f'{name} has {len(value)} numbers; expected {len(default)}'
         if not all(map(math.isfinite, value)):
-            return f'{row.name} is {list(value)}; expected finite numbers'
+            return f'{name} is {list(value)}; expected finite numbers'
     return ''
 
 

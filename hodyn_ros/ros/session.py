@@ -22,6 +22,7 @@ from hodyn_ros.ros.inputs import MAX_STATE_BYTES, Inputs, check_size
 from hodyn_ros.ros.neighbours import SAY_AGAIN, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
+from hodyn_ros.ros.trajectory_goals import ErrorCode, Goal, TrajectoryGoals
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ AT_REST = 1e-3
 WATCH_PERIOD = 0.005
 LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
+DEACTIVATED = 'the node is deactivated'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -97,7 +99,7 @@ class Session:
         self._reader = JointStateReader(self._names, one_sender=True)
         self._controller: FeedforwardController | None = None
         self._measured = np.zeros((2, feedforward.robot.n))
-        self._without_velocity = False
+        self._without_velocity = self._has_velocity = False
         self._why_waiting = ''
         self._lost = self._is_over = False
         self._excess: EffortExcess | None = None
@@ -113,9 +115,10 @@ class Session:
         self._hold_up, self._missing, self._told_until = '', 0.0, 0.0
         self._followed_up_at = 0.0
         self._arrived_at = self._watched_at = 0.0
+        self.goals = TrajectoryGoals(feedforward.robot.joint_names, settings.lookahead)
         self.inputs = Inputs(
             node, settings, feedforward.robot, planner, outputs, self.monitor,
-            self._neighbours, self._ready, self._hold_on_request)
+            self._neighbours, self.goals, self._ready, self._hold_on_request)
         self._report('waiting', self._neighbours.why_waiting())
 
     # Cycles
@@ -154,6 +157,7 @@ class Session:
             return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
+        self._has_velocity = velocity is not None
         self._without_velocity = velocity is None and self._settings.evaluate_at == 'measurement'
         if velocity is not None:
             self._measured[1] = velocity
@@ -172,6 +176,7 @@ class Session:
             self._step(self._controller, stamp)
             self.monitor.cycle(time.monotonic() - begin, self.monitor.period)
         self._track(self._controller)
+        self._watch_goal(self._controller, stamp)
         if begin - self._followed_up_at >= FOLLOW_UP_PERIOD:
             self._followed_up_at = begin
             self._outputs.follow_up(self._controller, self._measured, stamp)
@@ -191,6 +196,7 @@ class Session:
         controller = self._controller
         if controller is None:
             return
+        self.goals.settle(at_rest=controller.reference.mode(controller.now) == 'holding')
         now = time.monotonic()
         since, self._watched_at = now - self._watched_at, now
         if since > LATE_WATCH and not self._excused:
@@ -217,9 +223,8 @@ class Session:
             controller.stop(controller.now)
             self._lost, self._is_over = True, False
             self._why = 'joint states were lost'
-            self.inputs.let_stream_end()
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
-            self.inputs.drop_plan()
+            self._give_up(self._why)
         elif self._is_over:
             return
         self._step(controller, stamp)
@@ -229,7 +234,7 @@ class Session:
         controller = self._controller
         if controller is None:
             return
-        self.inputs.drop_plan()
+        self._give_up(DEACTIVATED)
         if not controller.reference.is_idle(controller.now):
             controller.stop(controller.now)
         state = 'stopping'
@@ -240,7 +245,7 @@ class Session:
             if state == 'stopping' and controller.reference.mode(now) == 'holding':
                 state = 'fading'
                 controller.fade_out(now)
-            self._report(state, 'the node is deactivated')
+            self._report(state, DEACTIVATED)
             # No state is read meanwhile.
             controller.evaluate(now)
             self._publish(controller, stamp)
@@ -253,12 +258,27 @@ class Session:
         controller = self._controller
         if controller is None:
             return 'it waits for a joint state'
-        self.inputs.drop_plan()
-        self.inputs.let_stream_end()
+        self._give_up(why)
         if not controller.reference.is_idle(controller.now):
             controller.stop(controller.now)
         self._why = why
         return ''
+
+    def why_no_goal(self) -> str:
+        """Return why no goal of the action can be taken now; empty if one can."""
+        return self.inputs.why_no_plan()
+
+    def on_goal(self, goal: Goal, data: bytes) -> None:
+        """Have the serialized trajectory of a goal made a plan, and follow it."""
+        self.inputs.on_goal(goal, data)
+
+    def cancel_goal(self, goal: Goal) -> None:
+        """Stop for a goal, if it is followed or prepared."""
+        controller = self._controller
+        if self.inputs.cancel_goal(goal) and controller is not None:
+            if not controller.reference.is_idle(controller.now):
+                controller.stop(controller.now)
+            self._why = 'the goal was canceled'
 
     def look_around(self) -> None:
         """See who else is there, and say why nothing comes; called once a second."""
@@ -300,6 +320,7 @@ class Session:
                 motor_commands = CommandWriter(np.arange(len(motors)))
         self._outputs.begin(joints, motors, commands, motor_commands)
         self.inputs.bind(names)
+        self.goals.bind(joints)
         return FeedforwardController(
             self._feedforward, position, self._reference_clock.now,
             controller_options(self._settings))
@@ -314,7 +335,7 @@ class Session:
         if back > 0 and stamp < clock.stamp:
             self._tell_left_out(clock.move_to(stamp, time.monotonic()))
             # Their starts are times of the clock as it was.
-            self.inputs.drop_plan()
+            self.inputs.drop_plan('the clock was set back')
             if controller.reference.drop_waiting():
                 self.monitor.reject(
                     'joint_trajectory', 'plans that wait for their start are dropped: the clock '
@@ -345,8 +366,7 @@ class Session:
             if controller.excess is not None:
                 self._why = self._excess_text(controller.excess) + ': stopping'
                 self._node.get_logger().error(self._why)
-                self.inputs.drop_plan()
-                self.inputs.let_stream_end()
+                self._give_up(self._why)
                 controller.stop(now)
         excess = self._excess_text(controller.excess)
         if self._lost:
@@ -400,8 +420,7 @@ class Session:
                 self._is_departing = True
                 self._why = f'{why}: stopping'
                 self._node.get_logger().error(self._why)
-                self.inputs.drop_plan()
-                self.inputs.let_stream_end()
+                self._give_up(why, ErrorCode.PATH_TOLERANCE_VIOLATED)
                 controller.stop(controller.now)
         elif watch.is_notable:
             self._node.get_logger().warning(
@@ -411,13 +430,27 @@ class Session:
             self._why = self._why.removesuffix(': stopping')
 
     def _latch(self, controller: FeedforwardController, why: str) -> None:
-        self.inputs.drop_plan()
-        self.inputs.let_stream_end()
+        self._give_up(why, ErrorCode.PATH_TOLERANCE_VIOLATED)
         controller.latch(self._measured[0].copy(), controller.now)
         self._tracking.forget()
         self._is_departing = False
         self._why = f'{why}: the arm is held where it is'
         self._node.get_logger().error(self._why, throttle_duration_sec=WARN_INTERVAL)
+
+    def _give_up(self, why: str, code: ErrorCode = ErrorCode.INVALID_GOAL) -> None:
+        """Follow no more what was asked for: a plan in preparation, a goal, a stream."""
+        self.inputs.drop_plan(why)
+        self.inputs.let_stream_end()
+        self.goals.stop(code, why)
+
+    def _watch_goal(self, controller: FeedforwardController, stamp: int) -> None:
+        """Stop for a goal that the arm does not follow within its tolerances."""
+        why = self.goals.watch(
+            controller, self._measured, stamp, has_velocity=self._has_velocity)
+        if why:
+            self._why = f'the goal is aborted: {why}'
+            self._node.get_logger().error(self._why)
+            controller.stop(controller.now)
 
     def _why_departed(self, when: str) -> str:
         watch = self._tracking

@@ -171,7 +171,7 @@ def run(
         executor.add_node(node)
         try:
             while not stop.is_set:
-                _spin_once(executor, node)
+                spin_once(executor, node)
             finish(node)
         finally:
             stop.begin_end()
@@ -182,13 +182,13 @@ def run(
     return stop.exit_code
 
 
-def _spin_once(executor: Executor, node: Node) -> None:
+def spin_once(executor: Executor, node: Node, timeout: float = SPIN_TIMEOUT) -> None:
     """Run what is due; an error outside the callbacks that the node guards is logged and left.
 
     A message that cannot even be taken is one, and a failure of a service.
     """
     try:
-        executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        executor.spin_once(timeout_sec=timeout)
     except ExternalShutdownException:
         raise
     except Exception:

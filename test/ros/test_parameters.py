@@ -1,5 +1,4 @@
 """The table of parameters, the page and the files that tell of it."""
-from dataclasses import fields
 from pathlib import Path
 import re
 
@@ -21,23 +20,24 @@ def as_yaml(default):
 
 def test_the_page_tells_of_each_parameter_with_its_default_and_meaning():
     page = (ROOT / 'docs' / 'node.md').read_text('utf-8')
-    rows = dict(re.findall(r'^\| `(\w+)` \| `(.*?)` \| .* \|$', page, re.MULTILINE))
-    table = fields(parameters.Parameters)
-    assert {row.name for row in table} <= set(rows)
-    for row in table:
-        assert yaml.safe_load(rows[row.name]) == as_yaml(row.default), row.name
+    rows = dict(re.findall(r'^\| `([\w.]+)` \| `(.*?)` \| .* \|$', page, re.MULTILINE))
+    assert set(parameters.TABLE) <= set(rows)
+    for name, row in parameters.TABLE.items():
+        assert yaml.safe_load(rows[name]) == as_yaml(row.default), name
         assert row.metadata['description'] in page
 
 
 @pytest.mark.parametrize('path', sorted((ROOT / 'config').glob('*.yaml')), ids=lambda p: p.stem)
 def test_each_file_lists_each_parameter_with_a_comment_and_is_accepted(path):
     text = path.read_text('utf-8')
-    given = yaml.safe_load(text)['/**']['ros__parameters']
-    assert list(given) == [row.name for row in fields(parameters.Parameters)]
+    values = yaml.safe_load(text)['/**']['ros__parameters']
+    constraints = values.pop('constraints')
+    given = values | {f'constraints.{name}': value for name, value in constraints.items()}
+    assert list(given) == [name for name in parameters.TABLE if 'JOINT' not in name]
     changes = [Parameter(name, value=value) for name, value in given.items()]
     assert parameters.check(changes, active=False).successful
     lines = text.splitlines()
-    for name in given:
+    for name in (*values, *constraints):
         i = next(k for k, line in enumerate(lines) if line.strip().startswith(f'{name}:'))
         assert lines[i - 1].strip().startswith('#') or name == 'friction_in_output'
 
@@ -54,6 +54,8 @@ def test_each_file_lists_each_parameter_with_a_comment_and_is_accepted(path):
     ('payload_com', 'abc', 'expected an array of numbers'),
     ('trigger', 'clock', 'expected one of joint_state, timer'),
     ('robot', 3, 'expected a string'),
+    ('constraints.goal_time', -1.0, 'expected 0 to 3600'),
+    ('constraints.fer_joint1.goal', 'near', 'expected a number'),
 ])
 def test_a_wrong_value_says_what_was_expected(name, value, expected):
     result = parameters.check([Parameter(name, value=value)], active=False)

@@ -15,11 +15,13 @@ SCHEMA = {
     'enclaves': ({'enclave'}, set()),
     'enclave': ({'profiles'}, {'path'}),
     'profiles': ({'profile'}, set()),
-    'profile': ({'topics', 'services'}, {'ns', 'node'}),
+    'profile': ({'topics', 'services', 'actions'}, {'ns', 'node'}),
     'topics': ({'topic'}, {'publish', 'subscribe'}),
     'services': ({'service'}, {'reply', 'request'}),
+    'actions': ({'action'}, {'execute', 'call'}),
     'topic': (set(), set()),
     'service': (set(), set()),
+    'action': (set(), set()),
 }
 OF_NODES = ('/clock', '/parameter_events', '/rosout')
 
@@ -53,7 +55,7 @@ def test_a_policy_is_one_for_sros2(path):
         children, attributes = SCHEMA[element.tag]
         assert {child.tag for child in element} <= children
         assert set(element.attrib) <= attributes
-        if element.tag in ('topics', 'services'):
+        if element.tag in ('topics', 'services', 'actions'):
             assert set(element.attrib.values()) == {'ALLOW'}
         if not children:
             assert re.fullmatch(r'(/|~/)?[a-z_]+(/[a-z_]+)*', element.text)
@@ -63,7 +65,8 @@ def test_a_policy_is_one_for_sros2(path):
 
 def test_clients_are_allowed_what_the_node_has_and_inputs_one_by_one():
     node, clients = policy('feedforward'), policy('clients')
-    for rule, answer in (('publish', 'subscribe'), ('request', 'reply')):
+    for rule, answer in (
+            ('publish', 'subscribe'), ('request', 'reply'), ('call', 'execute')):
         assert names(clients, rule) <= names(node, answer) | set(OF_NODES)
     known = names(node, 'publish') | names(policy('driver'), 'publish')
     assert names(clients, 'subscribe') <= known | set(OF_NODES)

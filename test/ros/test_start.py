@@ -1,4 +1,6 @@
 """What the node says and refuses when it starts and is configured."""
+import sys
+
 import numpy as np
 import pytest
 from std_msgs.msg import String
@@ -123,3 +125,21 @@ def test_a_gripper_is_locked_limits_are_a_files_and_inertias_are_taken(live, tmp
     node.send_states_until_log('joint_trajectory rejected: ', 1001.001, [0.1])
     assert 'limit 0.01 rad/s' in node.log
     assert 'limits_file: cannot change' in node.set(limits_file=str(other))
+
+
+def test_without_control_msgs_the_node_says_so_and_goes_on(live):
+    """It is not on the package index; most of the node needs none of it."""
+    node = live(ready=False, command=[
+        sys.executable, '-c',
+        "import sys; sys.modules['control_msgs'] = None\n"
+        'from hodyn_ros.ros.feedforward_node import main; sys.exit(main(sys.argv))',
+        '--ros-args', '-p', 'robot:=twolink'])
+    node.wait_log('no action ~/follow_joint_trajectory: control_msgs is not installed', PATIENCE)
+    node.wait_log('waiting', PATIENCE)
+    assert 'rror' not in node.log
+
+
+def test_a_tolerance_for_a_joint_that_there_is_not_is_refused(live):
+    node = live('robot:=twolink', 'constraints.elbow.goal:=0.1', ready=False)
+    node.wait_log('not configured: parameter constraints.elbow.goal: no such joint', PATIENCE)
+    assert node.process.wait(PATIENCE) == 2

@@ -47,6 +47,12 @@ HEAD = """<?xml version="1.0" encoding="UTF-8"?>
       <profiles>
         <profile ns="/" node="{node}">
 """
+# Policies name what an action opens by the action, whether control_msgs is installed here or not.
+ACTION = 'follow_joint_trajectory'
+ACTIONS = f"""          <actions execute="ALLOW">
+            <action>~/{ACTION}</action>
+          </actions>
+"""
 TAIL = """        </profile>
       </profiles>
     </enclave>
@@ -102,6 +108,8 @@ def _policy(observer: Node, file: str, node: str) -> str:
             lines.append(f'          <{what}s {rule}="ALLOW">\n')
             lines += [f'            <{what}>{name}</{what}>\n' for name in names]
             lines.append(f'          </{what}s>\n')
+    if file == 'feedforward':
+        lines.append(ACTIONS)
     return ''.join([*lines, TAIL])
 
 
@@ -110,7 +118,7 @@ def _names(observer: Node, method: str, node: str) -> list[str]:
         found: list[tuple[str, Any]] = getattr(observer, method)(node, NAMESPACE)
     except rclpy.node.NodeNameNonExistentError:
         return []
-    names = [name for name, _ in found]
+    names = [name for name, _ in found if f'/{ACTION}/_action/' not in name]
     if (node, method) == ('feedforward', 'get_subscriber_names_and_types_by_node'):
         # What another node of its name does, where there seems to be one.
         names.append(f'{NAMESPACE}/{node}/state')

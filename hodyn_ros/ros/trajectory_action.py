@@ -1,0 +1,216 @@
+"""`~/follow_joint_trajectory`, the action by which MoveIt and other planners have plans followed.
+
+Its type is control_msgs/action/FollowJointTrajectory; without that package there is no action.
+"""
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from action_msgs.msg import GoalStatus
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from hodyn_ros.feedforward.goal_tolerances import (
+    GoalTolerances,
+    JointTolerance,
+    default_tolerances,
+    goal_tolerances,
+)
+from hodyn_ros.robot import HodynError
+from hodyn_ros.ros import parameters
+from hodyn_ros.ros.trajectory_goals import ErrorCode, Goal
+
+try:
+    from control_msgs.action import FollowJointTrajectory
+except ImportError:
+    FollowJointTrajectory = None
+
+if TYPE_CHECKING:
+    _AnyActionServer = ActionServer[Any, Any, Any]
+else:  # not generic in each release of the client library
+    _AnyActionServer = ActionServer
+
+Array = NDArray[np.float64]
+
+NAME = 'follow_joint_trajectory'
+INACTIVE = 'the node is not active'
+IS_AVAILABLE = FollowJointTrajectory is not None
+
+
+class Taker(Protocol):
+    """What goals are handed to."""
+
+    def why_no_goal(self) -> str:
+        """Return why no goal at all can be taken now; empty if one can."""
+
+    def on_goal(self, goal: Goal, data: bytes) -> None:
+        """Have the serialized trajectory of a goal made a plan, and follow it."""
+
+    def cancel_goal(self, goal: Goal) -> None:
+        """Stop for a goal, if it is followed or prepared."""
+
+
+class TrajectoryAction:
+    """The server of the action, from configuration to clean-up.
+
+    Parameters
+    ----------
+    node : Node
+        Whose action it is.
+    taker : callable
+        Returns what takes the goals now; None while nothing does.
+    reject : callable
+        Counts and logs a goal that is rejected, and why.
+
+    """
+
+    def __init__(
+        self, node: Node, taker: Callable[[], Taker | None], reject: Callable[[str], object],
+    ) -> None:
+        self._node = node
+        self._taker = taker
+        self._reject = reject
+        self._goals: dict[bytes, _ClientsGoal] = {}
+        self._server = _Server(
+            node, FollowJointTrajectory, f'~/{NAME}', execute_callback=_never,
+            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel)
+
+    def destroy(self) -> None:
+        """Destroy the server."""
+        self._server.destroy()
+
+    def _on_goal(self, request: Any) -> GoalResponse:
+        taker = self._taker()
+        refusal = INACTIVE if taker is None else taker.why_no_goal()
+        if refusal:
+            self._reject(refusal)
+        return GoalResponse.REJECT if refusal else GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: Any) -> None:
+        identity = bytes(handle.goal_id.uuid)
+        goal = self._goals[identity] = _ClientsGoal(
+            self._node, self._server, handle, lambda: self._goals.pop(identity, None))
+        taker = self._taker()
+        if handle.request.multi_dof_trajectory.points:
+            why = ('multi_dof_trajectory has points: joints of several degrees of freedom are not '
+                   'followed')
+            self._reject(why)
+            goal.end(ErrorCode.INVALID_GOAL, why)
+        elif taker is None:
+            goal.end(ErrorCode.INVALID_GOAL, INACTIVE)
+        else:
+            try:
+                taker.on_goal(goal, serialize_message(handle.request.trajectory))
+            except Exception as error:  # the client must have an answer; the executor logs it
+                goal.end(ErrorCode.INVALID_GOAL, f'{type(error).__name__}: {error}')
+                raise
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        goal, taker = self._goals.get(bytes(handle.goal_id.uuid)), self._taker()
+        if goal is None or taker is None:
+            return CancelResponse.REJECT
+        taker.cancel_goal(goal)
+        return CancelResponse.ACCEPT
+
+
+class _ClientsGoal:
+    """A goal, and the client that waits for its result."""
+
+    def __init__(
+        self, node: Node, server: '_Server', handle: Any, forget: Callable[[], object],
+    ) -> None:
+        self._node, self._server, self._handle, self._forget = node, server, handle, forget
+        self.point_times = [
+            _seconds(point.time_from_start) for point in handle.request.trajectory.points]
+        self._feedback = FollowJointTrajectory.Feedback()
+
+    def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
+        """Return its own tolerances, or the parameters' where what it asks for means nothing."""
+        constraints = parameters.read_constraints(self._node)
+        defaults = default_tolerances(
+            names[-1], constraints.goal_time, constraints.stopped_velocity_tolerance,
+            constraints.trajectory, constraints.goal)
+        request = self._handle.request
+        path, goal = (
+            [JointTolerance(one.name, one.position, one.velocity) for one in asked]
+            for asked in (request.path_tolerance, request.goal_tolerance))
+        try:
+            return goal_tolerances(
+                defaults, names, path, goal, _seconds(request.goal_time_tolerance))
+        except HodynError as error:
+            self._node.get_logger().error(
+                f'{NAME}: {error}; the tolerances of the parameters are taken')
+            return defaults
+
+    def begin(self) -> None:
+        """Tell the client that its plan is followed."""
+        self._handle.execute()
+
+    def progress(
+        self, stamp: int, names: Sequence[str], elapsed: float, point: int, desired: Array,
+        actual: Array, effort: Array,
+    ) -> None:
+        """Tell the client how it goes, see `trajectory_goals.Goal`."""
+        message = self._feedback
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        message.joint_names = list(names)
+        message.desired = _point(elapsed, desired)
+        message.desired.effort = effort.tolist()
+        message.actual = _point(elapsed, actual)
+        message.error = _point(elapsed, desired[:2] - actual)
+        if hasattr(message, 'index'):  # older releases of control_msgs have none
+            message.index = point
+        self._handle.publish_feedback(message)
+
+    def end(self, code: ErrorCode, text: str) -> None:
+        """Tell the client that it is over, canceled where it was asked for."""
+        self._forget()
+        handle = self._handle
+        if handle.status == GoalStatus.STATUS_ACCEPTED:
+            # From here the protocol knows no other way to an end.
+            handle.execute()
+        if code != ErrorCode.SUCCESSFUL:
+            handle.abort()
+        elif handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.succeed()
+        result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
+        if self._node.executor is not None:  # nothing is sent any more for one that is destroyed
+            self._server.send_result(handle, result)
+
+
+class _Server(_AnyActionServer):
+    """Sends results when they are known.
+
+    The client library runs a callback for each goal, and a coroutine that waits in one keeps the
+    executor busy.
+    """
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Run no callback for a goal that is executed from now on."""
+
+    def send_result(self, goal_handle: Any, result: Any) -> None:
+        """Send a result to the client that asks for it, now or later."""
+        super().notify_execute(goal_handle, lambda _: result)
+
+
+def _never(handle: Any) -> None:
+    """Stand for the callback that the client library wants for each goal."""
+
+
+def _seconds(duration: Any) -> float:
+    return float(duration.sec + 1e-9 * duration.nanosec)
+
+
+def _point(elapsed: float, rows: Array) -> JointTrajectoryPoint:
+    point = JointTrajectoryPoint(positions=rows[0].tolist(), velocities=rows[1].tolist())
+    if len(rows) > 2:
+        point.accelerations = rows[2].tolist()
+    whole = point.time_from_start
+    whole.sec, whole.nanosec = divmod(round(elapsed * 1e9), 10**9)
+    return point

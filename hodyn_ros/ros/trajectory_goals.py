@@ -1,0 +1,252 @@
+"""The goals of `~/follow_joint_trajectory`: which one is followed, how it goes, how it ends."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+import time
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.goal_tolerances import QUANTITIES, GoalTolerances, violation
+from hodyn_ros.plans.prepare import PreparedPlan
+
+Array = NDArray[np.float64]
+
+# As joint_trajectory_controller's action_monitor_rate by default.
+FEEDBACK_PERIOD = 0.05
+
+
+class ErrorCode(IntEnum):
+    """Of control_msgs/action/FollowJointTrajectory."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+CODE_OF_FAULT = {'joints': ErrorCode.INVALID_JOINTS, 'past': ErrorCode.OLD_HEADER_TIMESTAMP}
+REACHED = 'Goal successfully reached!'
+
+
+class Goal(Protocol):
+    """A goal as its client sees it."""
+
+    @property
+    def point_times(self) -> Sequence[float]:
+        """Seconds from the start of its trajectory to each point."""
+
+    def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
+        """Return its tolerances; `names` are those that its joints may be given."""
+
+    def begin(self) -> None:
+        """Tell the client that its plan is followed."""
+
+    def progress(
+        self, stamp: int, names: Sequence[str], elapsed: float, point: int, desired: Array,
+        actual: Array, effort: Array,
+    ) -> None:
+        """Tell the client how it goes.
+
+        `point` is the one that it goes to; `desired`, (3, n), and `actual`, (2, n), are positions
+        and derivatives at the stamp, ns; `effort`, (n,), is what the motion takes.
+        """
+
+    def end(self, code: ErrorCode, text: str) -> None:
+        """Tell the client that it is over, canceled where it was asked for."""
+
+
+@dataclass(eq=False)
+class _Followed:
+    """A goal whose plan the reference follows, or was told to stop; `end` once that is decided."""
+
+    goal: Goal
+    plan: object
+    duration: float
+    tolerances: GoalTolerances
+    point_times: Array
+    pace: float
+    end: tuple[ErrorCode, str] | None = None
+
+    def point(self, elapsed: float) -> int:
+        """Return which point of its trajectory it goes to."""
+        left = (self.duration - elapsed) * self.pace
+        return int(np.searchsorted(self.point_times, self.point_times[-1] - left, side='right'))
+
+
+class TrajectoryGoals:
+    """One goal that is followed at most, and one at most whose plan is being prepared.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The robot's own names of its joints.
+    lookahead : float
+        How far the reference is after the stamps, s.
+
+    """
+
+    def __init__(self, names: Sequence[str], lookahead: float) -> None:
+        self._own_names = names
+        self._names = names
+        self._lookahead = lookahead
+        self._prepared: Goal | None = None
+        self._canceled: list[Goal] = []
+        self._taken: PreparedPlan | None = None
+        self._followed: _Followed | None = None
+        self._told_at = 0.0
+
+    def bind(self, names: Sequence[str]) -> None:
+        """Take the names of the joints in the joint states."""
+        self._names = names
+
+    @property
+    def prepares(self) -> bool:
+        """Whether what is being prepared is a goal's plan."""
+        return self._prepared is not None
+
+    def is_prepared(self, goal: Goal) -> bool:
+        """Whether it is a goal's plan that is being prepared."""
+        return goal is self._prepared and self._taken is None
+
+    def prepare(self, goal: Goal | None) -> None:
+        """Note whose plan is prepared from now on, in the place of another: None, a topic's."""
+        self.drop('a newer trajectory came while it was prepared')
+        self._prepared = goal
+
+    def drop(self, why: str) -> None:
+        """Give up the goal whose plan is being prepared."""
+        self._catch_up()
+        goal, self._prepared = self._prepared, None
+        if goal is not None:
+            goal.end(ErrorCode.INVALID_GOAL, why)
+
+    def take(self, prepared: PreparedPlan) -> None:
+        """Note that the plan is ready: `settle` tells, when the torque of the cycle is out."""
+        self._taken = prepared
+
+    def cancel(self, goal: Goal) -> bool:
+        """Give up a goal on request; return whether the reference must stop for it."""
+        self._catch_up()
+        if goal is self._prepared:
+            self._prepared = None
+            self._canceled.append(goal)
+            return False
+        if self._followed is None or self._followed.goal is not goal:
+            return False
+        self.stop(ErrorCode.SUCCESSFUL, 'canceled on request')
+        return True
+
+    def stop(self, code: ErrorCode, why: str) -> None:
+        """Decide how the goal that is followed ends; it is told when the reference is at rest."""
+        self._catch_up()
+        if self._followed is not None and self._followed.end is None:
+            self._followed.end = code, why
+
+    def settle(self, *, at_rest: bool) -> None:
+        """Tell the clients of goals that are over; what is followed is once it is at rest."""
+        self._catch_up()
+        while self._canceled:
+            self._canceled.pop().end(ErrorCode.SUCCESSFUL, 'canceled on request')
+        if at_rest:
+            self._tell_end()
+
+    def watch(
+        self, controller: FeedforwardController, measured: Array, stamp: int, *,
+        has_velocity: bool,
+    ) -> str:
+        """Compare the arm with the goal that is followed, and tell the client how it goes.
+
+        `measured`, (2, n), are position and velocity at the stamp, ns. Returns why the reference
+        must stop, empty if it need not.
+        """
+        followed = self._followed
+        if followed is None or self._taken is not None:
+            return ''
+        q, now = controller.q, controller.now
+        # The reference is ahead of the measurement by the lookahead.
+        desired = q[:3] - self._lookahead * q[1:4]
+        error = desired[:2] - measured
+        elapsed = controller.reference.elapsed(followed.plan, now)
+        why = ''
+        if followed.end is None:
+            if elapsed is None:
+                followed.end = ErrorCode.INVALID_GOAL, 'another reference took its place'
+            elif elapsed >= 0.0:
+                why = self._judge(followed, elapsed, error if has_velocity else error[:1])
+        if elapsed is not None and time.monotonic() - self._told_at >= FEEDBACK_PERIOD:
+            self._told_at = time.monotonic()
+            followed.goal.progress(
+                stamp, self._names, elapsed, followed.point(elapsed), desired, measured,
+                controller.torque[0])
+        return why
+
+    def close(self, why: str) -> None:
+        """End all goals at once."""
+        self.drop(why)
+        self.stop(ErrorCode.INVALID_GOAL, why)
+        self.settle(at_rest=True)
+
+    def _catch_up(self) -> None:
+        """Follow the goal whose plan was taken, or refuse it; a taken plan preempts."""
+        prepared, self._taken = self._taken, None
+        if prepared is None:
+            return
+        goal, self._prepared = self._prepared, None
+        plan = prepared.plan
+        if prepared.refusal or plan is None:
+            if goal is not None:
+                goal.end(
+                    CODE_OF_FAULT.get(prepared.fault, ErrorCode.INVALID_GOAL), prepared.refusal)
+            return
+        self.stop(ErrorCode.INVALID_GOAL, 'preempted by a newer trajectory')
+        self._tell_end()
+        if goal is None:
+            return
+        goal.begin()
+        times = np.array(goal.point_times)
+        # What is retimed is not slower by one factor: the points come by their shares of the time.
+        pace = (
+            times[-1] / max(plan.duration, 1e-9) if plan.interpolation == 'retimed'
+            else 1.0 / (prepared.stretch or 1.0))
+        self._followed = _Followed(
+            goal, plan, plan.duration, goal.tolerances((self._names, self._own_names)), times,
+            pace)
+
+    def _tell_end(self) -> None:
+        """Tell the client of the goal that was followed how it ended, if that is decided."""
+        followed = self._followed
+        if followed is not None and followed.end is not None:
+            self._followed = None
+            followed.goal.end(*followed.end)
+
+    def _judge(self, followed: _Followed, elapsed: float, error: Array) -> str:
+        """Decide whether the goal is over; return why the reference must stop for it."""
+        tolerances, late = followed.tolerances, elapsed - followed.duration
+        if late < 0.0:
+            beyond = violation(tolerances.path, error)
+            if beyond is None:
+                return ''
+            why = self._why(beyond, error, tolerances.path, 'path')
+            followed.end = ErrorCode.PATH_TOLERANCE_VIOLATED, why
+            return why
+        beyond = violation(tolerances.goal, error)
+        if beyond is None:
+            followed.end = ErrorCode.SUCCESSFUL, REACHED
+        elif 0.0 < tolerances.goal_time < late:
+            why = self._why(beyond, error, tolerances.goal, 'goal')
+            followed.end = (
+                ErrorCode.GOAL_TOLERANCE_VIOLATED, f'{why}, {late:.3f} s after its end')
+        return ''
+
+    def _why(
+        self, beyond: tuple[int, int], error: Array, tolerances: Array, kind: str,
+    ) -> str:
+        quantity, joint = beyond
+        return (
+            f'the {QUANTITIES[quantity]} of {self._names[joint]} is {-error[beyond]:+.3g} away '
+            f'from the reference, {kind} tolerance {tolerances[beyond]:g}')

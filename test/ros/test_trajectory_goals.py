@@ -1,0 +1,229 @@
+"""How goals are followed and end, without the action: fast, and where control_msgs is missing."""
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+
+from hodyn_ros.feedforward.goal_tolerances import default_tolerances
+from hodyn_ros.plans.prepare import PreparedPlan
+from hodyn_ros.reference.manager import ReferenceManager
+from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.ros.trajectory_goals import REACHED, ErrorCode, TrajectoryGoals
+
+NAMES = ['joint1', 'joint2']
+SECOND = 10**9
+
+
+class Goal:
+    """Keeps what its client would be told."""
+
+    def __init__(self, **constraints):
+        self.point_times = [0.5, 1.0]
+        self.constraints = {
+            'goal_time': 0.2, 'stopped_velocity': 0.0, 'trajectory': {}, 'goal': {}, **constraints}
+        self.told, self.feedback, self.outcome = [], [], None
+
+    def tolerances(self, names):
+        return default_tolerances(names[-1], **self.constraints)
+
+    def begin(self):
+        assert self.outcome is None
+        self.told.append('begun')
+
+    def progress(self, stamp, names, elapsed, point, desired, actual, effort):
+        self.feedback.append((elapsed, point))
+
+    def end(self, code, text):
+        assert self.outcome is None, 'a goal ends once'
+        self.outcome = code, text
+
+
+class Scene:
+    """A reference of two joints that rests at 0, the goals, and an arm that is `away` from it."""
+
+    def __init__(self):
+        self.goals = TrajectoryGoals(NAMES, lookahead=0.0)
+        self.goals.bind(['left_joint1', 'left_joint2'])
+        self.reference = ReferenceManager(np.zeros(2), 50.0)
+        self.now = 0
+        self.away = np.zeros((2, 2))
+
+    def run(self, seconds, has_velocity=True):
+        """Let time pass in steps of 10 ms; return why the reference must stop, if it must."""
+        for _ in range(round(seconds * 100)):
+            self.now += SECOND // 100
+            q = np.empty((5, 2))
+            self.reference.evaluate(self.now, q)
+            controller = SimpleNamespace(
+                q=q, now=self.now, reference=self.reference, torque=np.zeros((3, 2)))
+            why = self.goals.watch(
+                controller, q[:2] + self.away, self.now, has_velocity=has_velocity)
+            self.goals.settle(at_rest=self.reference.mode(self.now) == 'holding')
+            if why:
+                return why
+        return ''
+
+    def follow(self, goal, seconds=1.0, to=0.5, **fields):
+        """Have the plan of a goal, or of a topic, None, taken."""
+        prepared = PreparedPlan('', replace_ends(self.reference, self.now, to, seconds), **fields)
+        self.goals.prepare(goal)
+        self.reference.follow(prepared.plan, self.now)
+        self.goals.take(prepared)
+        self.goals.settle(at_rest=False)
+        return prepared.plan
+
+
+def replace_ends(reference, now, to, seconds):
+    return move_plan(reference.state_at(now)[0], np.full(2, to), seconds)
+
+
+@pytest.fixture
+def scene():
+    return Scene()
+
+
+def test_a_goal_is_begun_followed_and_reached(scene):
+    goal = Goal(trajectory={'joint1': 0.1}, goal={'joint1': 0.1})
+    scene.follow(goal)
+    assert goal.told == ['begun']
+    assert not scene.run(0.9)
+    assert goal.outcome is None
+    scene.run(0.2)
+    assert goal.outcome == (ErrorCode.SUCCESSFUL, REACHED)
+    assert goal.feedback[0][1] == 0
+
+
+def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
+    monkeypatch.setattr('hodyn_ros.ros.trajectory_goals.FEEDBACK_PERIOD', 0.0)
+    goal = Goal()
+    scene.follow(goal, seconds=2.0, stretch=2.0)  # points at 1 and 2 s
+    scene.run(2.0)
+    for elapsed, point in goal.feedback:
+        if min(abs(elapsed - 1.0), abs(elapsed - 2.0)) > 1e-6:
+            assert point == (elapsed > 1.0)
+
+
+def test_a_violated_path_stops_and_the_result_waits_for_rest(scene):
+    goal = Goal(trajectory={'joint2': 0.1})
+    plan = scene.follow(goal)
+    scene.run(0.3)
+    scene.away[0, 1] = -0.2
+    why = scene.run(0.3)
+    assert why == (
+        'the position of left_joint2 is -0.2 away from the reference, path tolerance 0.1')
+    assert goal.outcome is None
+    scene.reference.follow(replace(plan), scene.now)  # any motion that comes to rest
+    scene.run(1.5)
+    assert goal.outcome == (ErrorCode.PATH_TOLERANCE_VIOLATED, why)
+
+
+@pytest.mark.parametrize(('goal_time', 'expected'), [
+    (0.2, ErrorCode.GOAL_TOLERANCE_VIOLATED), (0.0, None)])
+def test_the_end_is_waited_for_as_long_as_the_goal_says_and_0_for_ever(
+        scene, goal_time, expected):
+    goal = Goal(goal={'joint1': 0.1}, goal_time=goal_time)
+    scene.follow(goal)
+    scene.away[0, 0] = 0.3
+    scene.run(1.15)
+    assert goal.outcome is None
+    scene.run(5.0)
+    assert (goal.outcome and goal.outcome[0]) == expected
+    scene.away[:] = 0.0
+    scene.run(0.1)
+    assert goal.outcome[0] == (expected or ErrorCode.SUCCESSFUL)
+
+
+def test_velocities_count_only_where_they_are_known(scene):
+    goal = Goal(stopped_velocity=0.01)
+    scene.follow(goal)
+    scene.away[1] = 0.1
+    scene.run(1.1)
+    assert goal.outcome is None
+    scene.run(0.05, has_velocity=False)
+    assert goal.outcome[0] == ErrorCode.SUCCESSFUL
+
+
+@pytest.mark.parametrize('next_goal', [True, False])
+def test_a_plan_that_is_taken_preempts_and_one_that_is_refused_does_not(scene, next_goal):
+    first, refused, second = Goal(), Goal(), Goal() if next_goal else None
+    scene.follow(first)
+    scene.run(0.3)
+    scene.goals.prepare(refused)
+    scene.goals.take(PreparedPlan('no such joint', fault='joints'))
+    scene.run(0.1)
+    assert refused.outcome == (ErrorCode.INVALID_JOINTS, 'no such joint')
+    assert refused.told == []
+    assert first.outcome is None
+    scene.follow(second, to=0.2)
+    assert first.outcome == (ErrorCode.INVALID_GOAL, 'preempted by a newer trajectory')
+    scene.run(1.2)
+    if second is not None:
+        assert second.outcome[0] == ErrorCode.SUCCESSFUL
+
+
+def test_a_newer_trajectory_takes_the_place_of_one_in_preparation(scene):
+    first, second = Goal(), Goal()
+    scene.goals.prepare(first)
+    scene.goals.prepare(second)
+    assert first.outcome[0] == ErrorCode.INVALID_GOAL
+    assert scene.goals.prepares
+    scene.goals.prepare(None)
+    assert second.outcome[0] == ErrorCode.INVALID_GOAL
+    assert not scene.goals.prepares
+
+
+def test_cancel_while_prepared_while_followed_and_of_another(scene):
+    followed, *prepared = Goal(), Goal(), Goal()
+    scene.follow(followed)
+    for one in prepared:
+        scene.goals.prepare(one)
+        assert not scene.goals.cancel(one)
+        assert one.outcome is None  # the protocol cancels it after this
+    scene.run(0.1)
+    assert [one.outcome for one in prepared] == (
+        2 * [(ErrorCode.SUCCESSFUL, 'canceled on request')])
+    assert not scene.goals.cancel(Goal())
+    assert followed.outcome is None
+    assert scene.goals.cancel(followed)
+    scene.run(0.1)
+    assert followed.outcome is None  # it moves
+    scene.run(1.0)
+    assert followed.outcome == (ErrorCode.SUCCESSFUL, 'canceled on request')
+
+
+def test_a_cancel_in_the_cycle_in_which_the_plan_is_taken_stops(scene):
+    goal = Goal()
+    scene.goals.prepare(goal)
+    plan = replace_ends(scene.reference, scene.now, 0.5, 1.0)
+    scene.reference.follow(plan, scene.now)
+    scene.goals.take(PreparedPlan('', plan))
+    assert not scene.goals.is_prepared(goal)
+    assert scene.goals.cancel(goal)
+
+
+def test_another_reference_or_a_stop_ends_the_goal_with_its_reason(scene):
+    goal, other = Goal(), Goal()
+    scene.follow(goal)
+    scene.run(0.3)
+    scene.reference.latch(np.zeros(2))
+    scene.run(0.05)
+    assert goal.outcome == (ErrorCode.INVALID_GOAL, 'another reference took its place')
+    scene.follow(other)
+    scene.run(0.3)
+    scene.goals.stop(ErrorCode.INVALID_GOAL, 'joint states were lost')
+    scene.goals.stop(ErrorCode.INVALID_GOAL, 'and more')
+    scene.reference.latch(np.zeros(2))
+    scene.run(0.05)
+    assert other.outcome == (ErrorCode.INVALID_GOAL, 'joint states were lost')
+
+
+def test_a_close_ends_all_goals(scene):
+    followed, prepared = Goal(), Goal()
+    scene.follow(followed)
+    scene.goals.prepare(prepared)
+    scene.goals.close('the node is deactivated')
+    assert followed.outcome == prepared.outcome == (
+        ErrorCode.INVALID_GOAL, 'the node is deactivated')
