@@ -300,17 +300,21 @@ def test_a_command_that_is_ended_at_any_moment_leaves_the_old_or_the_new(
         delay = rng.uniform(0.0, 1.2 * needed)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         shutil.copytree('old', path) if Path('old').is_dir() else shutil.copy('old', path)
+        # Blocked until the child is ready for it: before, it would end the tests of a copy of this.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         child = os.fork()
         if child == 0:
             code = 99
             with suppress(BaseException):
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
                 try:
                     code = main(arguments)
                 except SystemExit as end:
                     code = end.code
             os._exit(code)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         time.sleep(delay)
         os.kill(child, number)
         status = os.waitpid(child, 0)[1]
