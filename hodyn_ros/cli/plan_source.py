@@ -91,7 +91,8 @@ class PlanSource:
             load_robot(self.robot),
             PlanSettings(
                 joint_prefix=self.prefix, interpolation=self.interpolation,
-                sample_tolerance=self.sample_tolerance, commands=self.commands, **settings),
+                sample_tolerance=self.sample_tolerance, commands=self.commands,
+                leave_out_other_joints=True, **settings),
             annotate_period=annotate_period)
 
 

@@ -28,6 +28,9 @@ from hodyn_ros.plans.waypoints import (
     EndedError,
     OtherJointsError,
     accept,
+    contradicted_velocity,
+    motion_at_end,
+    steps,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
@@ -63,7 +66,9 @@ class PlanSettings:
     stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion.
+        Whether a trajectory may end in motion; one that does is judged, and refused.
+    leave_out_other_joints : bool
+        Whether joints besides the robot's, a gripper's, are left out instead of refused.
     gravity, friction : bool
         Whether the annotated efforts contain these terms.
     commands : 'effort' or 'position'
@@ -83,6 +88,7 @@ class PlanSettings:
     path_tolerance: float = PATH_TOLERANCE
     smoothness: float = 0.0
     allow_nonzero_velocity_at_end: bool = False
+    leave_out_other_joints: bool = False
     gravity: bool = True
     friction: bool = True
     commands: Commands = 'effort'
@@ -228,7 +234,10 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     try:
         points = accept(
             request.trajectory, joints, elapsed=request.elapsed,
-            allow_nonzero_velocity_at_end=settings.allow_nonzero_velocity_at_end)
+            allow_nonzero_velocity_at_end=True, leave_out_others=settings.leave_out_other_joints)
+        moving = '' if settings.allow_nonzero_velocity_at_end else motion_at_end(points)
+        if moving and settings.stretch == 'retime':
+            raise HodynError(moving)
         feedforward = FeedForward(robot)
         retimed = _retimed(request, points, feedforward, progress)
         plan = _fitted(request, points) if retimed is None else retimed.plan
@@ -239,13 +248,16 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     deviation = _deviation(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else retimed.notes
-    note = '; '.join(filter(None, (note, used, *notes)))
+    left_out = [name for name in request.trajectory.names if name not in points.names]
+    others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
+    note = '; '.join(filter(None, (
+        contradicted_velocity(points), _steps(request, points), others, note, used, *notes)))
     factor: float | None = 1.0
-    lines = []
+    lines = [moving] if moving else []
     if not limit_report.within_limits:
         factor = None
         lines.append(_summary(limit_report))
-        if settings.stretch != 'off':
+        if settings.stretch != 'off' and not moving:
             mended = smallest_time_scaling(plan, feedforward)
             factor = mended.factor
             if factor is None or mended.limit_report is None:
@@ -257,7 +269,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     reflexes = reflex_peaks(
         plan, feedforward, settings.commands, joins=request.start is not None)
     tripped = [str(peak) for peak in reflexes if peak.trips]
-    if tripped or not limit_report.within_limits:
+    if moving or tripped or not limit_report.within_limits:
         return PreparedPlan(
             '; '.join([*lines, *tripped]), plan, limit_report, factor, overshoot=excess,
             deviation=deviation, note=note, reflexes=reflexes, points=points)
@@ -277,6 +289,13 @@ def refused(error: HodynError) -> PreparedPlan:
         'joints' if isinstance(error, OtherJointsError)
         else 'past' if isinstance(error, EndedError) else 'other')
     return PreparedPlan(str(error), fault=fault)
+
+
+def _steps(request: PlanRequest, points: AcceptedWaypoints) -> str:
+    """Return what a plan through all samples makes of steps in them; empty if it may miss them."""
+    settings = request.settings
+    missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
+    return '' if missed else steps(points)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
-from hodyn_ros.reference.fit import MIN_PIECE
+from hodyn_ros.reference.fit import DENSE, MIN_PIECE, TIME_ROUND_OFF
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -19,6 +19,13 @@ MIN_SPACING = MIN_PIECE
 # As joint_trajectory_controller: single precision's epsilon.
 REST = 1.2e-7
 
+# Of the fastest way of a joint: what is slower says little of a contradiction.
+CLEAR = 0.05
+# A motion that does not turn between two points is up to so much faster at one than its way.
+TURN = 3.0
+# Of the range of the accelerations, and in how many of the samples: steps, and no jitter.
+STEP, MAX_STEPS = 0.2, 0.05
+MIN_SAMPLES = 20
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
 
@@ -60,6 +67,7 @@ def accept(
     *,
     elapsed: float = 0.0,
     allow_nonzero_velocity_at_end: bool = False,
+    leave_out_others: bool = False,
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
@@ -73,6 +81,8 @@ def accept(
         s since the trajectory's start.
     allow_nonzero_velocity_at_end : bool
         Whether it may end in motion.
+    leave_out_others : bool
+        Whether joints besides the robot's, a gripper's, are left out instead of refused.
 
     Raises
     ------
@@ -88,7 +98,7 @@ def accept(
     names = trajectory.names
     if not len(trajectory.times):
         raise HodynError('the trajectory has no points')
-    order = _order(names, joints)
+    order = _order(names, joints, leave_out_others=leave_out_others)
     times = _times(trajectory.times)
     positions, velocities, accelerations = (
         _rows(getattr(trajectory, quantity), quantity, names, len(times), order)
@@ -99,23 +109,90 @@ def accept(
     if times[-1] < elapsed:
         raise EndedError(
             f'the trajectory has ended: its last point was due {elapsed - times[-1]:.3g} s ago')
-    last = None if velocities is None else velocities[-1]
-    if last is not None and np.abs(last).max() > REST and not allow_nonzero_velocity_at_end:
-        joint = int(np.abs(last).argmax())
-        raise HodynError(
-            f'the last point, joint {names[order[joint]]!r}: velocity {last[joint]:.6g} is not '
-            'zero; end at rest')
-    return AcceptedWaypoints(
+    points = AcceptedWaypoints(
         tuple(names[i] for i in order), times, positions, velocities, accelerations)
+    moving = '' if allow_nonzero_velocity_at_end else motion_at_end(points)
+    if moving:
+        raise HodynError(moving)
+    return points
 
 
-def _order(names: Sequence[str], joints: JointNames) -> NDArray[np.intp]:
-    """Return where the robot's joints stand among the names, which must be theirs alone."""
+def motion_at_end(points: AcceptedWaypoints) -> str:
+    """Return which joint moves at the last point; empty if none does."""
+    last = None if points.velocities is None else points.velocities[-1]
+    if last is None or np.abs(last).max() <= REST:
+        return ''
+    joint = int(np.abs(last).argmax())
+    return (
+        f'the last point, joint {points.names[joint]!r}: velocity {last[joint]:.6g} is not zero; '
+        'end at rest')
+
+
+def contradicted_velocity(points: AcceptedWaypoints) -> str:
+    """Return which velocity contradicts most the positions around it; empty if none does.
+
+    One does that has the other sign than the ways to the points before and after it, or is more
+    than three times as fast as both: no motion without a turn between the points has it.
+    """
+    if points.velocities is None:
+        return ''
+    slopes = np.diff(points.positions, axis=0) / np.diff(points.times)[:, None]
+    slow = CLEAR * np.abs(slopes).max(axis=0, initial=0.0)
+    worst, said = 0.0, ''
+    for i in range(1, len(points.times) - 1):
+        velocity, around = points.velocities[i], slopes[i - 1:i + 1]
+        if velocity is None:
+            continue
+        opposed = np.all(velocity * around < 0.0, axis=0) & np.all(np.abs(around) > slow, axis=0)
+        faster = np.abs(velocity) > TURN * np.abs(around).max(axis=0) + slow
+        excess = np.abs(velocity - around).min(axis=0)
+        excess[~((opposed | faster) & (np.abs(velocity) > slow))] = 0.0
+        joint = int(excess.argmax())
+        if excess[joint] > worst:
+            worst = excess[joint]
+            ways = ' and '.join(f'{way:.3g}' for way in around[:, joint])
+            said = (
+                f'point {i}, joint {points.names[joint]!r}: velocity {velocity[joint]:.3g}, but '
+                f'its positions go at {ways} around it: a plan through both turns back between '
+                'its points')
+    return said
+
+
+def steps(points: AcceptedWaypoints) -> str:
+    """Return where samples of a motion step in their acceleration; empty if they do not."""
+    spacings = np.diff(points.times)
+    if len(points.times) < MIN_SAMPLES or spacings.max() > DENSE + TIME_ROUND_OFF:
+        return ''
+    slopes = np.diff(points.positions, axis=0) / spacings[:, None]
+    apart = 0.5 * (spacings[1:] + spacings[:-1])
+    accelerations = np.diff(slopes, axis=0) / apart[:, None]
+    rest = np.zeros((2, accelerations.shape[1]))
+    accelerations = np.vstack((rest, accelerations, rest))
+    jumps = np.abs(accelerations[2:] - accelerations[:-2])  # over the sample between
+    large = jumps > STEP * np.ptp(accelerations, axis=0)
+    # Jitter jumps everywhere; what a planner switches, it switches now and then.
+    jumps[:, large.sum(axis=0) > max(MAX_STEPS * len(jumps), MIN_SAMPLES)] = 0.0
+    if not jumps.any():
+        return ''
+    sample, joint = np.unravel_index(int(jumps.argmax()), jumps.shape)
+    if not large[sample, joint]:
+        return ''
+    return (
+        f'the samples of {points.names[joint]} step in acceleration by {jumps[sample, joint]:.3g} '
+        f'at {points.times[sample]:.3f} s: a smooth plan through all of them overshoots there in '
+        'acceleration, jerk and torque rate; one that may miss them a little '
+        '(--sample-tolerance 1e-4) does not')
+
+
+def _order(
+    names: Sequence[str], joints: JointNames, *, leave_out_others: bool,
+) -> NDArray[np.intp]:
+    """Return where the robot's joints stand among the names."""
     try:
         order = joints.indices(names)
     except HodynError as error:
         raise OtherJointsError(str(error)) from None
-    if len(names) > len(order):
+    if len(names) > len(order) and not leave_out_others:
         known = {names[i] for i in order}
         extra = [name for name in names if name not in known]
         raise OtherJointsError(

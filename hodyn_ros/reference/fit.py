@@ -18,8 +18,10 @@ from hodyn_ros.reference.spline import smoothest_knots
 INTERPOLATIONS = ('auto', 'global', 'bounded', 'local')
 OVERSHOOT_TOLERANCE = 0.01
 START_TOLERANCE = 0.01
-# Points this close or closer are samples of a motion rather than its waypoints.
+# Points this close or closer are samples of a motion rather than its waypoints; s, and what whole
+# nanoseconds leave.
 DENSE = 5e-3
+TIME_ROUND_OFF = 1e-8
 BAND_STEPS = 16
 # Jitter is less; missed by more, samples of a small motion are another motion.
 MAX_SAMPLE_TOLERANCE = 0.01
@@ -89,7 +91,7 @@ def fit_plan(
             f'sample_tolerance {sample_tolerance:g}: must be at most {MAX_SAMPLE_TOLERANCE:g} rad '
             'or m; it smooths the jitter of samples, and more makes another motion of them')
     instants, knots, fixed = _points(times, positions, velocities, accelerations, names)
-    dense = len(instants) > 2 and np.diff(instants).max() <= DENSE
+    dense = len(instants) > 2 and np.diff(instants).max() <= DENSE + TIME_ROUND_OFF
     if start is not None:
         instants, knots, fixed = _stitch(instants, knots, fixed, start, start_tolerance, names)
     fixed[0, 1:] = fixed[-1, 1:] = True

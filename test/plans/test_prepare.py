@@ -110,3 +110,33 @@ def test_annotated_efforts_are_the_feed_forwards(request_):
         quiet, settings=PlanSettings(gravity=False, friction=False))).annotated
     assert np.abs(annotated.torque[0, 0]).max() > 10.0
     assert np.abs(weightless.torque[0, 0]).max() < 1e-9
+
+
+def test_a_plan_that_ends_in_motion_is_judged_and_refused(request_):
+    moving = JointWaypoints(
+        NAMES, [0.0, 3.0], [START, RATE_BREAKING], [[0.0] * 7, [0.25, *[0.0] * 6]])
+    prepared = prepare_plan(replace(request_, trajectory=moving))
+    assert prepared.refusal == (
+        "the last point, joint 'fer_joint1': velocity 0.25 is not zero; end at rest")
+    assert prepared.limit_report.within_limits
+    fast = prepare_plan(replace(request_, trajectory=replace(moving, times=[0.0, 0.1])))
+    assert 'end at rest; joint' in fast.refusal
+    assert 'effort_rate' in fast.refusal
+    assert 'slower' not in fast.refusal
+    settings = PlanSettings(allow_nonzero_velocity_at_end=True)
+    assert prepare_plan(replace(request_, trajectory=moving, settings=settings)).refusal == ''
+
+
+def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
+    """A gripper's joint is left out of a file's plan, never of one that the node is sent."""
+    middle = [0.5 * (a + b) for a, b in zip(START, RATE_BREAKING, strict=True)]
+    trajectory = JointWaypoints(
+        ('finger', *NAMES), [0.0, 2.0, 4.0],
+        [[0.1, *row] for row in (START, middle, RATE_BREAKING)],
+        [[], [0.0, 0.0, -0.3, *[0.0] * 5], []])
+    asked = replace(request_, trajectory=trajectory)
+    assert "'finger' is not one of robot 'panda'" in prepare_plan(asked).refusal
+    prepared = prepare_plan(replace(asked, settings=PlanSettings(leave_out_other_joints=True)))
+    first, second, *_ = prepared.note.split('; ')
+    assert first.startswith("point 1, joint 'fer_joint2': velocity -0.3, but its positions go at")
+    assert second == 'finger: no joints of panda, left out'

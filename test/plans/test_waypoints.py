@@ -1,9 +1,13 @@
 """Acceptance: joint_trajectory_controller's rules, each with its line."""
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.plans import JointWaypoints, accept
+from hodyn_ros.plans.waypoints import contradicted_velocity, steps
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.joint_names import JointNames
 
 NAMES = tuple(f'fer_joint{i}' for i in range(1, 8))
@@ -77,3 +81,66 @@ def test_a_trajectory_that_has_ended_is_refused(joints):
     assert accept(trajectory(), joints, elapsed=0.9).times[-1] == 1.0
     with pytest.raises(ValueError, match=r'has ended: its last point was due 0\.5 s ago'):
         accept(trajectory(), joints, elapsed=1.5)
+
+
+def test_joints_besides_the_robots_are_left_out_on_request(joints):
+    points = accept(trajectory(
+        names=('finger', *NAMES), positions=[[9.0, *ROW]] * 2, velocities=[[9.0, *REST]] * 2),
+        joints, leave_out_others=True)
+    assert points.names == NAMES
+    np.testing.assert_array_equal(points.positions, [ROW, ROW])
+    assert not points.velocities.any()
+
+
+@pytest.mark.parametrize(('velocity', 'said'), [
+    (-0.62, "point 1, joint 'fer_joint3': velocity -0.62, but its positions go at 0.07 and 0.07"),
+    (0.5, "point 1, joint 'fer_joint3': velocity 0.5, but its positions go at 0.07 and 0.07"),
+    (0.1, ''), (0.0, ''), (0.2, '')])
+def test_a_velocity_that_contradicts_the_positions_is_named(joints, velocity, said):
+    rows = [bad_row(value) for value in (0.0, 0.07, 0.14)]
+    points = accept(trajectory(
+        times=[0.0, 1.0, 2.0], positions=rows,
+        velocities=[REST, [0.0, 0.0, velocity, *REST[3:]], REST]), joints)
+    assert contradicted_velocity(points).startswith(said)
+    assert bool(contradicted_velocity(points)) is bool(said)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.5))
+def test_velocities_of_the_motion_that_the_points_are_of_contradict_nothing(joints, seed, spacing):
+    """Where they resolve it: ten points a period of its fastest part, and more."""
+    rng = np.random.default_rng(seed)
+    times = np.arange(0.0, 40.0 * spacing, spacing)
+    rate = rng.uniform(0.0, 2.0 * np.pi / (10.0 * spacing), 7)
+    phase = rate * times[:, None] + rng.uniform(0.0, 2.0 * np.pi, 7)
+    points = accept(trajectory(
+        times=times, positions=np.sin(phase), velocities=rate * np.cos(phase)), joints,
+        allow_nonzero_velocity_at_end=True)
+    assert contradicted_velocity(points) == ''
+
+
+def bang_bang(times):
+    """Return positions of an acceleration that switches in the middle, and is at rest outside."""
+    half = 0.5 * times[-1]
+    rise = 0.5 * times**2
+    fall = half**2 - 0.5 * (times[-1] - times)**2
+    return np.where(times < half, rise, fall)
+
+
+@pytest.mark.parametrize(('step', 'jitter', 'found'), [
+    (0.001, 0.0, True), (0.005, 0.0, True), (0.05, 0.0, False), (0.001, 1e-6, False)])
+def test_samples_that_step_in_acceleration_are_named_with_the_place(joints, step, jitter, found):
+    times = np.arange(0.0, 1.0 + 0.5 * step, step)
+    moved = bang_bang(times) + jitter * np.random.default_rng(1).standard_normal(times.size)
+    points = accept(trajectory(times=times, positions=[bad_row(q) for q in moved]), joints)
+    said = steps(points)
+    assert bool(said) is found
+    if found:
+        assert said.startswith('the samples of fer_joint3 step in acceleration by 2')
+        assert abs(float(said.split(' at ')[1].split(' s')[0]) - 0.5) < 2.0 * step
+
+
+def test_samples_of_a_smooth_motion_do_not_step(joints):
+    times = np.linspace(0.0, 1.0, 1001)
+    moved = fit_plan([0.0, 1.0], [[0.0], [1.0]]).evaluate(times)[:, 0, 0]
+    points = accept(trajectory(times=times, positions=[bad_row(q) for q in moved]), joints)
+    assert steps(points) == ''
