@@ -300,7 +300,7 @@ def test_a_command_that_is_ended_at_any_moment_leaves_the_old_or_the_new(
         delay = rng.uniform(0.0, 1.2 * needed)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         shutil.copytree('old', path) if Path('old').is_dir() else shutil.copy('old', path)
-        # Blocked until the child is ready for it: before, it would end the tests of a copy of this.
+        # Blocked until the child is ready: before, it would end a copy of these tests.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         child = os.fork()
         if child == 0:
