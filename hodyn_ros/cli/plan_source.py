@@ -99,6 +99,8 @@ class PlanSource:
 def outcome(prepared: PreparedPlan) -> str:
     """Return the last line of the output: within limits, or what is beyond them."""
     if prepared.refusal:
-        return f'beyond limits: {prepared.refusal}'
+        report = prepared.limit_report
+        kept = report is not None and report.within_limits
+        return f'{"refused" if kept else "beyond limits"}: {prepared.refusal}'
     missed = prepared.deviation
     return f'within all limits, but {missed}' if missed and missed.value else 'within all limits'

@@ -22,7 +22,7 @@ from hodyn_ros.plans.retiming.search import (
     retime_path,
     retime_plan,
 )
-from hodyn_ros.plans.time_scaling import smallest_time_scaling
+from hodyn_ros.plans.time_scaling import MAX_FACTOR, RESOLUTION, smallest_time_scaling
 from hodyn_ros.plans.waypoints import (
     AcceptedWaypoints,
     EndedError,
@@ -42,6 +42,8 @@ Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 Fault = Literal['', 'joints', 'past', 'other']
 ROUND_OFF = 1e-12
+# By which a stretch grows at least where reflexes ask for more than the limits, and how often.
+REFLEX_STEP, REFLEX_TRIES = 1.002, 30
 THROUGH = 1e-6
 """rad or m by which a file may miss points that it goes through."""
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
@@ -254,24 +256,29 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         contradicted_velocity(points), _steps(request, points), others, note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []
-    if not limit_report.within_limits:
-        factor = None
-        lines.append(_summary(limit_report))
-        if settings.stretch != 'off' and not moving:
-            mended = smallest_time_scaling(plan, feedforward)
-            factor = mended.factor
-            if factor is None or mended.limit_report is None:
-                lines.append(mended.reason)
-            elif settings.stretch == 'auto':
-                plan, limit_report = plan.stretched(factor), mended.limit_report
-            else:
-                lines.append(f'{factor:.4f} times slower it is within all limits')
-    reflexes = reflex_peaks(
-        plan, feedforward, settings.commands, joins=request.start is not None)
+    joins = request.start is not None
+    reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
     tripped = [str(peak) for peak in reflexes if peak.trips]
-    if moving or tripped or not limit_report.within_limits:
+    if tripped or not limit_report.within_limits:
+        factor = None
+        if not limit_report.within_limits:
+            lines.append(_summary(limit_report))
+        lines += tripped
+        if settings.stretch != 'off' and not moving:
+            factor, why_not = _mending_stretch(plan, feedforward, settings.commands, joins=joins)
+            if factor is None:
+                lines.append(why_not)
+            elif settings.stretch == 'auto':
+                plan = plan.stretched(factor)
+                limit_report = check_limits(plan, feedforward)
+                reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
+                lines = []
+            else:
+                also = ' and trips no reflex' if tripped else ''
+                lines.append(f'{factor:.4f} times slower it is within all limits{also}')
+    if lines:
         return PreparedPlan(
-            '; '.join([*lines, *tripped]), plan, limit_report, factor, overshoot=excess,
+            '; '.join(lines), plan, limit_report, factor, overshoot=excess,
             deviation=deviation, note=note, reflexes=reflexes, points=points)
     annotated = None
     if request.annotate_period is not None:
@@ -281,6 +288,29 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
         reflexes=reflexes, points=points)
+
+
+def _mending_stretch(
+    plan: Plan, feedforward: FeedForward, commands: Commands, *, joins: bool,
+) -> tuple[float | None, str]:
+    """Return the smallest stretch that meets limits and reflexes, or why there is none."""
+    scaling = smallest_time_scaling(plan, feedforward)
+    if scaling.factor is None:
+        return None, scaling.reason
+    factor = scaling.factor
+    peaks: tuple[ReflexPeak, ...] = ()
+    for _ in range(REFLEX_TRIES):
+        slower = plan.stretched(factor)
+        peaks = reflex_peaks(slower, feedforward, commands, joins=joins)
+        trips = any(peak.trips for peak in peaks)
+        # Torque is not monotone in the stretch.
+        if not trips and (
+                factor == scaling.factor or check_limits(slower, feedforward).within_limits):
+            return factor, ''
+        factor *= max(REFLEX_STEP, *(peak.mending_stretch for peak in peaks))
+        factor = min(float(np.ceil(factor / RESOLUTION) * RESOLUTION), MAX_FACTOR)
+    worst = next((f': it {peak}' for peak in peaks if peak.trips), '')
+    return None, f'no stretch was found that trips no reflex{worst}'
 
 
 def refused(error: HodynError) -> PreparedPlan:

@@ -19,6 +19,8 @@ BLOCK = 20_000
 # Samples that the third difference of the positions goes back.
 BACK = 3
 ORDERS = {'velocity': 1, 'acceleration': 2, 'jerk': 3}
+# With which power of a stretch a quantity falls, at least where it is dynamic.
+STRETCH_ORDERS = {**ORDERS, 'effort': 2, 'effort_rate': 3}
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class ReflexPeak:
     def trips(self) -> bool:
         """Whether it is beyond, by more than round-off."""
         return self.value > self.limit + TOLERANCE * max(1.0, abs(self.limit))
+
+    @property
+    def mending_stretch(self) -> float:
+        """Estimate of the stretch that brings it to its limit; 1 where it does not trip."""
+        return float(max(1.0, self.share) ** (1.0 / STRETCH_ORDERS[self.quantity]))
 
     def __str__(self) -> str:
         return (

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.pipeline import Chunk
-from hodyn_ros.robot import Robot
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot.reflexes import Reflex
 
 Array = NDArray[np.float64]
@@ -49,28 +49,30 @@ class ReflexWatch:
 
     Parameters
     ----------
-    robot : Robot
-        With its reflexes.
+    feedforward : FeedForward
+        Of the robot, with its reflexes.
     names : tuple of str
         The joints as the recording calls them.
 
     """
 
-    def __init__(self, robot: Robot, names: tuple[str, ...]) -> None:
-        self._limits, self._names = robot.limits, names
-        self._stops = () if robot.reflexes is None else robot.reflexes.stops
+    def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
+        self._feedforward, self._names = feedforward, names
+        self._reflexes = feedforward.robot.reflexes
         self._best: dict[tuple[Reflex, int], ReflexExtreme] = {}
 
     def add(self, chunk: Chunk) -> None:
         """Look at the estimated motion and its torques."""
         q, torque, stamps = chunk.q[chunk.used], chunk.torque[chunk.used], chunk.stamps[chunk.used]
-        if not (len(stamps) and self._stops):
+        if not len(stamps) or self._reflexes is None:
             return
+        commanded = torque if self._reflexes.gravity else self._feedforward.torque(
+            np.ascontiguousarray(q), gravity=False)
         values = {
             'velocity': q[:, 1], 'acceleration': q[:, 2], 'jerk': q[:, 3],
-            'effort': torque[:, 0], 'effort_rate': torque[:, 1]}
-        stopping = self._limits.stopping_range(q[:, 0])
-        for stop in self._stops:
+            'effort': torque[:, 0], 'effort_rate': commanded[:, 1]}
+        stopping = self._feedforward.robot.limits.stopping_range(q[:, 0])
+        for stop in self._reflexes.stops:
             limit, value = stop.limit_at(q[:, 1], stopping), np.abs(values[stop.quantity])
             with np.errstate(divide='ignore', invalid='ignore'):
                 shares = np.where(value > 0.0, value / limit, 0.0)

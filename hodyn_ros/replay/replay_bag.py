@@ -215,7 +215,7 @@ def replay(
     pipeline = Pipeline(bag, feedforward, bandwidth=bandwidth)
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
-    watch, reflexes = LimitWatch(robot, bag.names), ReflexWatch(robot, bag.names)
+    watch, reflexes = LimitWatch(robot, bag.names), ReflexWatch(feedforward, bag.names)
     few: list[tuple[Array, Array]] = []
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:

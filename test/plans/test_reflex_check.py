@@ -140,6 +140,56 @@ def test_the_command_says_which_is_nearest_or_tripped_under_which_commands(
     assert {peak['commands'] for peak in written} == {commands}
 
 
+def near_an_end(robot, duration):
+    """Return a plan of joint 2 alone to 0.05 rad from where it must stop."""
+    goal = MIDDLE.copy()
+    goal[1] = robot.limits.stopping_max[1] - 0.05
+    return fit_plan([0.0, duration], np.stack([MIDDLE, goal]))
+
+
+def test_near_the_end_of_the_range_the_velocity_that_can_still_be_stopped_counts():
+    """The FR3's: libfranka's getUpperJointVelocityLimits, written out here."""
+    robot = with_only(hd.load_robot('fr3'), 'joint_velocity_violation')
+    plan = near_an_end(robot, 1.6)
+    peak, = reflex_peaks(plan, FeedForward(robot), 'effort')
+    t = 0.001 * np.arange(1601)
+    motion = plan.evaluate(t)
+    room = np.maximum(0.0, 1.7918 - motion[:, 0, 1])
+    allowed = np.minimum(2.62, np.maximum(0.0, np.sqrt(2.0 * 2.585 * room) - 0.2))
+    shares = motion[:, 1, 1] / allowed
+    assert peak.joint == 'joint2'
+    assert peak.share == pytest.approx(shares.max(), rel=1e-6)
+    assert shares.max() > 1.4 * (motion[:, 1, 1] / 2.62).max()
+
+
+@pytest.mark.parametrize('commands', ['effort', 'position'])
+def test_the_stretch_that_is_offered_or_applied_trips_nothing(commands):
+    robot = hd.load_robot('panda', limits={'limits': {
+        f'joint{i}': {'acceleration': None, 'jerk': None, 'velocity': 9.0, 'effort_rate': None}
+        for i in range(1, 8)}})
+    points = JointWaypoints(robot.joint_names, [0.0, 0.3], [MIDDLE, MIDDLE + 0.5])
+    request = PlanRequest(points, robot, PlanSettings(commands=commands))
+    offered = prepare_plan(request)
+    assert f'{offered.stretch:.4f} times slower it is within all limits and trips no reflex' in (
+        offered.refusal)
+    applied = prepare_plan(replace(request, settings=replace(request.settings, stretch='auto')))
+    assert applied.refusal == ''
+    assert applied.plan.duration == pytest.approx(0.3 * offered.stretch)
+    assert 0.98 < max(peak.share for peak in applied.reflexes) <= 1.0 + 1e-9
+
+
+def test_what_no_stretch_mends_is_said():
+    """A torque that the weight alone passes."""
+    robot = hd.load_robot('panda')
+    weak = tuple(
+        replace(stop, limit=np.full((1, 7), 5.0)) if stop.quantity == 'effort' else stop
+        for stop in robot.reflexes.stops)
+    robot = replace(robot, reflexes=replace(robot.reflexes, stops=weak))
+    points = JointWaypoints(robot.joint_names, [0.0, 3.0], [MIDDLE, MIDDLE + 0.5])
+    assert 'no stretch was found that trips no reflex: it would trip tau_j_range_violation' in (
+        prepare_plan(PlanRequest(points, robot, PlanSettings())).refusal)
+
+
 def test_a_limit_may_fall_with_speed():
     """As that of a UR's torque does."""
     robot = hd.load_robot('twolink')

@@ -66,6 +66,8 @@ def _stop(
         limit = part.array('limit', (len(joints),))[None]
     else:
         limit = np.full((1, len(joints)), part.number('limit'))
+    if not np.isfinite(limit).any():
+        part.fail('limit', f'is missing, and limits has no {quantity}')
     if np.any(limit <= 0.0):
         part.fail('limit', 'must be above 0')
     limit = limit.copy()
