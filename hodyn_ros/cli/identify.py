@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
 USUAL_TERMS = ('friction', 'payload', 'offsets')
 
+_WORTH_COUNTING = 0.005  # of the efforts: what is left out
 _WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
 _COLUMNS = (
@@ -215,9 +216,23 @@ def _print(
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
             'what is looked for; take it for unknown.')
+    _print_rests(console, robot, found)
     _print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
+
+
+def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
+    rests = ', '.join(
+        f'{name} {share:.0%}' for name, share in zip(
+            robot.joint_names, found.standing, strict=False) if share >= _WORTH_COUNTING)
+    if rests:
+        console.print(
+            f'• Efforts of joints that stand ({rests}) are ' + (
+                'left out: friction that holds a joint is anything up to its largest.'
+                if found.rests_left_out else
+                'taken to be free of friction, which can hold a joint and pass for an offset, a '
+                'link or a payload: with friction among the --terms they would be left out.'))
 
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:

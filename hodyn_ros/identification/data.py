@@ -31,6 +31,8 @@ class Data:
         Number of the recording that a sample is from; all from one where not given.
     loaded : (T,) bool array
         Whether the arm carried its payload; always where not given.
+    stands : (T, n) bool array
+        Whether a joint stands, see `rests`; never where not given.
 
     """
 
@@ -40,13 +42,26 @@ class Data:
     gravity: bool = True
     bag: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     loaded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    stands: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
 
     def __post_init__(self) -> None:
         if not len(self.bag):
             object.__setattr__(self, 'bag', np.zeros(len(self.q), np.intp))
         if not len(self.loaded):
             object.__setattr__(self, 'loaded', np.ones(len(self.q), np.bool_))
+        if not len(self.stands):
+            object.__setattr__(self, 'stands', np.zeros(self.effort.shape, np.bool_))
 
     def __getitem__(self, index: NDArray[np.bool_]) -> 'Data':
         return replace(self, **{
             f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != 'gravity'})
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which efforts are recorded while the joint moves, (T, n)."""
+        return np.asarray(np.isfinite(self.effort) & ~self.stands)
+
+    @property
+    def blocks_of_motion(self) -> int:
+        """How many blocks of time some joint moves in."""
+        return len(np.unique(self.block[self.known.any(axis=1)]))

@@ -1,6 +1,6 @@
 """What is identified, term by term, with intervals; and what the data cannot tell."""
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Estimate:
         Values that lie at the bound up to which they are looked for.
     parameters : dict of str to array
         All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
+    standing : (n,) array
+        Share of the efforts at which the joint stands.
+    rests_left_out : bool
+        Whether these efforts are left out: those that friction is in which is known or fitted.
 
     """
 
@@ -83,6 +87,8 @@ class Estimate:
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
     parameters: dict[str, Array] = field(default_factory=dict)
+    standing: Array = field(default_factory=lambda: np.zeros(0))
+    rests_left_out: bool = False
 
     @property
     def is_of_the_robot(self) -> bool:
@@ -124,17 +130,23 @@ def identify(
             raise HodynError(
                 f'--terms {term}: the motors in key actuators of robot {robot.name!r} have '
                 f'{motors} of their own: leave it out')
-    blocks = len(np.unique(data.block))
+    recorded = np.isfinite(data.effort)
+    standing = (recorded & data.stands).sum(axis=0) / np.maximum(recorded.sum(axis=0), 1)
+    left_out = 'friction' in terms or robot.friction is not None
+    if not left_out:
+        data = replace(data, stands=np.zeros_like(data.stands))
+    blocks = data.blocks_of_motion
     if blocks < MIN_BLOCKS:
         raise HodynError(
             f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to tell '
             'parameters from noise')
     try:
-        return _identified(Terms(robot, data, terms, each_bag=each_bag), begin)
+        found = _identified(Terms(robot, data, terms, each_bag=each_bag), begin)
     except np.linalg.LinAlgError as error:
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
             "an arm's") from None
+    return replace(found, standing=standing, rests_left_out=left_out)
 
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:

@@ -22,7 +22,7 @@ def nearest_zeros(model: Terms) -> Array:
     and a constant. A joint whose turn matters little keeps its zero.
     """
     data, robot = model.data, model.robot
-    rows = np.flatnonzero(model.known.all(axis=1))
+    rows = np.flatnonzero(np.isfinite(data.effort).all(axis=1))
     rows = rows[::max(1, len(rows) // _SAMPLES)]
     zeros = np.zeros(robot.n)
     if not rows.size:

@@ -12,6 +12,7 @@ from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
+from hodyn_ros.identification.rests import standing
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -64,9 +65,9 @@ class Source:
     gravity: bool | None = None
 
 
-Take = Callable[[Array, Array, Blocks, bool, int], None]
-"""Takes motions (T, 5, n), efforts (T, n), blocks (T,), whether they contain gravity, and how many
-samples the whole bag has."""
+Take = Callable[[Array, Array, Blocks, NDArray[np.bool_], bool, int], None]
+"""Takes motions (T, 5, n), efforts (T, n), blocks (T,), which joints stand (T, n), whether efforts
+contain gravity, and how many samples the whole bag has."""
 
 
 def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
@@ -84,7 +85,11 @@ def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
             begin = int(chunk.stamps[0]) if begin is None else begin
             block = np.maximum((chunk.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             used = chunk.used
-            take(chunk.q[used], chunk.states.effort[used], block[used], gravity, bag.usable)
+            stands = standing(
+                chunk.instants[used], chunk.q[used, 1], chunk.q_deviation[used, 1])
+            take(
+                chunk.q[used], chunk.states.effort[used], block[used], stands, gravity,
+                bag.usable)
         return pipeline.counts
 
 
@@ -109,8 +114,9 @@ def read_data(
         offset = 0
 
         def take(
-            q: Array, effort: Array, block: Blocks, gravity: bool, usable: int,
-            number: int = number, recording: Recording = recording, first: int = first,
+            q: Array, effort: Array, block: Blocks, stands: NDArray[np.bool_], gravity: bool,
+            usable: int, number: int = number, recording: Recording = recording,
+            first: int = first,
         ) -> None:
             nonlocal offset
             gravities[gravity] = recording.path
@@ -119,7 +125,8 @@ def read_data(
             offset += len(q)
             pieces.append(Data(
                 q[index], effort[index], block[index] + first, gravity,
-                np.full(len(index), number), np.full(len(index), recording.loaded)))
+                np.full(len(index), number), np.full(len(index), recording.loaded),
+                stands[index]))
 
         counts.append(stream(recording, source, take))
         cycle = STRETCH * FOLDS  # so that the parts of each bag begin alike
@@ -130,7 +137,7 @@ def read_data(
             f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
             'identify them apart')
     joined = {name: np.concatenate([getattr(piece, name) for piece in pieces])
-              for name in ('q', 'effort', 'block', 'bag', 'loaded')}
+              for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands')}
     data = Data(gravity=True in gravities, **joined)
     parts = [data[data.bag == number] for number in range(len(recordings))]
     _check_given_once([part.q.tobytes() + part.effort.tobytes() for part in parts], recordings)

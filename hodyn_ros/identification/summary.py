@@ -60,6 +60,7 @@ def write_summary(
         'at_bound': [
             {'value': value, 'bound': bound, 'joints': list(joints)}
             for value, bound, joints in found.bounded],
+        'rests_left_out': found.rests_left_out,
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [
             {'bag': str(recording.path), 'topic': counts.topic, 'loaded': recording.loaded,
@@ -82,6 +83,7 @@ def _joint(robot: Robot, found: Estimate, validation: Validation, i: int) -> dic
     return {
         'name': robot.joint_names[i],
         'friction': friction or None,
+        'standing': float(found.standing[i]),
         **rest,
         **({'offset': offsets[0]} if len(offsets) == 1 else {'offsets': offsets}),
         'rms_before': float(validation.before[i]),

@@ -49,6 +49,8 @@ class Terms:
         What the robot has, and bounds.
     free : (p,) bool array
         What is fitted.
+    known : (T, n) bool array
+        Which efforts are fitted: those that are recorded while the joint moves.
     prior : (p,) array
         Standard deviations of `start` as knowledge; those of links for links known to ±100 %, of
         gains for such known to ±100 %; infinite where nothing is known.
@@ -74,7 +76,7 @@ class Terms:
         self.low, self.high = np.full(end, -np.inf), np.full(end, np.inf)
         self.free, self.prior = np.zeros(end, np.bool_), np.full(end, np.inf)
         self.start = np.zeros(end)
-        self.known = np.isfinite(data.effort)
+        self.known = data.known
         self._set_start()
         self._set_free()
         self.move_to(self.start)

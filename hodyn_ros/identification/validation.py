@@ -76,7 +76,7 @@ class Folds:
         self.count = min(FOLDS, *seen.values()) if self.by_bag else FOLDS
         self._of_bag = np.array(numbers) % self.count
         self.by_bag = self.by_bag and all(
-            len(np.unique(data.block[self._of_bag[data.bag] != k])) >= MIN_BLOCKS
+            data[self._of_bag[data.bag] != k].blocks_of_motion >= MIN_BLOCKS
             for k in range(self.count))
         if not self.by_bag:
             self.count = FOLDS
@@ -186,7 +186,7 @@ def validate(
     for bag, recording in enumerate(recordings):
 
         def take(
-            q: Array, effort: Array, block: Blocks, gravity: bool, _: int,
+            q: Array, effort: Array, block: Blocks, _: object, gravity: bool, __: int,
             bag: int = bag, loaded: bool = recording.loaded,
         ) -> None:
             effort = effort * recorded

@@ -6,18 +6,18 @@ import shutil
 
 import numpy as np
 import pytest
-from recordings import PANDA, joint_state, messages, record, write
+from recordings import PANDA, joint_state, messages, motion, record, write
 from rich.console import Console
 import yaml
 
 from hodyn_ros import load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import _print_payload, run_identify
+from hodyn_ros.cli.identify import _print_payload, _print_rests, run_identify
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
-from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
@@ -273,8 +273,8 @@ def test_command_writes_a_robot_that_explains_the_recording(tmp_path, capsys):
         robot.bodies[-1].mass - PANDA.bodies[-1].mass, payload['mass'], atol=1e-6)
     np.testing.assert_array_equal(robot.limits.effort, PANDA.limits.effort)
     lines = capsys.readouterr().out.splitlines()
-    # No cell of the tables is torn apart, a plus-minus without its number.
-    assert sum(bool(re.search(r'joint\d.*\d ±', line)) for line in lines) == 14
+    # No cell of the tables is torn apart: a plus-minus without its number, say.
+    assert sum(bool(re.search(r'joint\d.*\d (±|\(kept\))', line)) for line in lines) == 14
     assert not any(re.search(r'±(?! [\d.])', line) for line in lines)
 
 
@@ -409,3 +409,44 @@ def test_with_zeros_unknown_efforts_are_taken_to_contain_gravity(tmp_path, monke
         with pytest.raises(TypeError):  # what was not read
             run_identify([tmp_path], 'panda', tmp_path / 'out', terms=[terms])
     assert [source.gravity for source in asked] == [None, True]
+
+
+def stuck(path, rate=50.0):
+    """Write a recording of an arm that rests for 5 s after every 5 s, held by static friction."""
+    time = np.arange(round(30.0 * rate)) / rate
+    phase = time % 10.0
+    edges = [0.0, 0.5, 4.5, 5.0]
+    pace = np.interp(phase, edges, [0.0, 1.0, 1.0, 0.0])
+    q = motion(np.cumsum(pace) / rate)
+    q[:, 2] *= pace[:, None] ** 2
+    q[:, 2] += q[:, 1] * np.array([2.0, 0.0, -2.0, 0.0])[
+        np.digitize(phase, edges) - 1][:, None]
+    q[:, 1] *= pace[:, None]
+    rng = np.random.default_rng(0)
+    holds = 0.6 * PANDA.friction.amplitude * rng.uniform(-1.0, 1.0, (3, 7))
+    effort = FeedForward(PANDA).torque(q, friction=False)[:, 0] + np.where(
+        pace[:, None] > 0.0, PANDA.friction.torque(q)[:, 0], holds[(time // 10.0).astype(int)])
+    effort += 0.1 * SPREAD * rng.standard_normal(effort.shape)
+    stamp = 10 ** 11 + np.round(1e9 * time).astype(np.int64)
+    position = q[:, 0] + 1e-5 * rng.standard_normal(effort.shape)
+    return write(path, {'/joint_states': [
+        (int(s), joint_state(s, PANDA.joint_names, *values))
+        for s, *values in zip(stamp, position, q[:, 1], effort, strict=True)]})
+
+
+def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):
+    """Guards offsets of sensors that are static friction of rests, with intervals without 0."""
+    given, _ = read_data([Recording(stuck(tmp_path / 'bag'))], Source(PANDA))
+    found = identify(PANDA, given, ('friction', 'offsets'))
+    assert found.rests_left_out
+    assert np.all(np.abs(found.standing - 0.5) < 0.06)
+    assert np.all(np.abs(found.offset) < 2.0 * found.offset_interval)
+
+
+@pytest.mark.parametrize(('left_out', 'said'), [(True, 'are left out'), (False, 'are taken to')])
+def test_efforts_of_joints_that_stand_are_counted(left_out, said):
+    """Guards efforts that are left out without a word."""
+    console = Console(file=StringIO(), width=400)
+    found = Estimate(standing=np.array([0.25, *6 * [0.0]]), rests_left_out=left_out)
+    _print_rests(console, PANDA, found)
+    assert f'joints that stand (joint1 25%) {said}' in console.file.getvalue()
