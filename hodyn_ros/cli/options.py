@@ -72,7 +72,10 @@ def check_outputs(
     """
     output, json_file = options.output, getattr(options, 'json', None)
     inputs = (*inputs, *getattr(options, 'robot_files', ()))
-    given = [Path(name) for name in inputs if Path(name).exists()]
+    from hodyn_ros.robot.files import robot_names
+
+    built_in = robot_names()  # read from the package, whatever is here
+    given = [Path(name) for name in inputs if name not in built_in and Path(name).exists()]
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):

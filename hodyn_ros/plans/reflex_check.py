@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class ReflexPeak:
         s, from the motion's zero.
     value, limit : float
         Magnitude there, and what is allowed there.
+    tripped_at, tripped_by : float and str, or None
+        When it is tripped first, and by which joint; None where it is not.
 
     """
 
@@ -48,6 +50,8 @@ class ReflexPeak:
     time: float
     value: float
     limit: float
+    tripped_at: float | None = None
+    tripped_by: str | None = None
 
     @property
     def share(self) -> float:
@@ -57,7 +61,7 @@ class ReflexPeak:
     @property
     def trips(self) -> bool:
         """Whether it is beyond, by more than round-off."""
-        return self.value > self.limit + TOLERANCE * max(1.0, abs(self.limit))
+        return self.tripped_at is not None
 
     @property
     def mending_stretch(self) -> float:
@@ -66,8 +70,9 @@ class ReflexPeak:
 
     def __str__(self) -> str:
         return (
-            f'would trip {self.name} at {self.time:.4g} s, {self.joint}: {self.quantity} '
-            f'{self.value:.6g} {self.unit}, {self.limit:.6g} {self.unit} allowed')
+            f'would trip {self.name} at {self.tripped_at:.4g} s, {self.tripped_by}: '
+            f'{self.quantity} up to {self.value:.6g} {self.unit} ({self.joint} at '
+            f'{self.time:.4g} s), {self.limit:.6g} {self.unit} allowed')
 
 
 def reflex_peaks(
@@ -93,8 +98,11 @@ def reflex_peaks(
             effort if reflexes.gravity else feedforward.torque(motion, gravity=False)[:, 0])
         samples = _Samples(instants, reflexes.period, motion, effort, commanded)
         for stop, peak in _peaks(watched, feedforward.robot, samples):
-            if stop not in best or peak.share > best[stop].share:
-                best[stop] = peak
+            before = best.setdefault(stop, peak)
+            tripped = before if before.trips else peak
+            worst = max(before, peak, key=lambda one: one.share)
+            best[stop] = replace(
+                worst, tripped_at=tripped.tripped_at, tripped_by=tripped.tripped_by)
     return tuple(sorted(best.values(), key=lambda peak: -peak.share))
 
 
@@ -125,10 +133,15 @@ def _peaks(
         with np.errstate(divide='ignore', invalid='ignore'):
             shares = np.where(np.abs(values) > 0.0, np.abs(values) / limits, 0.0)
         sample, joint = np.unravel_index(int(shares.argmax()), shares.shape)
+        beyond = np.abs(values) > limits + TOLERANCE * np.maximum(1.0, limits)
+        first = int(beyond.any(axis=1).argmax())
+        trips = bool(beyond[first].any())
         yield stop, ReflexPeak(
             stop.name, stop.commands, robot.joint_names[joint], stop.quantity,
             unit(robot, int(joint), stop.quantity), float(samples.instants[late + sample]),
-            float(abs(values[sample, joint])), float(limits[sample, joint]))
+            float(abs(values[sample, joint])), float(limits[sample, joint]),
+            float(samples.instants[late + first]) if trips else None,
+            robot.joint_names[shares[first].argmax()] if trips else None)
 
 
 def _values(stop: Reflex, samples: _Samples) -> Array:

@@ -78,10 +78,28 @@ def test_a_plan_trips_each_reflex_and_one_just_does_not(robot, name):
         prepared = prepare_plan(PlanRequest(
             JointWaypoints(robot.joint_names, [0.0, duration], [MIDDLE, MIDDLE + 0.5]), robot,
             PlanSettings(commands=stop.commands)))
-        wanted = f'would trip {name} at {peak.time:.4g} s, {peak.joint}: {stop.quantity}'
+        wanted = f'would trip {name} at {peak.tripped_at or 0.0:.4g} s, {peak.tripped_by}: '
         assert (wanted in prepared.refusal) is trips
         other = 'position' if stop.commands == 'effort' else 'effort'
         assert reflex_peaks(plan, ff, other) == ()
+
+
+def test_it_is_tripped_by_the_joint_that_is_first_beyond_not_by_the_worst():
+    robot = hd.load_robot('panda')
+    middle, reach = MIDDLE, np.array([0.9, 0.0, 0.0, 0.9, 0.0, 0.0, 0.0])
+    late = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.6])
+    plan = fit_plan(
+        [0.0, 0.6, 1.2], np.stack([middle, middle + reach, middle + reach + late]))
+    t = 0.001 * np.arange(1201)
+    shares = np.abs(plan.evaluate(t)[:, 1]) / robot.limits.velocity
+    first = int((shares > 1.0).any(axis=1).argmax())
+    peak = next(one for one in reflex_peaks(plan, FeedForward(robot), 'effort')
+                if one.name == 'joint_velocity_violation')
+    assert peak.tripped_at == pytest.approx(t[first])
+    assert peak.tripped_by == f'joint{shares[first].argmax() + 1}'
+    assert peak.time == pytest.approx(t[shares.max(axis=1).argmax()])
+    assert peak.joint != peak.tripped_by
+    assert peak.time > peak.tripped_at
 
 
 def test_a_plan_is_sampled_in_blocks_as_a_whole(monkeypatch):

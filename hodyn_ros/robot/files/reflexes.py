@@ -11,6 +11,8 @@ from hodyn_ros.robot.reflexes import COMMANDS, QUANTITIES, Commands, Reflex, Ref
 
 Array = NDArray[np.float64]
 
+# s; controllers sample every 0.1 to 10 ms.
+MIN_PERIOD, MAX_PERIOD = 1e-5, 0.1
 _KEYS = {'name', 'commands', 'quantity', 'joints', 'limit'}
 
 
@@ -26,8 +28,8 @@ def read_reflexes(
     part = CheckedMapping(
         section.get('reflexes'), f'{section.context}, reflexes', {'period', 'gravity', 'stops'})
     period = part.number('period')
-    if period <= 0.0:
-        part.fail('period', f'{period:g}: must be above 0')
+    if not MIN_PERIOD <= period <= MAX_PERIOD:
+        part.fail('period', f'{period:g} s: expected {MIN_PERIOD:g} to {MAX_PERIOD:g}')
     gravity = part.data.get('gravity', True)
     if not isinstance(gravity, bool):
         part.fail('gravity', f'expected true or false, got {gravity!r}')
@@ -60,25 +62,25 @@ def _stop(
         points = len(table.get('speed')) if isinstance(table.get('speed'), list) else 0
         speed = table.array('speed', (points,))
         if points < 2 or np.any(np.diff(speed) <= 0.0) or speed[0] < 0.0:
-            table.fail('speed', 'expected two speeds or more, from 0 on, increasing')
+            table.fail('speed', 'expected two speeds or more, none below 0, increasing')
         limit = np.tile(table.array('limit', (points,))[:, None], len(joints))
     elif isinstance(part.data['limit'], list):
         limit = part.array('limit', (len(joints),))[None]
     else:
         limit = np.full((1, len(joints)), part.number('limit'))
-    if not np.isfinite(limit).any():
-        part.fail('limit', f'is missing, and limits has no {quantity}')
     if np.any(limit <= 0.0):
         part.fail('limit', 'must be above 0')
     limit = limit.copy()
     if part.has('joints'):
         limit[:, [joint not in _names(part, joints) for joint in joints]] = np.inf
+    if not np.isfinite(limit).any():
+        part.fail('limit', f'is missing, and limits has no {quantity}')
     return Reflex(part.text('name'), commands, quantity, speed, limit[:, order])
 
 
 def _names(part: CheckedMapping, joints: list[str]) -> list[str]:
     names = part.get('joints')
-    if not isinstance(names, list):
+    if not isinstance(names, list) or not names:
         part.fail('joints', f'expected a list of joints, got {names!r}')
     for name in names:
         if name not in joints:

@@ -39,7 +39,8 @@ def test_without_one_the_limits_of_the_file_count_in_the_order_of_the_joints():
 
 
 @pytest.mark.parametrize(('data', 'text'), [
-    (mapping(STOP, period=0.0), "reflexes, key 'period': 0: must be above 0"),
+    (mapping(STOP, period=0.0), "reflexes, key 'period': 0 s: expected 1e-05 to 0.1"),
+    (mapping(STOP | {'joints': []}), "key 'joints': expected a list of joints"),
     (mapping(STOP, gravity='no'), "key 'gravity': expected true or false"),
     (mapping(STOP | {'commands': 'torque'}), "entry 1, key 'commands': expected one of effort"),
     (mapping(STOP | {'quantity': 'snap'}), "key 'quantity': expected one of velocity"),
