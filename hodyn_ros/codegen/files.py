@@ -1,7 +1,7 @@
 """The files of the generated code: header, source, CMakeLists.txt and package.xml."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import hashlib
 from importlib import metadata
 import re
@@ -231,13 +231,12 @@ def _arrays(
         yield f'static const {language.type} {name}{shape} = {{'
         for instant in array:
             if instant.ndim == 1:
-                yield from _filled('{' + ', '.join(
-                    _rounded(value, language) for value in instant) + '},')
+                yield from _filled([_rounded(value, language) for value in instant], '},')
             else:
                 yield '    {'
                 for row in instant:
-                    yield from (f'    {line}' for line in _filled('{' + ', '.join(
-                        _rounded(value, language) for value in row) + '},'))
+                    yield from (f'    {line}' for line in _filled(
+                        [_rounded(value, language) for value in row], '},'))
                 yield '    },'
         yield '};'
         if name.startswith('right_'):
@@ -289,9 +288,11 @@ def _rounded(value: float, language: Language) -> str:
     return language.number(float(f'{value:.{_DIGITS}g}'))
 
 
-def _filled(text: str) -> list[str]:
+def _filled(items: Sequence[str], end: str = '}') -> list[str]:
+    """Return the lines of an initializer, broken between items alone."""
     lines, line = [], '   '
-    for word in text.split(' '):
+    for i, item in enumerate(items):
+        word = ('' if i else '{') + item + (',' if i < len(items) - 1 else end)
         if len(line) + len(word) > MAX_LINE - 12:
             lines.append(line)
             line = '       '
@@ -301,7 +302,7 @@ def _filled(text: str) -> list[str]:
 
 def _names(macro: str, names: tuple[str, ...]) -> Iterator[str]:
     """Yield the macro of an initializer of strings."""
-    lines = _filled('{' + ', '.join(map(quoted, names)) + '}')
+    lines = _filled([quoted(name) for name in names])
     yield f'#define {macro} \\'
     yield from (f'{line} \\' for line in lines[:-1])
     yield lines[-1]
