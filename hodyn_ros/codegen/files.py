@@ -9,13 +9,12 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
-import yaml
 
 from hodyn_ros.codegen.c_text import MAX_LINE, Language, comment, quoted
 from hodyn_ros.codegen.functions import Function, functions, rows
 from hodyn_ros.codegen.self_test import PERIOD, VECTORS, Samples, samples
 from hodyn_ros.codegen.settings import Settings
-from hodyn_ros.robot.files import robot_mapping
+from hodyn_ros.robot.files import robot_text
 
 MARK = 'Made by hodyn generate, which overwrites this'
 """Stands at the top of each file."""
@@ -41,8 +40,7 @@ def files(settings: Settings, made: list[Function] | None = None) -> dict[str, s
 
 def fingerprint(settings: Settings) -> str:
     """Return the SHA-256 of the robot, in the file that `save_robot` would write."""
-    text = yaml.safe_dump(robot_mapping(settings.robot), sort_keys=False)
-    return hashlib.sha256(text.encode('utf-8')).hexdigest()
+    return hashlib.sha256(robot_text(settings.robot).encode('utf-8')).hexdigest()
 
 
 def version() -> str:

@@ -1,6 +1,8 @@
 """Generated C, compiled by the machine's compiler, gives what the kernels give."""
 import ctypes
 from dataclasses import replace
+import hashlib
+import re
 import shutil
 import subprocess
 
@@ -214,6 +216,14 @@ def test_the_same_robot_gives_the_same_bytes():
     laws = LAWS['softening'], LAWS['exponential'], LAWS['variable']
     assert texts(with_laws(*laws)) == texts(with_laws(*laws))
     assert texts(with_laws(*laws)) != texts(with_laws(*reversed(laws)))
+
+
+@pytest.mark.parametrize('robot', [PANDA, UNDAMPED], ids=['panda', 'tree'])
+def test_the_fingerprint_is_that_of_the_saved_robot(robot, tmp_path):
+    hd.save_robot(robot, tmp_path / 'robot.yaml')
+    saved = hashlib.sha256((tmp_path / 'robot.yaml').read_bytes()).hexdigest()
+    header = files(Settings(robot, 'arm', order=0))['arm.h']
+    assert re.search(r'#define ARM_ROBOT_SHA256 \\\n *"(\w+)"', header)[1] == saved
 
 
 def test_nothing_that_changes_is_kept():
