@@ -249,9 +249,17 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
         (PANDA, {'payload_link': 'hand'}, "no link 'hand'"),
         (PANDA, {'prefix': 'a-b'}, "prefix 'a-b'"),
         (PANDA, {'prefix': 'x' * 41}, '40 characters'),
+        *((PANDA, {'prefix': name}, f"give another one, as 'robot_{name}'") for name in (
+            'math', 'Math', 'm', 'stdio', 'string', 'features', 'all', 'test', 'ZERO_CHECK')),
     ):
         with pytest.raises(hd.HodynError, match=match):
             Settings(robot, **settings)
+
+
+def test_a_robot_with_the_name_of_a_header_gets_another_prefix():
+    """math.h would include itself, and no target of CMake may be `test`."""
+    for name in ('math', 'test'):
+        assert Settings(replace(TWOLINK, name=name)).prefix == f'robot_{name}'
 
 
 def test_a_constant_beyond_single_precision_is_refused():
