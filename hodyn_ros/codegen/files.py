@@ -139,8 +139,8 @@ def _about(settings: Settings) -> str:
         f'{weight}{missing}\n\n'
         'No function allocates, keeps anything, or needs more than math.h; each may run on any '
         'thread. Those of the rigid bodies have no loops and no branches, so they take the same '
-        'time for all values. Nothing is checked: what is not finite goes in and comes out. '
-        'Results must not overlap arguments.')
+        'time for all values. Nothing is checked: keep out what is not finite, which not all '
+        'results show. Results must not overlap arguments.')
 
 
 def _torque_rows(order: int) -> str:
