@@ -51,8 +51,8 @@ static inline void guarded_torque_alive(guarded_torque *guard)
 }
 
 /*
- * One cycle. Returns 1 with the new command in guard->torque, or 0 when something is not finite:
- * then brake, the command is the one before.
+ * One cycle. Returns 1 with the new command in guard->torque, or 0 when something is not finite,
+ * what was given at the start as well: then brake, the command is the one before.
  */
 static inline int guarded_torque_step(
     guarded_torque *guard, REAL dt, const REAL q[ARM_JOINTS], const REAL qd[ARM_JOINTS],
@@ -77,7 +77,7 @@ static inline int guarded_torque_step(
         wanted[i] = weight_torque[0][i] + w * (moving[0][i] - weight_torque[0][i])
             + w * guard->stiffness[i] * (reference[0][i] - q[i])
             + guard->damping[i] * (w * reference[1][i] - qd[i]);
-        if (!isfinite(wanted[i])) {
+        if (!isfinite(wanted[i]) || !isfinite(guard->torque[i])) {
             return 0;
         }
     }

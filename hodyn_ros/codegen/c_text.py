@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 import re
 import textwrap
 
@@ -136,6 +136,18 @@ def quoted(text: str) -> str:
         character if character.isascii() and character.isprintable() and character not in '"\\?'
         else ''.join(f'\\{byte:03o}' for byte in character.encode('utf-8')) for character in text
     ) + '"'
+
+
+def initializer(items: Sequence[str], end: str = '}') -> list[str]:
+    """Return the lines of an initializer, broken between items alone."""
+    lines, line = [], '   '
+    for i, item in enumerate(items):
+        word = ('' if i else '{') + item + (',' if i < len(items) - 1 else end)
+        if len(line) + len(word) > MAX_LINE - 12:
+            lines.append(line)
+            line = '       '
+        line += f' {word}'
+    return [*lines, line]
 
 
 def comment(text: str, indent: str = '') -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hodyn_ros.codegen.files import MARK, file_names, files
+from hodyn_ros.codegen.files import file_names, files
 from hodyn_ros.codegen.functions import functions
+from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.feedforward.torque import ORDER

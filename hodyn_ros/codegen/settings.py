@@ -7,6 +7,7 @@ import re
 
 from hodyn_ros.actuators.laws import CubicSpring, LinearSpring, Rigid
 from hodyn_ros.codegen.routines import check_laws, is_damped
+from hodyn_ros.codegen.taken_names import TAKEN
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot
 
@@ -55,12 +56,16 @@ class Settings:
         robot = self.robot
         if not self.prefix:
             name = re.sub(r'\W', '_', robot.name, flags=re.ASCII)
-            object.__setattr__(
-                self, 'prefix', name if _IDENTIFIER.fullmatch(name) else f'robot_{name}'[:40])
+            usable = _IDENTIFIER.fullmatch(name) and name.lower() not in TAKEN
+            object.__setattr__(self, 'prefix', name if usable else f'robot_{name}'[:40])
         if not _IDENTIFIER.fullmatch(self.prefix):
             raise HodynError(
                 f'prefix {self.prefix!r}: expected a name of C, a letter and then letters, digits '
                 'and _, 40 characters at most')
+        if self.prefix.lower() in TAKEN:
+            raise HodynError(
+                f'prefix {self.prefix!r}: a header or library of C or a target of CMake has this '
+                f"name; give another one, as 'robot_{self.prefix}'")
         if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
             raise HodynError(f'order {self.order!r}: expected 0 to {MAX_ORDER}')
         if robot.floating:

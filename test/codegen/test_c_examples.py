@@ -1,6 +1,7 @@
 """The skeletons of controllers: the microcontroller's runs here, with a simulated arm."""
 from pathlib import Path
 import re
+import shutil
 import subprocess
 
 from compiled_c import CC, STRICT
@@ -67,10 +68,13 @@ int main(void)
     guarded_torque_alive(&guard);
     guarded_torque_step(&guard, 0.001f, still, still, reference);
     printf("| %d", guard.expired);
+    guarded_torque_start(&guard, wrong);
+    printf("| %d", guarded_torque_step(&guard, 0.001f, still, still, reference));
+    printf(" %g", (double)guard.torque[0]);
     return 0;
 }
 """)
-    steps, command, wrong, left, expired = built(program).split('|')
+    steps, command, wrong, left, expired, started = built(program).split('|')
     assert set(steps.split()) == {'1'}
     first, second, early = map(float, command.split())
     weight = hd.inverse_dynamics(hd.load_robot('twolink'), np.zeros((3, 2)))[0]
@@ -80,3 +84,22 @@ int main(void)
     assert wrong.strip() == '000'
     assert tuple(map(float, left.split())) == (first, second)
     assert expired.strip() == '1'  # and stays so, whatever is heard later
+    assert started.split() == ['0', '0']  # a torque that was never measured is not gone on from
+
+
+@pytest.mark.skipif(shutil.which('make') is None, reason='no make here')
+def test_another_robot_gets_code_of_its_own(tmp_path):
+    folder = tmp_path / 'microcontroller'
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    (tmp_path / 'hodyn').write_text(
+        'for folder; do :; done\nmkdir -p "$folder" && touch "$folder/arm.c"\n')
+
+    def make(*arguments):
+        return subprocess.run(
+            ['make', '-C', folder, 'HODYN=sh ../hodyn', 'CC=true', *arguments],
+            capture_output=True, text=True, timeout=60).stdout
+
+    assert '--robot twolink' in make('run')
+    assert '--robot' not in make('--dry-run', 'size')
+    assert '--robot panda' in make('--dry-run', 'size', 'ROBOT=panda')
+    assert '--robot ../my.yaml' in make('--dry-run', 'size', 'ROBOT=../my.yaml')

@@ -1,6 +1,8 @@
 """Generated C, compiled by the machine's compiler, gives what the kernels give."""
 import ctypes
 from dataclasses import replace
+import hashlib
+import re
 import shutil
 import subprocess
 
@@ -150,6 +152,20 @@ def test_the_self_test_finds_a_wrong_constant(tmp_path):
     assert code.self_test() == 1
 
 
+def printed_joint_names(folder, prefix):
+    """Return what a program finds in the header of a folder."""
+    names = f'{prefix.upper()}_JOINT_NAMES'
+    (folder / 'names.c').write_text(
+        f'#include "{prefix}.h"\n#include <stdio.h>\nint main(void) {{\n'
+        f'    const char *const names[] = {names};\n    int i;\n'
+        f'    for (i = 0; i < {prefix.upper()}_JOINTS; ++i) {{ printf("%s%c", names[i], 0); }}\n'
+        '    return 0;\n}\n')
+    subprocess.run(
+        [CC, *STRICT, '-trigraphs', '-o', folder / 'names', folder / 'names.c'], check=True)
+    printed = subprocess.run([folder / 'names'], capture_output=True, check=True).stdout
+    return printed.decode().split('\0')[:-1]
+
+
 @needs_compiler
 def test_names_of_a_robot_cannot_become_code(tmp_path):
     names = ('a"; */ int x;', 'b\n#error\\', '??/ /* \t∂')
@@ -162,15 +178,17 @@ def test_names_of_a_robot_cannot_become_code(tmp_path):
     code = compiled(tmp_path, robot, actuators=True, flags=('-O0', '-trigraphs'))
     assert code.settings.prefix == 'robot____1____'
     assert code.self_test() == 0
-    program = tmp_path / 'names.c'
-    program.write_text(
-        f'#include "{code.settings.prefix}.h"\n#include <stdio.h>\nint main(void) {{\n'
-        f'    const char *const names[] = {code.settings.prefix.upper()}_JOINT_NAMES;\n'
-        '    int i;\n    for (i = 0; i < 3; ++i) { printf("%s%c", names[i], 0); }\n'
-        '    return 0;\n}\n')
-    subprocess.run([CC, *STRICT, '-trigraphs', '-o', tmp_path / 'names', program], check=True)
-    printed = subprocess.run([tmp_path / 'names'], capture_output=True, check=True).stdout
-    assert printed.decode().split('\0')[:3] == list(robot.joint_names)
+    assert printed_joint_names(tmp_path, code.settings.prefix) == list(names)
+
+
+@needs_compiler
+def test_names_keep_their_spaces_where_lines_are_broken(tmp_path):
+    names = [f'left arm  joint number {i} ' for i in range(6)] + ['long ' * 30]
+    bodies = random_mapping(np.random.default_rng(0), len(names))['bodies']
+    robot = hd.load_robot({'name': 'arm', 'bodies': [
+        {**body, 'joint': name} for body, name in zip(bodies, names, strict=True)]})
+    (tmp_path / 'arm.h').write_text(files(Settings(robot, order=0))['arm.h'])
+    assert printed_joint_names(tmp_path, 'arm') == names
 
 
 @needs_compiler
@@ -200,6 +218,14 @@ def test_the_same_robot_gives_the_same_bytes():
     assert texts(with_laws(*laws)) != texts(with_laws(*reversed(laws)))
 
 
+@pytest.mark.parametrize('robot', [PANDA, UNDAMPED], ids=['panda', 'tree'])
+def test_the_fingerprint_is_that_of_the_saved_robot(robot, tmp_path):
+    hd.save_robot(robot, tmp_path / 'robot.yaml')
+    saved = hashlib.sha256((tmp_path / 'robot.yaml').read_bytes()).hexdigest()
+    header = files(Settings(robot, 'arm', order=0))['arm.h']
+    assert re.search(r'#define ARM_ROBOT_SHA256 \\\n *"(\w+)"', header)[1] == saved
+
+
 def test_nothing_that_changes_is_kept():
     for name, text in files(Settings(ALL_LAWS, actuators=True)).items():
         assert all(
@@ -223,9 +249,17 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
         (PANDA, {'payload_link': 'hand'}, "no link 'hand'"),
         (PANDA, {'prefix': 'a-b'}, "prefix 'a-b'"),
         (PANDA, {'prefix': 'x' * 41}, '40 characters'),
+        *((PANDA, {'prefix': name}, f"give another one, as 'robot_{name}'") for name in (
+            'math', 'Math', 'm', 'stdio', 'string', 'features', 'all', 'test', 'ZERO_CHECK')),
     ):
         with pytest.raises(hd.HodynError, match=match):
             Settings(robot, **settings)
+
+
+def test_a_robot_with_the_name_of_a_header_gets_another_prefix():
+    """math.h would include itself, and no target of CMake may be `test`."""
+    for name in ('math', 'test'):
+        assert Settings(replace(TWOLINK, name=name)).prefix == f'robot_{name}'
 
 
 def test_a_constant_beyond_single_precision_is_refused():

@@ -166,6 +166,9 @@ return_type EffortController::update(const rclcpp::Time &, const rclcpp::Duratio
       motion_.time = 0.0;
     }
   }
+  if (!last_) {  // it rests where it was activated: the watchdog counts from the first goal
+    guarded_torque_alive(&guard_);
+  }
   rest_to_rest_step(&motion_, dt, reference);
   if (!guarded_torque_step(&guard_, dt, q, qd, ARM_CONST(reference))) {
     return return_type::ERROR;

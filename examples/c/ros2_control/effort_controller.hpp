@@ -1,7 +1,7 @@
 // A ros2_control effort controller around the generated code: a skeleton to be made yours.
 //
-// Goals come on ~/goal (joint positions in the order of ARM_JOINT_NAMES); each message is a sign of
-// life too, so that the arm comes to rest when whoever sends them falls silent, and is carried
+// Goals come on ~/goal (joint positions in the order of ARM_JOINT_NAMES); from the first one on each
+// message is a sign of life too, so that the arm comes to rest when whoever sends them falls silent, and is carried
 // there until the controller is deactivated and activated again. A new goal is gone to from rest
 // to rest. Written for ROS 2 Jazzy.
 #ifndef HODYN_EXAMPLE__EFFORT_CONTROLLER_HPP_

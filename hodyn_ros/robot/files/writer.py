@@ -50,13 +50,19 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     """
     path = Path(path)
     if path.suffix in ('.yaml', '.yml'):
-        text = yaml.safe_dump(
-            robot_mapping(robot), sort_keys=False, default_flow_style=None, width=_LINE)
+        text = robot_text(robot)
     elif path.suffix == '.urdf':
         text = _urdf(robot)
     else:
         raise HodynError(f'{path}: a robot is saved as .yaml or .urdf')
     write_text(path, text, force=force)
+
+
+def robot_text(robot: Robot) -> str:
+    """Return the YAML that `save_robot` writes."""
+    text: str = yaml.safe_dump(
+        robot_mapping(robot), sort_keys=False, default_flow_style=None, width=_LINE)
+    return text
 
 
 def robot_mapping(robot: Robot) -> dict[str, Any]:

@@ -1,0 +1,76 @@
+"""CMakeLists.txt and package.xml of the generated code."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+import re
+from xml.sax.saxutils import escape
+
+from hodyn_ros.codegen.origin import MARK, version
+from hodyn_ros.codegen.settings import Settings
+
+
+def cmake(settings: Settings) -> Iterator[str]:
+    """Yield the lines of CMakeLists.txt."""
+    prefix = settings.prefix
+    project = _package_name(prefix)
+    yield f'# {MARK}: the library {prefix}, for CMake and for ament.'
+    yield from f"""\
+cmake_minimum_required(VERSION 3.14)
+project({project} VERSION {_cmake_version()} LANGUAGES C)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)  # without it the code is ten times slower
+endif()
+
+add_library({prefix} {prefix}.c {prefix}.h)
+set_target_properties({prefix} PROPERTIES
+  C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+  WINDOWS_EXPORT_ALL_SYMBOLS ON)
+target_include_directories({prefix} PUBLIC
+  $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}> $<INSTALL_INTERFACE:include/${{PROJECT_NAME}}>)
+if(NOT MSVC)
+  target_link_libraries({prefix} PUBLIC m)
+endif()
+
+install(FILES {prefix}.h DESTINATION include/${{PROJECT_NAME}})
+install(TARGETS {prefix} EXPORT ${{PROJECT_NAME}}Targets
+  ARCHIVE DESTINATION lib LIBRARY DESTINATION lib RUNTIME DESTINATION bin)
+
+find_package(ament_cmake QUIET)
+# As a subfolder it is a part of the package around it.
+if(ament_cmake_FOUND AND CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+  ament_export_targets(${{PROJECT_NAME}}Targets HAS_LIBRARY_TARGET)
+  ament_package()
+else()
+  install(EXPORT ${{PROJECT_NAME}}Targets NAMESPACE ${{PROJECT_NAME}}::
+    DESTINATION lib/cmake/${{PROJECT_NAME}} FILE ${{PROJECT_NAME}}Config.cmake)
+endif()""".splitlines()
+
+
+def _package_name(prefix: str) -> str:
+    """Return the name for ROS and CMake, which ROS wants in lower case."""
+    return re.sub('_+', '_', prefix.lower()).strip('_')
+
+
+def _cmake_version() -> str:
+    return version() if re.fullmatch(r'\d+(\.\d+){0,3}', version()) else '0.0.0'
+
+
+def package(settings: Settings) -> Iterator[str]:
+    """Yield the lines of package.xml."""
+    name = escape(''.join(c if c.isprintable() else ' ' for c in settings.robot.name))
+    numbers = [*_cmake_version().split('.'), '0', '0'][:3]
+    yield '<?xml version="1.0"?>'
+    yield f'<!-- {MARK}. -->'
+    yield from f"""\
+<package format="3">
+  <name>{_package_name(settings.prefix)}</name>
+  <version>{'.'.join(numbers)}</version>
+  <description>Inverse dynamics of {name} to order {settings.order}, in C.</description>
+  <maintainer email="nobody@example.com">nobody</maintainer>
+  <license>Apache-2.0</license>
+  <buildtool_depend>ament_cmake</buildtool_depend>
+  <export>
+    <build_type>ament_cmake</build_type>
+  </export>
+</package>""".splitlines()
