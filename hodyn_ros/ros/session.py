@@ -196,7 +196,8 @@ class Session:
         controller = self._controller
         if controller is None:
             return
-        self.goals.settle(at_rest=controller.reference.mode(controller.now) == 'holding')
+        self.goals.settle(
+            is_stopping=controller.reference.mode(controller.now) == 'stopping')
         now = time.monotonic()
         since, self._watched_at = now - self._watched_at, now
         if since > LATE_WATCH and not self._excused:

@@ -142,17 +142,20 @@ class TrajectoryGoals:
         return True
 
     def stop(self, code: ErrorCode, why: str) -> None:
-        """Decide how the goal that is followed ends; it is told when the reference is at rest."""
+        """Decide how the goal that is followed ends; it is told once no stop is under way."""
         self._catch_up()
         if self._followed is not None and self._followed.end is None:
             self._followed.end = code, why
 
-    def settle(self, *, at_rest: bool) -> None:
-        """Tell the clients of goals that are over; what is followed is once it is at rest."""
+    def settle(self, *, is_stopping: bool) -> None:
+        """Tell the clients of goals that are over; while the reference stops for one, it waits.
+
+        It does not wait for rest: a stream may begin right after the end of a plan or a stop.
+        """
         self._catch_up()
         while self._canceled:
             self._canceled.pop().end(ErrorCode.SUCCESSFUL, 'canceled on request')
-        if at_rest:
+        if not is_stopping:
             self._tell_end()
 
     def watch(
@@ -189,7 +192,7 @@ class TrajectoryGoals:
         """End all goals at once."""
         self.drop(why)
         self.stop(ErrorCode.INVALID_GOAL, why)
-        self.settle(at_rest=True)
+        self.settle(is_stopping=False)
 
     def _catch_up(self) -> None:
         """Follow the goal whose plan was taken, or refuse it; a taken plan preempts."""
