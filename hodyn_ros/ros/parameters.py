@@ -170,13 +170,13 @@ CONSTRAINTS: dict[str, Field[Any]] = {
         runtime=True),
     'constraints.stopped_velocity_tolerance': _row(
         0.01, 'Goal tolerance of the velocity of each joint, rad/s or m/s; 0 for none.',
-        runtime=True),
+        bounds=(0.0, 1000.0), runtime=True),
     'constraints.JOINT.trajectory': _row(
         0.0, 'How far a joint may be away from the reference while a goal is followed, rad or m; '
-        '0 for any distance.', runtime=True),
+        '0 for any distance.', bounds=(0.0, 1000.0), runtime=True),
     'constraints.JOINT.goal': _row(
         0.0, 'How far a joint may be away from the end of the trajectory of a goal, rad or m; '
-        '0 for any distance.', runtime=True),
+        '0 for any distance.', bounds=(0.0, 1000.0), runtime=True),
 }
 TABLE: dict[str, Field[Any]] = {row.name: row for row in fields(Parameters)} | CONSTRAINTS
 OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
