@@ -74,6 +74,12 @@ def tracking_tolerance(robot: Robot, settings: Parameters) -> Array:
     return np.where(given < 0.0, np.inf, tolerance)
 
 
+def _stop(controller: FeedforwardController) -> None:
+    """Bring the reference to rest, and drop what waits; one that holds is left as it is."""
+    if not controller.reference.is_idle(controller.now):
+        controller.stop(controller.now)
+
+
 class Session:
     """From activation to deactivation.
 
@@ -236,8 +242,7 @@ class Session:
         if controller is None:
             return
         self._give_up(DEACTIVATED)
-        if not controller.reference.is_idle(controller.now):
-            controller.stop(controller.now)
+        _stop(controller)
         state = 'stopping'
         while True:
             stamp = self._virtual_stamp()
@@ -260,8 +265,7 @@ class Session:
         if controller is None:
             return 'it waits for a joint state'
         self._give_up(why)
-        if not controller.reference.is_idle(controller.now):
-            controller.stop(controller.now)
+        _stop(controller)
         self._why = why
         return ''
 
@@ -277,8 +281,7 @@ class Session:
         """Stop for a goal, if it is followed or prepared."""
         controller = self._controller
         if self.inputs.cancel_goal(goal) and controller is not None:
-            if not controller.reference.is_idle(controller.now):
-                controller.stop(controller.now)
+            _stop(controller)
             self._why = 'the goal was canceled'
 
     def look_around(self) -> None:
@@ -446,12 +449,12 @@ class Session:
 
     def _watch_goal(self, controller: FeedforwardController, stamp: int) -> None:
         """Stop for a goal that the arm does not follow within its tolerances."""
-        why = self.goals.watch(
-            controller, self._measured, stamp, has_velocity=self._has_velocity)
+        measured = self._measured if self._has_velocity else self._measured[:1]
+        why = self.goals.watch(controller, measured, stamp)
         if why:
             self._why = f'the goal is aborted: {why}'
             self._node.get_logger().error(self._why)
-            controller.stop(controller.now)
+            _stop(controller)
 
     def _why_departed(self, when: str) -> str:
         watch = self._tracking

@@ -161,7 +161,7 @@ class _ClientsGoal:
         message.desired = _point(elapsed, desired)
         message.desired.effort = effort.tolist()
         message.actual = _point(elapsed, actual)
-        message.error = _point(elapsed, desired[:2] - actual)
+        message.error = _point(elapsed, desired[:len(actual)] - actual)
         if hasattr(message, 'index'):  # older releases of control_msgs have none
             message.index = point
         self._handle.publish_feedback(message)
@@ -208,9 +208,9 @@ def _seconds(duration: Any) -> float:
 
 
 def _point(elapsed: float, rows: Array) -> JointTrajectoryPoint:
-    point = JointTrajectoryPoint(positions=rows[0].tolist(), velocities=rows[1].tolist())
-    if len(rows) > 2:
-        point.accelerations = rows[2].tolist()
+    point = JointTrajectoryPoint()
+    for quantity, row in zip(('positions', 'velocities', 'accelerations'), rows, strict=False):
+        setattr(point, quantity, row.tolist())
     whole = point.time_from_start
     whole.sec, whole.nanosec = divmod(round(elapsed * 1e9), 10**9)
     return point

@@ -52,8 +52,9 @@ class Goal(Protocol):
     ) -> None:
         """Tell the client how it goes.
 
-        `point` is the one that it goes to; `desired`, (3, n), and `actual`, (2, n), are positions
-        and derivatives at the stamp, ns; `effort`, (n,), is what the motion takes.
+        `point` is the one that it goes to; `desired`, (3, n), and `actual`, (2, n) or, without
+        velocities, (1, n), are positions and derivatives at the stamp, ns; `effort`, (n,), is
+        what the motion takes.
         """
 
     def end(self, code: ErrorCode, text: str) -> None:
@@ -75,7 +76,8 @@ class _Followed:
     def point(self, elapsed: float) -> int:
         """Return which point of its trajectory it goes to."""
         left = (self.duration - elapsed) * self.pace
-        return int(np.searchsorted(self.point_times, self.point_times[-1] - left, side='right'))
+        at = np.searchsorted(self.point_times, self.point_times[-1] - left, side='right')
+        return min(int(at), len(self.point_times) - 1)
 
 
 class TrajectoryGoals:
@@ -159,13 +161,12 @@ class TrajectoryGoals:
             self._tell_end()
 
     def watch(
-        self, controller: FeedforwardController, measured: Array, stamp: int, *,
-        has_velocity: bool,
+        self, controller: FeedforwardController, measured: Array, stamp: int,
     ) -> str:
         """Compare the arm with the goal that is followed, and tell the client how it goes.
 
-        `measured`, (2, n), are position and velocity at the stamp, ns. Returns why the reference
-        must stop, empty if it need not.
+        `measured` are position and velocity at the stamp, ns, (2, n), or (1, n) where the velocity
+        is not known. Returns why the goal is aborted, so that the reference must stop; else empty.
         """
         followed = self._followed
         if followed is None or self._taken is not None:
@@ -173,14 +174,14 @@ class TrajectoryGoals:
         q, now = controller.q, controller.now
         # The reference is ahead of the measurement by the lookahead.
         desired = q[:3] - self._lookahead * q[1:4]
-        error = desired[:2] - measured
+        error = desired[:len(measured)] - measured
         elapsed = controller.reference.elapsed(followed.plan, now)
         why = ''
         if followed.end is None:
             if elapsed is None:
                 followed.end = ErrorCode.INVALID_GOAL, 'another reference took its place'
             elif elapsed >= 0.0:
-                why = self._judge(followed, elapsed, error if has_velocity else error[:1])
+                why = self._judge(followed, elapsed, error)
         if elapsed is not None and time.monotonic() - self._told_at >= FEEDBACK_PERIOD:
             self._told_at = time.monotonic()
             followed.goal.progress(
@@ -228,7 +229,7 @@ class TrajectoryGoals:
             followed.goal.end(*followed.end)
 
     def _judge(self, followed: _Followed, elapsed: float, error: Array) -> str:
-        """Decide whether the goal is over; return why the reference must stop for it."""
+        """Decide whether the goal is over; return why it is aborted, empty if it is not."""
         tolerances, late = followed.tolerances, elapsed - followed.duration
         if late < 0.0:
             beyond = violation(tolerances.path, error)
@@ -242,8 +243,9 @@ class TrajectoryGoals:
             followed.end = ErrorCode.SUCCESSFUL, REACHED
         elif 0.0 < tolerances.goal_time < late:
             why = self._why(beyond, error, tolerances.goal, 'goal')
-            followed.end = (
-                ErrorCode.GOAL_TOLERANCE_VIOLATED, f'{why}, {late:.3f} s after its end')
+            why += f', {late:.3f} s after its end'
+            followed.end = ErrorCode.GOAL_TOLERANCE_VIOLATED, why
+            return why
         return ''
 
     def _why(

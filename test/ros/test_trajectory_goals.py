@@ -35,7 +35,7 @@ class Goal:
         self.told.append('begun')
 
     def progress(self, stamp, names, elapsed, point, desired, actual, effort):
-        self.feedback.append((elapsed, point))
+        self.feedback.append((elapsed, point, len(actual)))
 
     def end(self, code, text):
         assert self.outcome is None, 'a goal ends once'
@@ -60,8 +60,8 @@ class Scene:
             self.reference.evaluate(self.now, q)
             controller = SimpleNamespace(
                 q=q, now=self.now, reference=self.reference, torque=np.zeros((3, 2)))
-            why = self.goals.watch(
-                controller, q[:2] + self.away, self.now, has_velocity=has_velocity)
+            measured = (q[:2] + self.away)[:1 + has_velocity]
+            why = self.goals.watch(controller, measured, self.now)
             if why:
                 return why
             self.goals.settle(is_stopping=self.reference.mode(self.now) == 'stopping')
@@ -111,9 +111,20 @@ def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
     goal = Goal()
     scene.follow(goal, seconds=2.0, stretch=2.0)  # points at 1 and 2 s
     scene.run(2.0)
-    for elapsed, point in goal.feedback:
+    assert {point for _, point, _ in goal.feedback} == {0, 1}
+    for elapsed, point, _ in goal.feedback:
         if min(abs(elapsed - 1.0), abs(elapsed - 2.0)) > 1e-6:
             assert point == (elapsed > 1.0)
+
+
+def test_the_last_point_is_gone_to_after_the_end(scene, monkeypatch):
+    """There is none after it, and the index of the feedback is one of the goal's points."""
+    monkeypatch.setattr('hodyn_ros.ros.trajectory_goals.FEEDBACK_PERIOD', 0.0)
+    goal = Goal(goal={'joint1': 0.1})
+    scene.follow(goal)
+    scene.away[0, 0] = 0.3
+    scene.run(1.1)
+    assert goal.feedback[-1][:2] == (pytest.approx(1.1), 1)
 
 
 def test_a_violated_path_stops_and_the_result_waits_for_rest(scene):
@@ -140,7 +151,9 @@ def test_the_end_is_waited_for_as_long_as_the_goal_says_and_0_for_ever(
     scene.away[0, 0] = 0.3
     scene.run(1.15)
     assert goal.outcome is None
-    scene.run(5.0)
+    why = scene.run(5.0)  # what the node logs
+    scene.run(0.01)
+    assert why == (goal.outcome[1] if goal.outcome else '')
     assert (goal.outcome and goal.outcome[0]) == expected
     scene.away[:] = 0.0
     scene.run(0.1)
@@ -175,8 +188,16 @@ def test_velocities_count_only_where_they_are_known(scene):
     scene.away[1] = 0.1
     scene.run(1.1)
     assert goal.outcome is None
+    assert goal.feedback[-1][2] == 2
     scene.run(0.05, has_velocity=False)
     assert goal.outcome[0] == ErrorCode.SUCCESSFUL
+
+
+def test_feedback_without_velocities_has_positions_alone(scene):
+    goal = Goal()
+    scene.follow(goal)
+    scene.run(0.1, has_velocity=False)
+    assert goal.feedback[0][2] == 1
 
 
 @pytest.mark.parametrize('next_goal', [True, False])
