@@ -42,6 +42,7 @@ WATCH_PERIOD = 0.005
 LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
 DEACTIVATED = 'the node is deactivated'
+CLOCK_SET_BACK = 'the clock was set back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -339,11 +340,13 @@ class Session:
         if back > 0 and stamp < clock.stamp:
             self._tell_left_out(clock.move_to(stamp, time.monotonic()))
             # Their starts are times of the clock as it was.
-            self.inputs.drop_plan('the clock was set back')
+            self.inputs.drop_plan(CLOCK_SET_BACK)
             if controller.reference.drop_waiting():
+                # The last plan that was taken is among them, so that of a goal is.
+                self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
                 self.monitor.reject(
-                    'joint_trajectory', 'plans that wait for their start are dropped: the clock '
-                    'was set back')
+                    'joint_trajectory',
+                    f'plans that wait for their start are dropped: {CLOCK_SET_BACK}')
         return True
 
     def _virtual_stamp(self) -> int:

@@ -135,6 +135,14 @@ def test_goals_are_reached_canceled_and_preempted(arm_of, home):
         assert not len(one.actual.velocities)
         assert not len(one.error.velocities)
 
+    # The clock is set back while a goal waits for its start.
+    sent = arm.send(arm.goal((0.5, beside(rest, 0.1)), start=time.time() + 60.0))
+    arm.drive(lambda: bool(sent.feedback))
+    arm.clock_offset = -5.0
+    arm.drive(lambda: sent.over)
+    assert sent.outcome == (ABORTED, Result.INVALID_GOAL)
+    assert sent.result.error_string == 'the clock was set back'
+
 
 def test_a_goal_that_is_refused_says_why_and_changes_nothing(arm_of, home):
     """By the topic's lines: the code and the text say more than a rejection could."""
