@@ -18,6 +18,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from hodyn_ros.feedforward.goal_tolerances import GoalTolerances, default_tolerances
 from hodyn_ros.plans.prepare import StretchMode
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
@@ -187,16 +188,6 @@ def row_of(name: str) -> Field[Any] | None:
     return TABLE.get(OF_A_JOINT.sub(r'constraints.JOINT.\2', name))
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """The values of the parameters ``constraints.…``; of joints, those given, by name."""
-
-    goal_time: float
-    stopped_velocity_tolerance: float
-    trajectory: Mapping[str, float]
-    goal: Mapping[str, float]
-
-
 def declare(node: Node) -> None:
     """Declare the parameters of the table on a node; of its joints, those given at start.
 
@@ -223,16 +214,19 @@ def unknown(name: str) -> str:
     return '' if row_of(name) is not None else parameter_file.unknown(name, list(TABLE))
 
 
-def read_constraints(node: Node) -> Constraints:
-    """Return the tolerances of goals as they are now."""
-    joints: dict[str, dict[str, float]] = {'trajectory': {}, 'goal': {}}
+def read_tolerances(node: Node, joints: Sequence[str]) -> GoalTolerances:
+    """Return the tolerances of goals as they are now.
+
+    `joints` are the robot's own names; raises HodynError for one given that is none of them.
+    """
+    given_of: dict[str, dict[str, float]] = {'trajectory': {}, 'goal': {}}
     for name, parameter in node.get_parameters_by_prefix('constraints').items():
         if found := OF_A_JOINT.fullmatch(f'constraints.{name}'):
-            joints[found[2]][found[1]] = float(parameter.value)
+            given_of[found[2]][found[1]] = float(parameter.value)
     goal_time, stopped = (
         float(node.get_parameter(f'constraints.{name}').value)
         for name in ('goal_time', 'stopped_velocity_tolerance'))
-    return Constraints(goal_time, stopped, **joints)
+    return default_tolerances(joints, goal_time, stopped, **given_of)
 
 
 def given(node: Node) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from hodyn_ros.plans.prepare import PreparedPlan
 
 Array = NDArray[np.float64]
 
+ACTION = 'follow_joint_trajectory'
 # As joint_trajectory_controller's action_monitor_rate by default.
 FEEDBACK_PERIOD = 0.05
 

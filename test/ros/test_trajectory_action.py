@@ -290,7 +290,7 @@ def test_states_that_are_lost_and_a_deactivation_end_the_goal_at_rest(arm_of, ho
 
 
 def test_the_shutdown_of_the_node_ends_the_goal(arm_of, home):
-    """The server was destroyed before the result was sent."""
+    """The result is sent before the server of the action is destroyed."""
     arm = arm_of('fade:=0.2')
     sent = arm.send(arm.goal((3.0, beside(home, 0.5))))
     arm.drive(lambda: abs(arm.velocity[0]) > 0.05)
