@@ -27,7 +27,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanSettings
@@ -50,7 +49,7 @@ from hodyn_ros.ros.session import (
 )
 from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
-from hodyn_ros.ros.trajectory_action import NAME as ACTION
+from hodyn_ros.ros.trajectory_goals import ACTION
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
@@ -226,10 +225,7 @@ class FeedforwardNode(LifecycleNode):
         feedforward = FeedForward(_with_payload(unloaded, settings))
         robot = feedforward.robot
         tracking_tolerance(robot, settings)
-        constraints = parameters.read_constraints(self)
-        default_tolerances(
-            robot.joint_names, constraints.goal_time, constraints.stopped_velocity_tolerance,
-            constraints.trajectory, constraints.goal)
+        parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
             JointNames(
                 robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,

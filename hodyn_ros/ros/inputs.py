@@ -20,7 +20,7 @@ from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import SAY_AGAIN, UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
-from hodyn_ros.ros.trajectory_goals import ErrorCode, Goal, TrajectoryGoals
+from hodyn_ros.ros.trajectory_goals import ACTION, ErrorCode, Goal, TrajectoryGoals
 
 Array = NDArray[np.float64]
 
@@ -121,12 +121,12 @@ class Inputs:
 
     def on_goal(self, goal: Goal, data: bytes) -> None:
         """Have the serialized trajectory of a goal made a plan."""
-        self._monitor.received['follow_joint_trajectory'] += 1
+        self._monitor.received[ACTION] += 1
         try:
             check_size(data, MAX_PLAN_BYTES)
             self._prepare(data, goal)
         except HodynError as error:
-            self._monitor.reject('follow_joint_trajectory', error)
+            self._monitor.reject(ACTION, error)
             goal.end(ErrorCode.INVALID_GOAL, str(error))
 
     def cancel_goal(self, goal: Goal) -> bool:
@@ -292,7 +292,7 @@ class Inputs:
     @property
     def _topic(self) -> str:
         """Where the trajectory came from that is being prepared."""
-        return 'follow_joint_trajectory' if self._goals.prepares else 'joint_trajectory'
+        return ACTION if self._goals.prepares else 'joint_trajectory'
 
     def _prepare(self, data: bytes, goal: Goal | None) -> None:
         refusal = self.why_no_plan()

@@ -18,6 +18,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from hodyn_ros.feedforward.goal_tolerances import GoalTolerances, default_tolerances
 from hodyn_ros.plans.prepare import StretchMode
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
@@ -170,13 +171,13 @@ CONSTRAINTS: dict[str, Field[Any]] = {
         runtime=True),
     'constraints.stopped_velocity_tolerance': _row(
         0.01, 'Goal tolerance of the velocity of each joint, rad/s or m/s; 0 for none.',
-        runtime=True),
+        bounds=(0.0, 1000.0), runtime=True),
     'constraints.JOINT.trajectory': _row(
         0.0, 'How far a joint may be away from the reference while a goal is followed, rad or m; '
-        '0 for any distance.', runtime=True),
+        '0 for any distance.', bounds=(0.0, 1000.0), runtime=True),
     'constraints.JOINT.goal': _row(
         0.0, 'How far a joint may be away from the end of the trajectory of a goal, rad or m; '
-        '0 for any distance.', runtime=True),
+        '0 for any distance.', bounds=(0.0, 1000.0), runtime=True),
 }
 TABLE: dict[str, Field[Any]] = {row.name: row for row in fields(Parameters)} | CONSTRAINTS
 OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
@@ -185,16 +186,6 @@ OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
 def row_of(name: str) -> Field[Any] | None:
     """Return the row of a parameter, by its name; None if there is none."""
     return TABLE.get(OF_A_JOINT.sub(r'constraints.JOINT.\2', name))
-
-
-@dataclass(frozen=True)
-class Constraints:
-    """The values of the parameters ``constraints.…``; of joints, those given, by name."""
-
-    goal_time: float
-    stopped_velocity_tolerance: float
-    trajectory: Mapping[str, float]
-    goal: Mapping[str, float]
 
 
 def declare(node: Node) -> None:
@@ -223,16 +214,19 @@ def unknown(name: str) -> str:
     return '' if row_of(name) is not None else parameter_file.unknown(name, list(TABLE))
 
 
-def read_constraints(node: Node) -> Constraints:
-    """Return the tolerances of goals as they are now."""
-    joints: dict[str, dict[str, float]] = {'trajectory': {}, 'goal': {}}
+def read_tolerances(node: Node, joints: Sequence[str]) -> GoalTolerances:
+    """Return the tolerances of goals as they are now.
+
+    `joints` are the robot's own names; raises HodynError for one given that is none of them.
+    """
+    given_of: dict[str, dict[str, float]] = {'trajectory': {}, 'goal': {}}
     for name, parameter in node.get_parameters_by_prefix('constraints').items():
         if found := OF_A_JOINT.fullmatch(f'constraints.{name}'):
-            joints[found[2]][found[1]] = float(parameter.value)
+            given_of[found[2]][found[1]] = float(parameter.value)
     goal_time, stopped = (
         float(node.get_parameter(f'constraints.{name}').value)
         for name in ('goal_time', 'stopped_velocity_tolerance'))
-    return Constraints(goal_time, stopped, **joints)
+    return default_tolerances(joints, goal_time, stopped, **given_of)
 
 
 def given(node: Node) -> Mapping[str, Any]:

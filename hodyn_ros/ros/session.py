@@ -42,6 +42,7 @@ WATCH_PERIOD = 0.005
 LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
 DEACTIVATED = 'the node is deactivated'
+CLOCK_SET_BACK = 'the clock was set back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -72,6 +73,12 @@ def tracking_tolerance(robot: Robot, settings: Parameters) -> Array:
     own = robot.limits.tracking_error
     tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
     return np.where(given < 0.0, np.inf, tolerance)
+
+
+def _stop(controller: FeedforwardController) -> None:
+    """Bring the reference to rest, and drop what waits; one that holds is left as it is."""
+    if not controller.reference.is_idle(controller.now):
+        controller.stop(controller.now)
 
 
 class Session:
@@ -196,7 +203,8 @@ class Session:
         controller = self._controller
         if controller is None:
             return
-        self.goals.settle(at_rest=controller.reference.mode(controller.now) == 'holding')
+        self.goals.settle(
+            is_stopping=controller.reference.mode(controller.now) == 'stopping')
         now = time.monotonic()
         since, self._watched_at = now - self._watched_at, now
         if since > LATE_WATCH and not self._excused:
@@ -235,8 +243,7 @@ class Session:
         if controller is None:
             return
         self._give_up(DEACTIVATED)
-        if not controller.reference.is_idle(controller.now):
-            controller.stop(controller.now)
+        _stop(controller)
         state = 'stopping'
         while True:
             stamp = self._virtual_stamp()
@@ -259,8 +266,7 @@ class Session:
         if controller is None:
             return 'it waits for a joint state'
         self._give_up(why)
-        if not controller.reference.is_idle(controller.now):
-            controller.stop(controller.now)
+        _stop(controller)
         self._why = why
         return ''
 
@@ -276,8 +282,7 @@ class Session:
         """Stop for a goal, if it is followed or prepared."""
         controller = self._controller
         if self.inputs.cancel_goal(goal) and controller is not None:
-            if not controller.reference.is_idle(controller.now):
-                controller.stop(controller.now)
+            _stop(controller)
             self._why = 'the goal was canceled'
 
     def look_around(self) -> None:
@@ -335,11 +340,13 @@ class Session:
         if back > 0 and stamp < clock.stamp:
             self._tell_left_out(clock.move_to(stamp, time.monotonic()))
             # Their starts are times of the clock as it was.
-            self.inputs.drop_plan('the clock was set back')
+            self.inputs.drop_plan(CLOCK_SET_BACK)
             if controller.reference.drop_waiting():
+                # The last plan that was taken is among them, so that of a goal is.
+                self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
                 self.monitor.reject(
-                    'joint_trajectory', 'plans that wait for their start are dropped: the clock '
-                    'was set back')
+                    'joint_trajectory',
+                    f'plans that wait for their start are dropped: {CLOCK_SET_BACK}')
         return True
 
     def _virtual_stamp(self) -> int:
@@ -445,12 +452,12 @@ class Session:
 
     def _watch_goal(self, controller: FeedforwardController, stamp: int) -> None:
         """Stop for a goal that the arm does not follow within its tolerances."""
-        why = self.goals.watch(
-            controller, self._measured, stamp, has_velocity=self._has_velocity)
+        measured = self._measured if self._has_velocity else self._measured[:1]
+        why = self.goals.watch(controller, measured, stamp)
         if why:
             self._why = f'the goal is aborted: {why}'
             self._node.get_logger().error(self._why)
-            controller.stop(controller.now)
+            _stop(controller)
 
     def _why_departed(self, when: str) -> str:
         watch = self._tracking

@@ -16,12 +16,11 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from hodyn_ros.feedforward.goal_tolerances import (
     GoalTolerances,
     JointTolerance,
-    default_tolerances,
     goal_tolerances,
 )
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros import parameters
-from hodyn_ros.ros.trajectory_goals import ErrorCode, Goal
+from hodyn_ros.ros.trajectory_goals import ACTION, ErrorCode, Goal
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -35,12 +34,11 @@ else:  # not generic in each release of the client library
 
 Array = NDArray[np.float64]
 
-NAME = 'follow_joint_trajectory'
 INACTIVE = 'the node is not active'
 IS_AVAILABLE = FollowJointTrajectory is not None
 
 
-class Taker(Protocol):
+class GoalReceiver(Protocol):
     """What goals are handed to."""
 
     def why_no_goal(self) -> str:
@@ -60,22 +58,23 @@ class TrajectoryAction:
     ----------
     node : Node
         Whose action it is.
-    taker : callable
-        Returns what takes the goals now; None while nothing does.
+    receiver : callable
+        Returns what receives the goals now; None while nothing does.
     reject : callable
         Counts and logs a goal that is rejected, and why.
 
     """
 
     def __init__(
-        self, node: Node, taker: Callable[[], Taker | None], reject: Callable[[str], object],
+        self, node: Node, receiver: Callable[[], GoalReceiver | None],
+        reject: Callable[[str], object],
     ) -> None:
         self._node = node
-        self._taker = taker
+        self._receiver = receiver
         self._reject = reject
         self._goals: dict[bytes, _ClientsGoal] = {}
         self._server = _Server(
-            node, FollowJointTrajectory, f'~/{NAME}', execute_callback=_never,
+            node, FollowJointTrajectory, f'~/{ACTION}', execute_callback=_never,
             goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel)
 
@@ -84,8 +83,8 @@ class TrajectoryAction:
         self._server.destroy()
 
     def _on_goal(self, request: Any) -> GoalResponse:
-        taker = self._taker()
-        refusal = INACTIVE if taker is None else taker.why_no_goal()
+        receiver = self._receiver()
+        refusal = INACTIVE if receiver is None else receiver.why_no_goal()
         if refusal:
             self._reject(refusal)
         return GoalResponse.REJECT if refusal else GoalResponse.ACCEPT
@@ -94,26 +93,26 @@ class TrajectoryAction:
         identity = bytes(handle.goal_id.uuid)
         goal = self._goals[identity] = _ClientsGoal(
             self._node, self._server, handle, lambda: self._goals.pop(identity, None))
-        taker = self._taker()
+        receiver = self._receiver()
         if handle.request.multi_dof_trajectory.points:
             why = ('multi_dof_trajectory has points: joints of several degrees of freedom are not '
                    'followed')
             self._reject(why)
             goal.end(ErrorCode.INVALID_GOAL, why)
-        elif taker is None:
+        elif receiver is None:
             goal.end(ErrorCode.INVALID_GOAL, INACTIVE)
         else:
             try:
-                taker.on_goal(goal, serialize_message(handle.request.trajectory))
+                receiver.on_goal(goal, serialize_message(handle.request.trajectory))
             except Exception as error:  # the client must have an answer; the executor logs it
                 goal.end(ErrorCode.INVALID_GOAL, f'{type(error).__name__}: {error}')
                 raise
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        goal, taker = self._goals.get(bytes(handle.goal_id.uuid)), self._taker()
-        if goal is None or taker is None:
+        goal, receiver = self._goals.get(bytes(handle.goal_id.uuid)), self._receiver()
+        if goal is None or receiver is None:
             return CancelResponse.REJECT
-        taker.cancel_goal(goal)
+        receiver.cancel_goal(goal)
         return CancelResponse.ACCEPT
 
 
@@ -130,10 +129,7 @@ class _ClientsGoal:
 
     def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
         """Return its own tolerances, or the parameters' where what it asks for means nothing."""
-        constraints = parameters.read_constraints(self._node)
-        defaults = default_tolerances(
-            names[-1], constraints.goal_time, constraints.stopped_velocity_tolerance,
-            constraints.trajectory, constraints.goal)
+        defaults = parameters.read_tolerances(self._node, names[-1])
         request = self._handle.request
         path, goal = (
             [JointTolerance(one.name, one.position, one.velocity) for one in asked]
@@ -143,7 +139,7 @@ class _ClientsGoal:
                 defaults, names, path, goal, _seconds(request.goal_time_tolerance))
         except HodynError as error:
             self._node.get_logger().error(
-                f'{NAME}: {error}; the tolerances of the parameters are taken')
+                f'{ACTION}: {error}; the tolerances of the parameters are taken')
             return defaults
 
     def begin(self) -> None:
@@ -161,7 +157,7 @@ class _ClientsGoal:
         message.desired = _point(elapsed, desired)
         message.desired.effort = effort.tolist()
         message.actual = _point(elapsed, actual)
-        message.error = _point(elapsed, desired[:2] - actual)
+        message.error = _point(elapsed, desired[:len(actual)] - actual)
         if hasattr(message, 'index'):  # older releases of control_msgs have none
             message.index = point
         self._handle.publish_feedback(message)
@@ -208,9 +204,9 @@ def _seconds(duration: Any) -> float:
 
 
 def _point(elapsed: float, rows: Array) -> JointTrajectoryPoint:
-    point = JointTrajectoryPoint(positions=rows[0].tolist(), velocities=rows[1].tolist())
-    if len(rows) > 2:
-        point.accelerations = rows[2].tolist()
+    point = JointTrajectoryPoint()
+    for quantity, row in zip(('positions', 'velocities', 'accelerations'), rows, strict=False):
+        setattr(point, quantity, row.tolist())
     whole = point.time_from_start
     whole.sec, whole.nanosec = divmod(round(elapsed * 1e9), 10**9)
     return point

@@ -14,6 +14,7 @@ from hodyn_ros.plans.prepare import PreparedPlan
 
 Array = NDArray[np.float64]
 
+ACTION = 'follow_joint_trajectory'
 # As joint_trajectory_controller's action_monitor_rate by default.
 FEEDBACK_PERIOD = 0.05
 
@@ -52,8 +53,9 @@ class Goal(Protocol):
     ) -> None:
         """Tell the client how it goes.
 
-        `point` is the one that it goes to; `desired`, (3, n), and `actual`, (2, n), are positions
-        and derivatives at the stamp, ns; `effort`, (n,), is what the motion takes.
+        `point` is the one that it goes to; `desired`, (3, n), and `actual`, (2, n) or, without
+        velocities, (1, n), are positions and derivatives at the stamp, ns; `effort`, (n,), is
+        what the motion takes.
         """
 
     def end(self, code: ErrorCode, text: str) -> None:
@@ -75,7 +77,8 @@ class _Followed:
     def point(self, elapsed: float) -> int:
         """Return which point of its trajectory it goes to."""
         left = (self.duration - elapsed) * self.pace
-        return int(np.searchsorted(self.point_times, self.point_times[-1] - left, side='right'))
+        at = np.searchsorted(self.point_times, self.point_times[-1] - left, side='right')
+        return min(int(at), len(self.point_times) - 1)
 
 
 class TrajectoryGoals:
@@ -142,27 +145,29 @@ class TrajectoryGoals:
         return True
 
     def stop(self, code: ErrorCode, why: str) -> None:
-        """Decide how the goal that is followed ends; it is told when the reference is at rest."""
+        """Decide how the goal that is followed ends; it is told once no stop is under way."""
         self._catch_up()
         if self._followed is not None and self._followed.end is None:
             self._followed.end = code, why
 
-    def settle(self, *, at_rest: bool) -> None:
-        """Tell the clients of goals that are over; what is followed is once it is at rest."""
+    def settle(self, *, is_stopping: bool) -> None:
+        """Tell the clients of goals that are over; while the reference stops for one, it waits.
+
+        It does not wait for rest: a stream may begin right after the end of a plan or a stop.
+        """
         self._catch_up()
         while self._canceled:
             self._canceled.pop().end(ErrorCode.SUCCESSFUL, 'canceled on request')
-        if at_rest:
+        if not is_stopping:
             self._tell_end()
 
     def watch(
-        self, controller: FeedforwardController, measured: Array, stamp: int, *,
-        has_velocity: bool,
+        self, controller: FeedforwardController, measured: Array, stamp: int,
     ) -> str:
         """Compare the arm with the goal that is followed, and tell the client how it goes.
 
-        `measured`, (2, n), are position and velocity at the stamp, ns. Returns why the reference
-        must stop, empty if it need not.
+        `measured` are position and velocity at the stamp, ns, (2, n), or (1, n) where the velocity
+        is not known. Returns why the goal is aborted, so that the reference must stop; else empty.
         """
         followed = self._followed
         if followed is None or self._taken is not None:
@@ -170,14 +175,14 @@ class TrajectoryGoals:
         q, now = controller.q, controller.now
         # The reference is ahead of the measurement by the lookahead.
         desired = q[:3] - self._lookahead * q[1:4]
-        error = desired[:2] - measured
+        error = desired[:len(measured)] - measured
         elapsed = controller.reference.elapsed(followed.plan, now)
         why = ''
         if followed.end is None:
             if elapsed is None:
                 followed.end = ErrorCode.INVALID_GOAL, 'another reference took its place'
             elif elapsed >= 0.0:
-                why = self._judge(followed, elapsed, error if has_velocity else error[:1])
+                why = self._judge(followed, elapsed, error)
         if elapsed is not None and time.monotonic() - self._told_at >= FEEDBACK_PERIOD:
             self._told_at = time.monotonic()
             followed.goal.progress(
@@ -189,7 +194,7 @@ class TrajectoryGoals:
         """End all goals at once."""
         self.drop(why)
         self.stop(ErrorCode.INVALID_GOAL, why)
-        self.settle(at_rest=True)
+        self.settle(is_stopping=False)
 
     def _catch_up(self) -> None:
         """Follow the goal whose plan was taken, or refuse it; a taken plan preempts."""
@@ -225,7 +230,7 @@ class TrajectoryGoals:
             followed.goal.end(*followed.end)
 
     def _judge(self, followed: _Followed, elapsed: float, error: Array) -> str:
-        """Decide whether the goal is over; return why the reference must stop for it."""
+        """Decide whether the goal is over; return why it is aborted, empty if it is not."""
         tolerances, late = followed.tolerances, elapsed - followed.duration
         if late < 0.0:
             beyond = violation(tolerances.path, error)
@@ -239,8 +244,9 @@ class TrajectoryGoals:
             followed.end = ErrorCode.SUCCESSFUL, REACHED
         elif 0.0 < tolerances.goal_time < late:
             why = self._why(beyond, error, tolerances.goal, 'goal')
-            followed.end = (
-                ErrorCode.GOAL_TOLERANCE_VIOLATED, f'{why}, {late:.3f} s after its end')
+            why += f', {late:.3f} s after its end'
+            followed.end = ErrorCode.GOAL_TOLERANCE_VIOLATED, why
+            return why
         return ''
 
     def _why(

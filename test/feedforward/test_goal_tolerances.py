@@ -20,8 +20,8 @@ def defaults():
         JOINTS, 0.5, 0.1, {'fer_joint1': 0.1, 'joint2': 0.2}, {'fer_joint3': 0.3})
 
 
-def test_parameters_bound_what_they_name_and_zero_and_negative_ones_nothing():
-    found = default_tolerances(JOINTS, 0.0, 0.0, {'joint1': 0.1, 'joint2': -3.0}, {'joint3': 0.0})
+def test_parameters_bound_what_they_name_and_zero_nothing():
+    found = default_tolerances(JOINTS, 0.0, 0.0, {'joint1': 0.1, 'joint2': 0.0}, {'joint3': 0.0})
     np.testing.assert_array_equal(found.path, [[0.1, np.inf, np.inf], [np.inf] * 3])
     assert np.isinf(found.goal).all()
     assert found.goal_time == 0.0

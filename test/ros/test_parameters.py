@@ -18,12 +18,16 @@ def as_yaml(default):
     return list(default) if isinstance(default, tuple) else default
 
 
-def test_the_page_tells_of_each_parameter_with_its_default_and_meaning():
+def test_the_page_tells_of_each_parameter_with_its_default_range_and_meaning():
     page = (ROOT / 'docs' / 'node.md').read_text('utf-8')
-    rows = dict(re.findall(r'^\| `([\w.]+)` \| `(.*?)` \| .* \|$', page, re.MULTILINE))
+    rows = {
+        name: (default, range_) for name, default, range_ in re.findall(
+            r'^\| `([\w.]+)` \| `(.*?)` \| (.*?) \| .* \|$', page, re.MULTILINE)}
     assert set(parameters.TABLE) <= set(rows)
     for name, row in parameters.TABLE.items():
-        assert yaml.safe_load(rows[name]) == as_yaml(row.default), name
+        assert yaml.safe_load(rows[name][0]) == as_yaml(row.default), name
+        if bounds := row.metadata['bounds']:
+            assert rows[name][1] == f'{bounds[0]:g} … {bounds[1]:g}', name
         assert row.metadata['description'] in page
 
 
@@ -56,6 +60,9 @@ def test_each_file_lists_each_parameter_with_a_comment_and_is_accepted(path):
     ('robot', 3, 'expected a string'),
     ('constraints.goal_time', -1.0, 'expected 0 to 3600'),
     ('constraints.fer_joint1.goal', 'near', 'expected a number'),
+    ('constraints.fer_joint1.goal', -0.05, 'expected 0 to 1000'),
+    ('constraints.fer_joint1.trajectory', -0.05, 'expected 0 to 1000'),
+    ('constraints.stopped_velocity_tolerance', -0.05, 'expected 0 to 1000'),
 ])
 def test_a_wrong_value_says_what_was_expected(name, value, expected):
     result = parameters.check([Parameter(name, value=value)], active=False)

@@ -1,5 +1,4 @@
 """How goals are followed and end, without the action: fast, and where control_msgs is missing."""
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,12 +8,14 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.plans.prepare import PreparedPlan
+from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.ros.trajectory_goals import REACHED, ErrorCode, TrajectoryGoals
 
 NAMES = ['joint1', 'joint2']
 SECOND = 10**9
+LIMITS = MotionLimits(*(np.full(2, value) for value in (-np.inf, np.inf, 2.0, 10.0, 1000.0)))
 
 
 class Goal:
@@ -34,7 +35,7 @@ class Goal:
         self.told.append('begun')
 
     def progress(self, stamp, names, elapsed, point, desired, actual, effort):
-        self.feedback.append((elapsed, point))
+        self.feedback.append((elapsed, point, len(actual)))
 
     def end(self, code, text):
         assert self.outcome is None, 'a goal ends once'
@@ -59,11 +60,11 @@ class Scene:
             self.reference.evaluate(self.now, q)
             controller = SimpleNamespace(
                 q=q, now=self.now, reference=self.reference, torque=np.zeros((3, 2)))
-            why = self.goals.watch(
-                controller, q[:2] + self.away, self.now, has_velocity=has_velocity)
-            self.goals.settle(at_rest=self.reference.mode(self.now) == 'holding')
+            measured = (q[:2] + self.away)[:1 + has_velocity]
+            why = self.goals.watch(controller, measured, self.now)
             if why:
                 return why
+            self.goals.settle(is_stopping=self.reference.mode(self.now) == 'stopping')
         return ''
 
     def follow(self, goal, seconds=1.0, to=0.5, **fields):
@@ -72,8 +73,17 @@ class Scene:
         self.goals.prepare(goal)
         self.reference.follow(prepared.plan, self.now)
         self.goals.take(prepared)
-        self.goals.settle(at_rest=False)
-        return prepared.plan
+        self.goals.settle(is_stopping=False)
+
+    def stop(self):
+        self.reference.stop(self.now, LIMITS)
+
+    def stream(self, seconds):
+        """Have the reference follow a stream for a time."""
+        for _ in range(round(seconds * 100)):
+            target = self.reference.state_at(self.now)[0] + 1e-3
+            self.reference.set_target(self.now, target, None, self.now, LIMITS)
+            self.run(0.01)
 
 
 def replace_ends(reference, now, to, seconds):
@@ -101,21 +111,33 @@ def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
     goal = Goal()
     scene.follow(goal, seconds=2.0, stretch=2.0)  # points at 1 and 2 s
     scene.run(2.0)
-    for elapsed, point in goal.feedback:
+    assert {point for _, point, _ in goal.feedback} == {0, 1}
+    for elapsed, point, _ in goal.feedback:
         if min(abs(elapsed - 1.0), abs(elapsed - 2.0)) > 1e-6:
             assert point == (elapsed > 1.0)
 
 
+def test_the_last_point_is_gone_to_after_the_end(scene, monkeypatch):
+    """There is none after it, and the index of the feedback is one of the goal's points."""
+    monkeypatch.setattr('hodyn_ros.ros.trajectory_goals.FEEDBACK_PERIOD', 0.0)
+    goal = Goal(goal={'joint1': 0.1})
+    scene.follow(goal)
+    scene.away[0, 0] = 0.3
+    scene.run(1.1)
+    assert goal.feedback[-1][:2] == (pytest.approx(1.1), 1)
+
+
 def test_a_violated_path_stops_and_the_result_waits_for_rest(scene):
     goal = Goal(trajectory={'joint2': 0.1})
-    plan = scene.follow(goal)
+    scene.follow(goal)
     scene.run(0.3)
     scene.away[0, 1] = -0.2
     why = scene.run(0.3)
     assert why == (
         'the position of left_joint2 is -0.2 away from the reference, path tolerance 0.1')
+    scene.stop()
+    scene.run(0.05)
     assert goal.outcome is None
-    scene.reference.follow(replace(plan), scene.now)  # any motion that comes to rest
     scene.run(1.5)
     assert goal.outcome == (ErrorCode.PATH_TOLERANCE_VIOLATED, why)
 
@@ -129,11 +151,35 @@ def test_the_end_is_waited_for_as_long_as_the_goal_says_and_0_for_ever(
     scene.away[0, 0] = 0.3
     scene.run(1.15)
     assert goal.outcome is None
-    scene.run(5.0)
+    why = scene.run(5.0)  # what the node logs
+    scene.run(0.01)
+    assert why == (goal.outcome[1] if goal.outcome else '')
     assert (goal.outcome and goal.outcome[0]) == expected
     scene.away[:] = 0.0
     scene.run(0.1)
     assert goal.outcome[0] == (expected or ErrorCode.SUCCESSFUL)
+
+
+@pytest.mark.parametrize('is_canceled', [True, False])
+def test_a_stream_that_begins_after_the_motion_leaves_no_client_without_an_answer(
+        scene, is_canceled):
+    """Where the goal is outside its tolerance for ever, and right after the rest of a stop."""
+    goal = Goal(goal={'joint1': 0.1}, goal_time=0.0)
+    scene.follow(goal)
+    scene.away[0, 0] = 0.3
+    scene.run(0.3)
+    if is_canceled:
+        scene.goals.cancel(goal)
+        scene.stop()
+    while not scene.reference.is_idle(scene.now + SECOND // 100):
+        scene.run(0.01)
+    assert goal.outcome is None
+    scene.now += SECOND // 100
+    scene.reference.evaluate(scene.now, np.empty((5, 2)))
+    scene.stream(0.05)
+    assert goal.outcome == (
+        (ErrorCode.SUCCESSFUL, 'canceled on request') if is_canceled
+        else (ErrorCode.INVALID_GOAL, 'another reference took its place'))
 
 
 def test_velocities_count_only_where_they_are_known(scene):
@@ -142,8 +188,16 @@ def test_velocities_count_only_where_they_are_known(scene):
     scene.away[1] = 0.1
     scene.run(1.1)
     assert goal.outcome is None
+    assert goal.feedback[-1][2] == 2
     scene.run(0.05, has_velocity=False)
     assert goal.outcome[0] == ErrorCode.SUCCESSFUL
+
+
+def test_feedback_without_velocities_has_positions_alone(scene):
+    goal = Goal()
+    scene.follow(goal)
+    scene.run(0.1, has_velocity=False)
+    assert goal.feedback[0][2] == 1
 
 
 @pytest.mark.parametrize('next_goal', [True, False])
@@ -186,9 +240,11 @@ def test_cancel_while_prepared_while_followed_and_of_another(scene):
     assert [one.outcome for one in prepared] == (
         2 * [(ErrorCode.SUCCESSFUL, 'canceled on request')])
     assert not scene.goals.cancel(Goal())
+    scene.run(0.2)
     assert followed.outcome is None
     assert scene.goals.cancel(followed)
-    scene.run(0.1)
+    scene.stop()
+    scene.run(0.05)
     assert followed.outcome is None  # it moves
     scene.run(1.0)
     assert followed.outcome == (ErrorCode.SUCCESSFUL, 'canceled on request')

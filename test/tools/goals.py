@@ -59,6 +59,7 @@ class Arm:
         self.offset = np.zeros(len(home))
         self.position, self.velocity = np.array(home), np.zeros(len(home))
         self.has_velocity = True
+        self.clock_offset = 0.0
         self.client = ActionClient(live.node, FollowJointTrajectory, ACTION)
 
     def drive(self, until: Callable[[], bool] = lambda: False, timeout: float = TIMEOUT) -> None:
@@ -71,7 +72,8 @@ class Arm:
                 self.position = np.array(messages[-1].position)
                 self.velocity = np.array(messages[-1].velocity)
             fields = {'velocity': self.velocity.tolist()} if self.has_velocity else {}
-            self.live.send_state(time.time(), (self.position + self.offset).tolist(), **fields)
+            self.live.send_state(
+                time.time() + self.clock_offset, (self.position + self.offset).tolist(), **fields)
             tick = time.monotonic() + PERIOD
             while (left := tick - time.monotonic()) > 0.0:
                 self.live._executor.spin_once(timeout_sec=left)
