@@ -309,7 +309,10 @@ def fault(name: str, value: Any) -> str:
                 _is_of(element, entry) for entry in value):
             return f'{name} is {value!r}; expected an array of {NAMES[element]}s'
     elif not _is_of(kind, value):
-        return f'{name} is {value!r}; expected a {NAMES[kind]}'
+        quoted = (
+            ': YAML reads off, on, yes and no as true or false unless they stand in quotes'
+            if kind is str and isinstance(value, bool) else '')
+        return f'{name} is {value!r}; expected a {NAMES[kind]}{quoted}'
     if choices is not None and value not in choices:
         return f'{name} is {value!r}; expected one of {", ".join(choices)}'
     if kind is float and not math.isfinite(value):
