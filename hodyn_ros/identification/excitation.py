@@ -130,9 +130,9 @@ def _check_held(robot: Robot, share: float) -> None:
         least = float((needed[beyond] / robot.limits.effort[beyond]).max())
         remedy = (
             'give it a lighter payload, or limits of position about a posture that it can hold')
-        if least < MAX_SHARE:
-            enough = np.ceil(100.0 * least) / 100.0
-            remedy = f'give it a lighter payload, or a --share above {enough:g}'
+        enough = np.ceil(100.0 * least) / 100.0
+        if enough <= MAX_SHARE:
+            remedy = f'give it a lighter payload, or a --share of {enough:g} or more'
         raise HodynError(
             f'robot {robot.name!r} cannot hold itself in the middle of its range with a share of '
             f'{share:g} of its limits of effort: ' + ', '.join(

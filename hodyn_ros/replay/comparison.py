@@ -141,8 +141,12 @@ class EffortComparison:
         count = products[0, 0] if products[0, 0] > 0.0 else np.nan
         return np.asarray(products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / count)
 
-    def _lag(self, joint: int) -> tuple[float, float]:
-        """Return the lag, and its standard deviation if one sample alone were independent, s."""
+    def _lag(self, joint: int, fast_variance: float) -> tuple[float, float]:
+        """Return the lag, and its standard deviation if one sample alone were independent, s.
+
+        The variance of what the low pass took from the error is in the deviation: so the number of
+        independent samples is that of the error as it was recorded.
+        """
         centred = self._centred(joint)
         if not centred[3, 3] > 0.0:
             return np.nan, np.nan
@@ -153,7 +157,9 @@ class EffortComparison:
         if not moved > 1e-9 * centred[3, 3]:
             return np.nan, np.nan
         lag = rest[0, 1] / moved
-        return float(lag), float(np.sqrt(max(rest[0, 0] - lag * rest[0, 1], 0.0) / moved))
+        left = max(rest[0, 0] - lag * rest[0, 1], 0.0)
+        left += self._friction[joint, 0, 0] * fast_variance
+        return float(lag), float(np.sqrt(left / moved))
 
     def _friction_share(self, joint: int) -> float:
         centred = self._centred(joint)
@@ -171,14 +177,16 @@ class EffortComparison:
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
         variance = _positive(effort ** 2 - mean ** 2)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
-        lag, deviation = np.array([self._lag(joint) for joint in range(len(count))]).T
+        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction[:, 0, 0]))
+        removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
+        lag, deviation = np.array([
+            self._lag(joint, removed[joint]) for joint in range(len(count))]).T
         # The errors of neighbouring samples are correlated: the number of independent ones is
         # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = deviation / np.sqrt(free)
         share = error / _positive(effort)
-        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction[:, 0, 0]))
         return [
             JointComparison(
                 name, float(error[i]), float(effort[i]), float(share[i]), float(bias[i]),

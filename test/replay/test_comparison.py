@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
+from scipy.signal import butter, sosfiltfilt
 
 from hodyn_ros.cli import main
 from hodyn_ros.estimation.pipeline import Pipeline
@@ -143,6 +144,26 @@ def test_friction_that_the_model_has_not_passes_for_no_lag(lag):
     seconds, deviation = common_lag(found.joints)
     assert abs(seconds - lag) < max(3.0 * deviation, 1e-3)
     assert deviation < 0.005
+
+
+def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():
+    """Of 60 recordings with noise, compared within the bandwidth of the motion."""
+    time = np.arange(0.0, 20.0, 1e-3)
+    low_pass = butter(2, 8.0, fs=1000.0, output='sos')
+    predicted = 8.0 * np.sin(2.0 * time)[:, None] + 3.0 * np.sin(5.1 * time)[:, None]
+    rate = np.gradient(predicted, time, axis=0)
+    velocity = np.cos(0.7 * time)[:, None]
+    lags, deviations = [], []
+    for seed in range(60):
+        recorded = predicted + 0.3 * np.random.default_rng(seed).standard_normal(predicted.shape)
+        found = EffortComparison(('a',))
+        found.add(np.arange(len(time)), predicted, recorded)
+        found.add_slow(
+            predicted, predicted + sosfiltfilt(low_pass, recorded - predicted, axis=0), velocity,
+            rate)
+        lags.append(found.joints[0].lag)
+        deviations.append(found.joints[0].lag_deviation)
+    assert 0.7 < np.std(lags) / np.mean(deviations) < 1.4
 
 
 def test_profile_means():
