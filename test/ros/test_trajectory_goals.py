@@ -107,7 +107,7 @@ def test_a_goal_is_begun_followed_and_reached(scene):
 
 
 def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
-    monkeypatch.setattr('hodyn_ros.ros.trajectory_goals.FEEDBACK_PERIOD', 0.0)
+    monkeypatch.setitem(TrajectoryGoals.watch.__globals__, 'FEEDBACK_PERIOD', 0.0)
     goal = Goal()
     scene.follow(goal, seconds=2.0, stretch=2.0)  # points at 1 and 2 s
     scene.run(2.0)
@@ -119,7 +119,7 @@ def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
 
 def test_the_last_point_is_gone_to_after_the_end(scene, monkeypatch):
     """There is none after it, and the index of the feedback is one of the goal's points."""
-    monkeypatch.setattr('hodyn_ros.ros.trajectory_goals.FEEDBACK_PERIOD', 0.0)
+    monkeypatch.setitem(TrajectoryGoals.watch.__globals__, 'FEEDBACK_PERIOD', 0.0)
     goal = Goal(goal={'joint1': 0.1})
     scene.follow(goal)
     scene.away[0, 0] = 0.3

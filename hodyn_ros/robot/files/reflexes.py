@@ -1,6 +1,7 @@
 """The reflexes of a robot file: what the vendor's controller stops on."""
 from collections import Counter
 from typing import Any
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,9 @@ def _stop(
     if part.has('joints'):
         limit[:, [joint not in _names(part, joints) for joint in joints]] = np.inf
     if not np.isfinite(limit).any():
-        part.fail('limit', f'is missing, and limits has no {quantity}')
+        warnings.warn(
+            f"{context}, key 'limit': is missing, and limits has no {quantity}: nothing trips "
+            f"{part.text('name')!r}", stacklevel=2)
     return Reflex(part.text('name'), commands, quantity, speed, limit[:, order])
 
 

@@ -29,6 +29,11 @@ def test_limits_are_for_all_joints_one_a_joint_or_over_the_speed(tmp_path, stop,
         np.testing.assert_array_equal(reflexes.stops[0].limit, limit)
 
 
+def test_one_without_any_limit_is_said_to_trip_on_nothing():
+    with pytest.warns(UserWarning, match="'limit': is missing, and limits has no jerk: nothing tr"):
+        load_robot(mapping({k: v for k, v in STOP.items() if k != 'limit'} | {'quantity': 'jerk'}))
+
+
 def test_without_one_the_limits_of_the_file_count_in_the_order_of_the_joints():
     data = mapping({k: v for k, v in STOP.items() if k != 'limit'})
     data['limits'] = {'velocity': [3.0, 4.0]}
@@ -49,8 +54,6 @@ def test_without_one_the_limits_of_the_file_count_in_the_order_of_the_joints():
     (mapping(STOP | {'limit': {'speed': [1.0, 0.0], 'limit': [1.0, 1.0]}}), "key 'speed'"),
     (mapping(STOP | {'joints': ['elbow']}), "'elbow' is no joint; the joints are joint0, joint1"),
     (mapping(STOP | {'limits': 2.0}), "entry 1: unknown key 'limits'"),
-    (mapping({k: v for k, v in STOP.items() if k != 'limit'} | {'quantity': 'jerk'}),
-     "entry 1, key 'limit': is missing, and limits has no jerk"),
     (mapping(STOP, STOP), "'too fast' has two limits of velocity for one joint"),
     (mapping(stops=3), "key 'stops': expected a list"),
 ])
