@@ -30,7 +30,7 @@ def test_limits_are_for_all_joints_one_a_joint_or_over_the_speed(tmp_path, stop,
 
 
 def test_one_without_any_limit_is_said_to_trip_on_nothing():
-    with pytest.warns(UserWarning, match="'limit': is missing, and limits has no jerk: nothing tr"):
+    with pytest.warns(UserWarning, match="'limit': is missing, and limits has no jerk: nothing"):
         load_robot(mapping({k: v for k, v in STOP.items() if k != 'limit'} | {'quantity': 'jerk'}))
 
 
