@@ -75,8 +75,6 @@ def run(options: argparse.Namespace) -> int:
         return run_demo(
             options.robot, duration, options.output, options.json, retimed=options.retime,
             force=options.force)
-    if options.retime:
-        raise HodynError('--retime goes without --compare')
     from hodyn_ros.cli.compare import run_comparison, run_comparison_through_ros
 
     if options.direct:
@@ -120,6 +118,8 @@ def _refuse_unused(options: argparse.Namespace) -> None:
             options, 'actuator', 'direct', 'stiffness', 'bandwidth', 'speed', 'robustness')
         if unused:
             raise HodynError(f'--{next(iter(unused))} goes with --compare')
+    elif options.retime:
+        raise HodynError('--retime goes without --compare')
     elif not options.direct:
         if options.actuator is None:
             raise HodynError('--compare through ROS needs --actuator; or compare with --direct')

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
+from hodyn_ros.plans.doubtful_points import contradicted_velocity, steps
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
-from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks
+from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks, tripped_at_rest
 from hodyn_ros.plans.retiming.path import PathPoints, path_of
 from hodyn_ros.plans.retiming.search import (
     PATH_TOLERANCE,
@@ -28,9 +29,7 @@ from hodyn_ros.plans.waypoints import (
     EndedError,
     OtherJointsError,
     accept,
-    contradicted_velocity,
     motion_at_end,
-    steps,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
@@ -236,7 +235,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     try:
         points = accept(
             request.trajectory, joints, elapsed=request.elapsed,
-            allow_nonzero_velocity_at_end=True, leave_out_others=settings.leave_out_other_joints)
+            allow_nonzero_velocity_at_end=True,
+            leave_out_other_joints=settings.leave_out_other_joints)
         moving = '' if settings.allow_nonzero_velocity_at_end else motion_at_end(points)
         if moving and settings.stretch == 'retime':
             raise HodynError(moving)
@@ -253,7 +253,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     left_out = [name for name in request.trajectory.names if name not in points.names]
     others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
     note = '; '.join(filter(None, (
-        contradicted_velocity(points), _steps(request, points), others, note, used, *notes)))
+        contradicted_velocity(robot, points), _steps(request, points), others, note, used,
+        *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []
     joins = request.start is not None
@@ -297,19 +298,23 @@ def _mending_stretch(
     scaling = smallest_time_scaling(plan, feedforward)
     if scaling.factor is None:
         return None, scaling.reason
+    if stop := tripped_at_rest(plan, feedforward, commands):
+        return None, f'no stretch was found that trips no reflex: its weight alone trips {stop}'
     factor = scaling.factor
-    peaks: tuple[ReflexPeak, ...] = ()
+    tripped: list[ReflexPeak] = []
     for _ in range(REFLEX_TRIES):
         slower = plan.stretched(factor)
         peaks = reflex_peaks(slower, feedforward, commands, joins=joins)
-        trips = any(peak.trips for peak in peaks)
+        tripped = [peak for peak in peaks if peak.trips]
         # Torque is not monotone in the stretch.
-        if not trips and (
+        if not tripped and (
                 factor == scaling.factor or check_limits(slower, feedforward).within_limits):
             return factor, ''
-        factor *= max(REFLEX_STEP, *(peak.mending_stretch for peak in peaks))
+        if factor == MAX_FACTOR:
+            break
+        factor *= max([REFLEX_STEP, *(peak.mending_stretch for peak in tripped)])
         factor = min(float(np.ceil(factor / RESOLUTION) * RESOLUTION), MAX_FACTOR)
-    worst = next((f': it {peak}' for peak in peaks if peak.trips), '')
+    worst = f': it {tripped[0]}' if tripped else ''
     return None, f'no stretch was found that trips no reflex{worst}'
 
 
@@ -325,7 +330,7 @@ def _steps(request: PlanRequest, points: AcceptedWaypoints) -> str:
     """Return what a plan through all samples makes of steps in them; empty if it may miss them."""
     settings = request.settings
     missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
-    return '' if missed else steps(points)
+    return '' if missed else steps(request.robot, points)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limit_check import TOLERANCE, unit
+from hodyn_ros.plans.limit_check import TOLERANCE, sample_times, unit
+from hodyn_ros.plans.retiming.limit_shares import ORDERS
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.reflexes import Commands, Reflex
@@ -18,9 +19,6 @@ Array = NDArray[np.float64]
 BLOCK = 20_000
 # Samples that the third difference of the positions goes back.
 BACK = 3
-ORDERS = {'velocity': 1, 'acceleration': 2, 'jerk': 3}
-# With which power of a stretch a quantity falls, at least where it is dynamic.
-STRETCH_ORDERS = {**ORDERS, 'effort': 2, 'effort_rate': 3}
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,8 @@ class ReflexPeak:
     @property
     def mending_stretch(self) -> float:
         """Estimate of the stretch that brings it to its limit; 1 where it does not trip."""
-        return float(max(1.0, self.share) ** (1.0 / STRETCH_ORDERS[self.quantity]))
+        # What is dynamic falls at least with this power of a stretch.
+        return float(max(1.0, self.share) ** (1.0 / ORDERS[self.quantity]))
 
     def __str__(self) -> str:
         return (
@@ -104,6 +103,23 @@ def reflex_peaks(
             best[stop] = replace(
                 worst, tripped_at=tripped.tripped_at, tripped_by=tripped.tripped_by)
     return tuple(sorted(best.values(), key=lambda peak: -peak.share))
+
+
+def tripped_at_rest(plan: Plan, feedforward: FeedForward, commands: Commands) -> str:
+    """Return the reflex that the weight of the arm trips on the way of a plan; empty if none."""
+    reflexes = feedforward.robot.reflexes
+    if reflexes is None:
+        return ''
+    held = plan.evaluate(sample_times(plan))
+    held[:, 1:] = 0.0
+    effort = np.abs(feedforward.torque(held)[:, 0])
+    stopping = feedforward.robot.limits.stopping_range(held[:, 0])
+    for stop in reflexes.stops:
+        if stop.commands == commands and stop.quantity == 'effort':
+            limits = stop.limit_at(held[:, 1], stopping)
+            if (effort > limits + TOLERANCE * np.maximum(1.0, limits)).any():
+                return stop.name
+    return ''
 
 
 @dataclass(frozen=True)

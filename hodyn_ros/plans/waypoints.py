@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
-from hodyn_ros.reference.fit import DENSE, MIN_PIECE, TIME_ROUND_OFF
+from hodyn_ros.reference.fit import MIN_PIECE
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -19,13 +19,6 @@ MIN_SPACING = MIN_PIECE
 # As joint_trajectory_controller: single precision's epsilon.
 REST = 1.2e-7
 
-# Of the fastest way of a joint: what is slower says little of a contradiction.
-CLEAR = 0.05
-# A motion that does not turn between two points is up to so much faster at one than its way.
-TURN = 3.0
-# Of the range of the accelerations, and in how many of the samples: steps, and no jitter.
-STEP, MAX_STEPS = 0.2, 0.05
-MIN_SAMPLES = 20
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
 
@@ -67,7 +60,7 @@ def accept(
     *,
     elapsed: float = 0.0,
     allow_nonzero_velocity_at_end: bool = False,
-    leave_out_others: bool = False,
+    leave_out_other_joints: bool = False,
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
@@ -81,7 +74,7 @@ def accept(
         s since the trajectory's start.
     allow_nonzero_velocity_at_end : bool
         Whether it may end in motion.
-    leave_out_others : bool
+    leave_out_other_joints : bool
         Whether joints besides the robot's, a gripper's, are left out instead of refused.
 
     Raises
@@ -98,7 +91,7 @@ def accept(
     names = trajectory.names
     if not len(trajectory.times):
         raise HodynError('the trajectory has no points')
-    order = _order(names, joints, leave_out_others=leave_out_others)
+    order = _order(names, joints, leave_out_other_joints=leave_out_other_joints)
     times = _times(trajectory.times)
     positions, velocities, accelerations = (
         _rows(getattr(trajectory, quantity), quantity, names, len(times), order)
@@ -128,71 +121,15 @@ def motion_at_end(points: AcceptedWaypoints) -> str:
         'end at rest')
 
 
-def contradicted_velocity(points: AcceptedWaypoints) -> str:
-    """Return which velocity contradicts most the positions around it; empty if none does.
-
-    One does that has the other sign than the ways to the points before and after it, or is more
-    than three times as fast as both: no motion without a turn between the points has it.
-    """
-    if points.velocities is None:
-        return ''
-    slopes = np.diff(points.positions, axis=0) / np.diff(points.times)[:, None]
-    slow = CLEAR * np.abs(slopes).max(axis=0, initial=0.0)
-    worst, said = 0.0, ''
-    for i in range(1, len(points.times) - 1):
-        velocity, around = points.velocities[i], slopes[i - 1:i + 1]
-        if velocity is None:
-            continue
-        opposed = np.all(velocity * around < 0.0, axis=0) & np.all(np.abs(around) > slow, axis=0)
-        faster = np.abs(velocity) > TURN * np.abs(around).max(axis=0) + slow
-        excess = np.abs(velocity - around).min(axis=0)
-        excess[~((opposed | faster) & (np.abs(velocity) > slow))] = 0.0
-        joint = int(excess.argmax())
-        if excess[joint] > worst:
-            worst = excess[joint]
-            ways = ' and '.join(f'{way:.3g}' for way in around[:, joint])
-            said = (
-                f'point {i}, joint {points.names[joint]!r}: velocity {velocity[joint]:.3g}, but '
-                f'its positions go at {ways} around it: a plan through both turns back between '
-                'its points')
-    return said
-
-
-def steps(points: AcceptedWaypoints) -> str:
-    """Return where samples of a motion step in their acceleration; empty if they do not."""
-    spacings = np.diff(points.times)
-    if len(points.times) < MIN_SAMPLES or spacings.max() > DENSE + TIME_ROUND_OFF:
-        return ''
-    slopes = np.diff(points.positions, axis=0) / spacings[:, None]
-    apart = 0.5 * (spacings[1:] + spacings[:-1])
-    accelerations = np.diff(slopes, axis=0) / apart[:, None]
-    rest = np.zeros((2, accelerations.shape[1]))
-    accelerations = np.vstack((rest, accelerations, rest))
-    jumps = np.abs(accelerations[2:] - accelerations[:-2])  # over the sample between
-    large = jumps > STEP * np.ptp(accelerations, axis=0)
-    # Jitter jumps everywhere; what a planner switches, it switches now and then.
-    jumps[:, large.sum(axis=0) > max(MAX_STEPS * len(jumps), MIN_SAMPLES)] = 0.0
-    if not jumps.any():
-        return ''
-    sample, joint = np.unravel_index(int(jumps.argmax()), jumps.shape)
-    if not large[sample, joint]:
-        return ''
-    return (
-        f'the samples of {points.names[joint]} step in acceleration by {jumps[sample, joint]:.3g} '
-        f'at {points.times[sample]:.3f} s: a smooth plan through all of them overshoots there in '
-        'acceleration, jerk and torque rate; one that may miss them a little '
-        '(--sample-tolerance 1e-4) does not')
-
-
 def _order(
-    names: Sequence[str], joints: JointNames, *, leave_out_others: bool,
+    names: Sequence[str], joints: JointNames, *, leave_out_other_joints: bool,
 ) -> NDArray[np.intp]:
     """Return where the robot's joints stand among the names."""
     try:
         order = joints.indices(names)
     except HodynError as error:
         raise OtherJointsError(str(error)) from None
-    if len(names) > len(order) and not leave_out_others:
+    if len(names) > len(order) and not leave_out_other_joints:
         known = {names[i] for i in order}
         extra = [name for name in names if name not in known]
         raise OtherJointsError(

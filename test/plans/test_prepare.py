@@ -138,5 +138,6 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     assert "'finger' is not one of robot 'panda'" in prepare_plan(asked).refusal
     prepared = prepare_plan(replace(asked, settings=PlanSettings(leave_out_other_joints=True)))
     first, second, *_ = prepared.note.split('; ')
-    assert first.startswith("point 1, joint 'fer_joint2': velocity -0.3, but its positions go at")
+    assert first.startswith(
+        "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but its positions go at")
     assert second == 'finger: no joints of panda, left out'

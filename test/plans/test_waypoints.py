@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.plans import JointWaypoints, accept
-from hodyn_ros.plans.waypoints import contradicted_velocity, steps
+from hodyn_ros.plans.doubtful_points import contradicted_velocity, steps
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -86,23 +86,25 @@ def test_a_trajectory_that_has_ended_is_refused(joints):
 def test_joints_besides_the_robots_are_left_out_on_request(joints):
     points = accept(trajectory(
         names=('finger', *NAMES), positions=[[9.0, *ROW]] * 2, velocities=[[9.0, *REST]] * 2),
-        joints, leave_out_others=True)
+        joints, leave_out_other_joints=True)
     assert points.names == NAMES
     np.testing.assert_array_equal(points.positions, [ROW, ROW])
     assert not points.velocities.any()
 
 
 @pytest.mark.parametrize(('velocity', 'said'), [
-    (-0.62, "point 1, joint 'fer_joint3': velocity -0.62, but its positions go at 0.07 and 0.07"),
-    (0.5, "point 1, joint 'fer_joint3': velocity 0.5, but its positions go at 0.07 and 0.07"),
+    (-0.62, 'velocity -0.62 rad/s, but its positions go at 0.07 and 0.07 around it'),
+    (0.5, 'velocity 0.5 rad/s, but its positions go at 0.07 and 0.07 around it'),
     (0.1, ''), (0.0, ''), (0.2, '')])
 def test_a_velocity_that_contradicts_the_positions_is_named(joints, velocity, said):
     rows = [bad_row(value) for value in (0.0, 0.07, 0.14)]
     points = accept(trajectory(
         times=[0.0, 1.0, 2.0], positions=rows,
         velocities=[REST, [0.0, 0.0, velocity, *REST[3:]], REST]), joints)
-    assert contradicted_velocity(points).startswith(said)
-    assert bool(contradicted_velocity(points)) is bool(said)
+    where = "point 1, joint 'fer_joint3': " if said else ''
+    line = contradicted_velocity(joints.robot, points)
+    assert line.startswith(where + said)
+    assert bool(line) is bool(said)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.5))
@@ -115,7 +117,7 @@ def test_velocities_of_the_motion_that_the_points_are_of_contradict_nothing(join
     points = accept(trajectory(
         times=times, positions=np.sin(phase), velocities=rate * np.cos(phase)), joints,
         allow_nonzero_velocity_at_end=True)
-    assert contradicted_velocity(points) == ''
+    assert contradicted_velocity(joints.robot, points) == ''
 
 
 def bang_bang(times):
@@ -132,7 +134,7 @@ def test_samples_that_step_in_acceleration_are_named_with_the_place(joints, step
     times = np.arange(0.0, 1.0 + 0.5 * step, step)
     moved = bang_bang(times) + jitter * np.random.default_rng(1).standard_normal(times.size)
     points = accept(trajectory(times=times, positions=[bad_row(q) for q in moved]), joints)
-    said = steps(points)
+    said = steps(joints.robot, points)
     assert bool(said) is found
     if found:
         assert said.startswith('the samples of fer_joint3 step in acceleration by 2')
@@ -143,4 +145,4 @@ def test_samples_of_a_smooth_motion_do_not_step(joints):
     times = np.linspace(0.0, 1.0, 1001)
     moved = fit_plan([0.0, 1.0], [[0.0], [1.0]]).evaluate(times)[:, 0, 0]
     points = accept(trajectory(times=times, positions=[bad_row(q) for q in moved]), joints)
-    assert steps(points) == ''
+    assert steps(joints.robot, points) == ''

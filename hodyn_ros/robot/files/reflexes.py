@@ -23,6 +23,12 @@ def read_reflexes(
     """Return the reflexes of joints, put in another order; None where the file gives none.
 
     One without a limit has that of `limits`, whose joints are listed as in the file.
+
+    Raises
+    ------
+    HodynError
+        An entry that is wrong, by file, reflex and key.
+
     """
     if not section.has('reflexes'):
         return None
