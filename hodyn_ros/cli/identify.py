@@ -237,6 +237,7 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
     from hodyn_ros.cli.tables import make_table
+    from hodyn_ros.plans.limit_check import unit
 
     held = 'other recordings' if validation.by_bag else 'other stretches'
     console.print(f'{robot.name}: RMS errors of robot files, N m')
@@ -250,10 +251,11 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
     found = validation.presliding
     if found is not None:
         told = ', '.join(
-            f'{name} from {before:.2g} to {after:.2g} N m ({1e3 * displacement:.2g} mrad)'
-            for name, before, after, displacement in zip(
+            f"{name} from {before:.2g} to {after:.2g} {unit(robot, joint, 'effort')} "
+            f"({1e3 * displacement:.2g} m{unit(robot, joint, 'position')})"
+            for joint, (name, before, after, displacement) in enumerate(zip(
                 robot.joint_names, validation.held_out, found.held_out, found.displacement,
-                strict=True) if after < _WORTH_SAYING * before)
+                strict=True)) if after < _WORTH_SAYING * before)
         if told:
             console.print(
                 '• Presliding: friction that turns over a displacement after each reversal, and '

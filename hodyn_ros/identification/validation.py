@@ -182,7 +182,7 @@ def validate(
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
     before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))
     excess = _Excess(robot.n)
-    presliding = PreslidingFit(robot.n, folds.count)
+    presliding = PreslidingFit(robot.n, folds.count) if 'friction' in terms else None
     for bag, recording in enumerate(recordings):
 
         def take(
@@ -203,13 +203,15 @@ def validate(
                         np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity)
             held_out.add(bag, apart_error)
             excess.add(bag, block, apart_error, given)
-            presliding.add(q, -apart_error, whole.friction(q), part)
+            if presliding is not None:
+                presliding.add(q, -apart_error, whole.friction(q), part)
 
-        presliding.restart()
+        if presliding is not None:
+            presliding.restart()
         # Whether there is gravity is judged as a replay of the given robot does.
         stream(recording, replace(source, gravity=None), take)
     worse = (held_out.rms() > _WORSE * before.rms()) & excess.is_significant()
     return Validation(
         before.rms(), after.rms(), [after.rms(bag) for bag in range(len(recordings))],
         held_out.rms(), held_out.less_mean(), worse, folds.by_bag,
-        presliding.result() if 'friction' in terms else None)
+        None if presliding is None else presliding.result())
