@@ -20,6 +20,7 @@ BANDWIDTH, DAMPING = 20.0, 1.0
 FRICTION_STEPS = 2  # a period: friction is too steep in velocity to be held for a whole one
 ELASTIC_STEP = 5e-4
 HALF_HOLD = 0.5
+"""Periods from a state to the middle of the time for which its answer is held."""
 _NOW = np.zeros(1)
 
 
@@ -48,7 +49,11 @@ class ControlLoop(Protocol):
 
 
 class RigidArmLoop:
-    """A rigid arm under the published torque and a joint PD on the published reference."""
+    """A rigid arm under the published torque and a joint PD on the published reference.
+
+    The node is asked to look ahead to the middle of the period for which its answer is held; the
+    PD compares at the period's start, between this reference and the one before.
+    """
 
     topics: tuple[str, ...] = ('torque',)
 
@@ -56,20 +61,24 @@ class RigidArmLoop:
         self._friction = robot.friction
         self._arm = SimulatedArm(robot, position)
         self._stiffness, self._damping = _gains(robot, position)
-        self._command: Array | None = None
+        self._command: tuple[Array, Array] | None = None
+        self._reference: Array | None = None
         self._motion = np.zeros((4, robot.n))
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)
 
     def command(self, answer: Mapping[str, Array]) -> None:
         """Take an answer of the node."""
-        self._command = answer['torque']
+        reference, torque = answer['torque'][:2], answer['torque'][2]
+        before = reference if self._reference is None else self._reference
+        self._command = (0.5 * (before + reference), torque)
+        self._reference = reference
 
     def step(self, dt: float) -> None:
         """Move by dt, s."""
         if self._command is None:
             return
-        position, velocity, torque = self._command
+        (position, velocity), torque = self._command
         self.effort[:] = (
             torque + self._stiffness * (position - self.q) + self._damping * (velocity - self.qd))
         for _ in range(FRICTION_STEPS):

@@ -6,11 +6,10 @@ from typing import Any
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot.files import load_robot
 from hodyn_ros.ros.demo.recording_figure import draw_recording
-from hodyn_ros.ros.demo.run import DemoRun, was_disturbed
+from hodyn_ros.ros.demo.run import PERIOD, DemoRun, was_disturbed
 from hodyn_ros.simulation.elastic_tracking import METHODS
 from hodyn_ros.simulation.examples import ActuatorKind, fast_motion, write_example_robot
 
-PERIOD = 1e-3
 HELD_AFTER = 1.5
 """Periods from a state to the middle of the time that its answer is held."""
 TRIES = 3

@@ -27,10 +27,12 @@ from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
 from hodyn_ros.ros.realtime import permitted
 from hodyn_ros.ros.spinning import make_executor
+from hodyn_ros.simulation.control_loops import HALF_HOLD
 
 Array = NDArray[np.float64]
 
 NAMESPACE = '/hodyn_demo'
+PERIOD = 1e-3  # of the simulated driver
 SETTLING = 0.5
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # after an install three processes compile, on two slow cores
@@ -58,7 +60,7 @@ class DemoRun:
     method : str
         One of `elastic_tracking.METHODS`, for an arm with springs.
     lookahead : float
-        The node's parameter, s.
+        The node's parameter, s: to the middle of the time for which a torque is held.
     retimed : bool
         Whether the node runs the path as fast as all limits allow.
 
@@ -70,7 +72,7 @@ class DemoRun:
     duration: float
     bag: Path
     method: str = 'full'
-    lookahead: float = 0.0
+    lookahead: float = HALF_HOLD * PERIOD
     retimed: bool = False
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
