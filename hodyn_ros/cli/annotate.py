@@ -99,7 +99,8 @@ def run_annotate(
 
     prepared = write_annotated_plan(
         source.request(
-            stretch=stretch, annotate_period=period, gravity=gravity, friction=friction),
+            stretch=stretch, allow_nonzero_velocity_at_end=stretch == 'retime',
+            annotate_period=period, gravity=gravity, friction=friction),
         output, force=force)
     if prepared.plan is None:
         raise HodynError(f'{source.path}: {prepared.refusal}')

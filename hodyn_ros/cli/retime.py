@@ -178,7 +178,8 @@ def run_retime(
     from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 
     request = source.request(
-        stretch='retime', annotate_period=period, gravity=gravity, friction=friction,
+        stretch='retime', allow_nonzero_velocity_at_end=True, annotate_period=period,
+        gravity=gravity, friction=friction,
         stop_at=stop_at, path_tolerance=path_tolerance, smoothness=smoothness)
     request = replace(request, robot=with_scaled_limits(request.robot, limits))
     with _Progress() as progress:

@@ -67,7 +67,8 @@ class PlanSettings:
     stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion; one that does is judged, and refused.
+        Whether a trajectory may end in motion. One that may not and does is judged, and refused;
+        retimed ones end at rest.
     leave_out_other_joints : bool
         Whether joints besides the robot's, a gripper's, are left out instead of refused.
     gravity, friction : bool
@@ -237,8 +238,10 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             request.trajectory, joints, elapsed=request.elapsed,
             allow_nonzero_velocity_at_end=True,
             leave_out_other_joints=settings.leave_out_other_joints)
-        moving = '' if settings.allow_nonzero_velocity_at_end else motion_at_end(points)
-        if moving and settings.stretch == 'retime':
+        moving, rests = motion_at_end(points), ''
+        if settings.allow_nonzero_velocity_at_end:
+            moving, rests = '', moving and 'the points end in motion; the plan ends at rest'
+        elif moving and settings.stretch == 'retime':
             raise HodynError(moving)
         feedforward = FeedForward(robot)
         retimed = _retimed(request, points, feedforward, progress)
@@ -249,7 +252,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     excess, note = _overshoot(request, plan, points.positions)
     deviation = _deviation(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
-    notes = () if retimed is None else retimed.notes
+    notes = () if retimed is None else (rests, *retimed.notes)
     left_out = [name for name in request.trajectory.names if name not in points.names]
     others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
     note = '; '.join(filter(None, (

@@ -95,6 +95,24 @@ def test_a_plan_that_starts_in_motion_has_strict_figures(capsys, tmp_path):
     assert figures['uniform_stretch_duration'] is None
 
 
+@pytest.mark.parametrize('count', [2, 60])
+@pytest.mark.parametrize('command', [['retime'], ['annotate', '--stretch', 'retime']])
+def test_points_that_end_in_motion_are_run_to_rest(capsys, tmp_path, command, count):
+    """As those of recorded and of periodic trajectories do: waypoints, and samples."""
+    names = [f'joint{i}' for i in range(1, 8)]
+    times = np.linspace(0.0, 0.59, count)
+    with open('plan.csv', 'w', encoding='utf-8') as file:
+        print('time', *names, *(f'{name}.velocity' for name in names), sep=',', file=file)
+        for t in times:
+            velocity = 2.0 * t * (np.array(NEXT) - HOME)
+            print(t, *(HOME + 0.5 * velocity * t), *velocity, sep=',', file=file)
+    assert main((command[0], 'plan.csv', '--output', 'fast.json', *command[1:])) == 0
+    if command == ['retime']:
+        assert 'the points end in motion; the plan ends at rest' in capsys.readouterr().out
+    points = json.loads((tmp_path / 'fast.json').read_text())['points']
+    np.testing.assert_allclose(points[-1]['velocities'], 0.0, atol=1e-9)
+
+
 def test_annotate_takes_the_stretch_as_well(capsys, tmp_path):
     write_plan(HOME, NEXT)
     assert main(('annotate', 'plan.json', '--output', 'fast.json', '--stretch', 'retime')) == 0

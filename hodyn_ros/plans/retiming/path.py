@@ -83,13 +83,13 @@ class PathPoints:
     accelerations: Rows | None = None
     names: Sequence[str] = field(default=())
 
-    def between(self, first: int, last: int) -> PathPoints:
-        """Return the points from `first` to `last`, without the derivatives at these two."""
+    def between(self, first: int, last: int, *, from_rest: bool = True) -> PathPoints:
+        """Return the points from `first` to `last`, to rest there, and from rest if asked."""
         def inside(rows: Rows | None) -> Rows | None:
             if rows is None:
                 return None
             part: list[ArrayLike | None] = list(rows)[first:last + 1]  # type: ignore[arg-type]
-            return [None, *part[1:-1], None]
+            return [*([None] if from_rest else part[:1]), *part[1:-1], None]
 
         return PathPoints(
             self.times[first:last + 1] - self.times[first], self.positions[first:last + 1],
@@ -159,7 +159,7 @@ def path_of(
     sections: list[Plan] = []
     repeated: list[int] = []
     for first, last in pairwise(ends):
-        part = points.between(first, last) if len(ends) > 2 else points
+        part = points.between(first, last, from_rest=len(ends) > 2)
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
             continue
         if sampled:
@@ -174,8 +174,9 @@ def path_of(
     notes = _note_of_repeated(repeated)
     if not sampled:
         return JointPath(tuple(sections), notes=notes)
+    whole = points.between(0, count - 1)
     timed = fit_plan(
-        points.times, points.positions, points.velocities, points.accelerations,
+        whole.times, whole.positions, whole.velocities, whole.accelerations,
         names=points.names or None)
     return JointPath(
         tuple(sections), missed_by(sections, points.positions), notes, timed)
