@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
     from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
     from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
+    from hodyn_ros.dynamics.momentum import Energy, center_of_mass, energy, momentum
     from hodyn_ros.dynamics.pose_solver import solve_pose
     from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
+    from hodyn_ros.dynamics.regressor import inertial_parameters, torque_regressor
     from hodyn_ros.dynamics.task_space import TaskSpaceDynamics, link_wrench, task_space_dynamics
     from hodyn_ros.dynamics.wrenches import (
         body_wrench,
@@ -24,7 +26,16 @@ if TYPE_CHECKING:
         gravity_wrenches,
         world_wrench,
     )
+    from hodyn_ros.feedforward import FeedForward
+    from hodyn_ros.plans import (
+        JointWaypoints,
+        PlanRequest,
+        PlanSettings,
+        PreparedPlan,
+        prepare_plan,
+    )
     from hodyn_ros.plans.retiming import Retimed, retime
+    from hodyn_ros.reference import Plan, fit_plan
     from hodyn_ros.robot import Body, HodynError, Limits, Robot
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
@@ -44,11 +55,16 @@ _PLACES = {
     'dynamics.integration': 'simulate simulate_by_euler',
     'dynamics.inverse_dynamics': 'InverseDynamics inverse_dynamics',
     'dynamics.inverse_kinematics': 'inverse_kinematics',
+    'dynamics.momentum': 'Energy center_of_mass energy momentum',
     'dynamics.pose_solver': 'solve_pose',
     'dynamics.propellers': 'propeller_map tilted_hexagon',
+    'dynamics.regressor': 'inertial_parameters torque_regressor',
     'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
     'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
+    'feedforward': 'FeedForward',
+    'plans': 'JointWaypoints PlanRequest PlanSettings PreparedPlan prepare_plan',
     'plans.retiming': 'Retimed retime',
+    'reference': 'Plan fit_plan',
     'robot': 'Body HodynError Limits Robot',
     'robot.files': 'load_robot robot_names save_robot',
     'robot.files.joint_geometry': 'dh modified_dh product_of_exponentials',
@@ -56,15 +72,15 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
-    'Body', 'EquationsOfMotion', 'GeneratedCode', 'HodynError', 'InverseDynamics', 'Limits',
-    'Retimed', 'Robot', 'TaskSpaceDynamics',
-    'body_wrench', 'christoffel_symbols', 'dh', 'equations_of_motion', 'external_efforts',
-    'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches',
-    'hybrid_dynamics',
-    'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot',
-    'modified_dh', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
-    'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',
-    'tilted_hexagon', 'world_wrench',
+    'Body', 'Energy', 'EquationsOfMotion', 'FeedForward', 'GeneratedCode', 'HodynError',
+    'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest', 'PlanSettings',
+    'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
+    'christoffel_symbols', 'dh', 'energy', 'equations_of_motion', 'external_efforts', 'fit_plan',
+    'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches', 'hybrid_dynamics',
+    'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench',
+    'load_robot', 'modified_dh', 'momentum', 'prepare_plan', 'product_of_exponentials',
+    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
+    'solve_pose', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
 ]
 
 

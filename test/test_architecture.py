@@ -19,7 +19,7 @@ MAY_IMPORT = {
     'actuators': {'common'},
     'robot': {'common', 'actuators'},
     'dynamics': {'common', 'robot'},
-    '__init__': {'robot', 'dynamics', 'plans', 'codegen'},
+    '__init__': {'robot', 'dynamics', 'reference', 'feedforward', 'plans', 'codegen'},
     'feedforward': {'common', 'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
@@ -33,7 +33,7 @@ MAY_IMPORT = {
         '__init__', 'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
         'estimation', 'replay', 'identification', 'ros'},
 }
-MAX_ARROWS = 67
+MAX_ARROWS = 69
 MAX_FLOORS = 9
 
 

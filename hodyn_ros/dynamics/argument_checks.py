@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.given import check_robot
 
 
 def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
@@ -21,15 +22,38 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 
 def checked_joints(values: ArrayLike, name: str, robot: Robot, least: int) -> Array:
     """Return joint derivatives, (≥ least, n), finite and C-contiguous; n is the robot's."""
-    array = numbers(values, name)
-    if array.ndim != 2 or len(array) < least or array.shape[1] != robot.n:
+    check_robot(robot)
+    return _checked_rows(numbers(values, name), name, robot, least, (2,))
+
+
+def checked_motions(
+    values: ArrayLike, name: str, robot: Robot, least: int,
+) -> tuple[Array, tuple[int, ...]]:
+    """Return the same of each motion, (T, ≥ least, n), and the axes of the batch.
+
+    These are (T,), and () with T = 1 for one motion, which has no axis for T. Where positions
+    are enough they may be given as (n,).
+    """
+    check_robot(robot)
+    array = _checked_rows(numbers(values, name), name, robot, least, (2, 3))
+    return array.reshape(-1, *array.shape[-2:]), array.shape[:-2]
+
+
+def _checked_rows(
+    array: Array, name: str, robot: Robot, least: int, axes: tuple[int, ...],
+) -> Array:
+    if name == 'q' and least == 1 and array.shape == (robot.n,):
+        array = array[np.newaxis]  # positions alone
+    if array.ndim not in axes or array.shape[-2] < least or array.shape[-1] != robot.n:
+        rows = f'({least} or more, {robot.n})'
+        batch = f' or (T, {least} or more, {robot.n})' if 3 in axes else ''
         raise HodynError(
-            f'{name} has shape {array.shape}; expected ({least} or more, {robot.n}) for the '
-            f'{robot.n} joints of {robot.name!r}')
+            f'{name} has shape {array.shape}; expected {rows}{batch} for the {robot.n} joints of '
+            f'{robot.name!r}')
     if not np.all(np.isfinite(array)):
-        row, joint = (int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise HodynError(
-            f'{name}[{row}] of joint {robot.joint_names[joint]!r} is {array[row, joint]}: '
+            f'{name}{place} (joint {robot.joint_names[place[-1]]!r}) is {array[tuple(place)]}: '
             'not finite')
     return array
 
@@ -51,6 +75,7 @@ def base_state(
 
     None for a fixed base, which must not be given any.
     """
+    check_robot(robot)
     if not robot.floating:
         if pose is not None or twist is not None:
             raise HodynError(
@@ -71,8 +96,10 @@ def coefficients(derivatives: Array, orders: int) -> Array:
     return result
 
 
-def external(robot: Robot, wrenches: ArrayLike | None, orders: int) -> Array:
-    """Return wrenches on the bodies, (orders, n_bodies, 6), checked; (0, 0, 0) for none."""
+def external(
+    robot: Robot, wrenches: ArrayLike | None, orders: int, batch: tuple[int, ...] = (),
+) -> Array:
+    """Return wrenches on the bodies, (…, orders, n_bodies, 6), checked; (…, 0, 0, 0) for none."""
     if wrenches is None:
-        return np.zeros((0, 0, 0))
-    return checked(wrenches, 'external_wrenches', (orders, len(robot.bodies), 6))
+        return np.zeros((*batch, 0, 0, 0))
+    return checked(wrenches, 'external_wrenches', (*batch, orders, len(robot.bodies), 6))

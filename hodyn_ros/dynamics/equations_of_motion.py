@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state, checked, checked_joints, coefficients
+from hodyn_ros.dynamics.argument_checks import checked, checked_motions
+from hodyn_ros.dynamics.body_motion import BodyMotion
 from hodyn_ros.dynamics.kernels import composite_body
-from hodyn_ros.dynamics.kernels.kinematics import body_poses, body_twists
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -57,9 +58,9 @@ def equations_of_motion(
     ----------
     robot : Robot
         An arm or tree.
-    q : (r + 2, n) array
-        Joint positions and derivatives.
-    base_pose, base_twist : (4, 4) and (r + 1, 6) arrays, optional
+    q : (r + 2, n) array, or a batch (T, r + 2, n)
+        Joint positions and derivatives. With a batch, T comes first in what is returned.
+    base_pose, base_twist : (4, 4) and (r + 1, 6), or (T, 4, 4) and (T, r + 1, 6) arrays, optional
         Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
         with component-wise derivatives.
 
@@ -69,33 +70,25 @@ def equations_of_motion(
         For wrong shapes and for values that are not finite.
 
     """
-    motion = checked_joints(q, 'q', robot, 2)
-    orders = len(motion) - 1
-    base = base_state(robot, base_pose, base_twist, (), orders)
-    model, n_bodies, size = robot.kernel_model, len(robot.bodies), robot.n + 6 * robot.floating
-
-    pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, orders + 1, 6))
-    twist = np.empty((n_bodies, orders + 1, 6))
-    rate = coefficients(motion[1:], orders + 1).T.copy()
-    base_pose, base_twist = (np.zeros((0, 1)), np.zeros((0, 6))) if base is None else base
-    body_poses(model.parent, model.body_table, motion[0], base_pose, pose, screw)
-    body_twists(
-        model.parent, 0, orders + 1, rate, coefficients(base_twist, orders + 1), screw, twist)
-
-    inertia, ad_inertia = np.empty((2, n_bodies, orders, 6, 6))
-    composite_body.body_inertias(
-        model.body_table, pose, twist, inertia, ad_inertia, np.empty((1, 3)), np.empty((1, 6)))
+    motions, batch = checked_motions(q, 'q', robot, 2)
+    orders = motions.shape[1] - 1
+    bodies = BodyMotion(robot, motions, batch, base_pose, base_twist, orders)
+    size = robot.n + 6 * robot.floating
+    mass, coriolis = np.zeros((2, len(motions), orders, size, size))
+    gravity = np.zeros((len(motions), orders, size))
     columns = np.zeros((size, orders + 1, 6))
     if robot.floating:
         columns[:6, 0] = np.eye(6)
-    columns[size - robot.n:] = screw[robot.floating:]
-
-    mass, coriolis = np.zeros((2, orders, size, size))
-    gravity = np.zeros((orders, size))
-    composite_body.equations_of_motion(
-        model.parent, robot.gravity, columns, inertia, ad_inertia, mass, coriolis, gravity,
-        np.empty((3, orders, 6)))
-    return EquationsOfMotion(mass, coriolis, gravity)
+    products = np.empty((3, orders, 6))
+    for t in range(len(motions)):
+        bodies.evaluate(t)
+        columns[size - robot.n:] = bodies.screw[robot.floating:]
+        composite_body.equations_of_motion(
+            robot.kernel_model.parent, robot.gravity, columns, bodies.inertia, bodies.ad_inertia,
+            mass[t], coriolis[t], gravity[t], products)
+    return EquationsOfMotion(
+        mass.reshape(*batch, orders, size, size), coriolis.reshape(*batch, orders, size, size),
+        gravity.reshape(*batch, orders, size))
 
 
 def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
@@ -113,6 +106,7 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
         Joint positions.
 
     """
+    check_robot(robot)
     if robot.floating:
         raise HodynError(f'robot {robot.name!r} has a floating base: Christoffel symbols want '
                          'coordinates, and its pose has none')

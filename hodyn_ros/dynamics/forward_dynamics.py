@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.hybrid_dynamics import solve
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -43,8 +44,8 @@ def forward_dynamics(
     ----------
     robot : Robot
         An arm or tree.
-    q : (2, n) array
-        Joint positions and velocities.
+    q : (2, n) array, or a batch (T, 2, n)
+        Joint positions and velocities. With a batch T comes first in all arrays, here and below.
     tau : (r + 1, n) array
         Joint torques and their derivatives, N m/sᵏ (prismatic: N/sᵏ).
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
@@ -75,6 +76,7 @@ def forward_dynamics(
         As for `hybrid_dynamics`: when rounding costs a joint's acceleration its digits.
 
     """
+    check_robot(robot)
     none_prescribed = np.zeros(robot.n, dtype=np.bool_)
     return solve(
         robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,

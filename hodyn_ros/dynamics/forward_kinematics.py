@@ -4,11 +4,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import base_state
+from hodyn_ros.dynamics.argument_checks import base_state, checked_motions
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -33,7 +32,7 @@ def forward_kinematics(
     robot : Robot
         An arm or tree.
     q : (k + 1, n) array, or a batch (T, k + 1, n)
-        q[j] is the j-th derivative of the joint positions.
+        q[j] is the j-th derivative of the joint positions; the positions alone may be (n,).
     link : str, optional
         Name of a body, of a link merged into one, or of the tool; all bodies when not given.
     representation : 'spatial', 'body_fixed' or 'hybrid'
@@ -58,7 +57,7 @@ def forward_kinematics(
 
     """
     number = representation_number(representation)
-    motion, batch = _checked(robot, q)
+    motion, batch = checked_motions(q, 'q', robot, 1)
     frames = (
         list(enumerate(robot.kernel_model.body_in_kernel)) if link is None
         else [link_frame(robot, link)])
@@ -104,7 +103,7 @@ def jacobian(
 
     """
     number = representation_number(representation)
-    motion, batch = _checked(robot, q)
+    motion, batch = checked_motions(q, 'q', robot, 1)
     index, in_kernel = link_frame(robot, link)
     carriers = np.array(path_to(robot, index), dtype=np.int64)
     samples, orders = len(motion), motion.shape[1]
@@ -165,21 +164,6 @@ def _coefficients(
         return motion[:, 0].copy(), rate, np.zeros((samples, 0, 1)), twist
     twist[:, :-1] = base[1].reshape(samples, orders - 1, 6) * scale
     return motion[:, 0].copy(), rate, base[0].reshape(samples, 4, 4), twist
-
-
-def _checked(robot: Robot, q: ArrayLike) -> tuple[Array, tuple[int, ...]]:
-    """Return q as (T, k + 1, n), and its batch shape."""
-    motion = numbers(q, 'q')
-    if motion.ndim not in (2, 3) or motion.shape[-2] < 1 or motion.shape[-1] != robot.n:
-        raise HodynError(
-            f'q has shape {motion.shape}; expected (k + 1, {robot.n}) or (T, k + 1, {robot.n}) '
-            f'for the {robot.n} joints of {robot.name!r}')
-    if not np.all(np.isfinite(motion)):
-        place = [int(i) for i in np.argwhere(~np.isfinite(motion))[0]]
-        raise HodynError(
-            f'q{place} (joint {robot.joint_names[place[-1]]!r}) is {motion[tuple(place)]}: '
-            'not finite')
-    return motion.reshape(-1, *motion.shape[-2:]), motion.shape[:-2]
 
 
 def _factorials(orders: int) -> Array:

@@ -6,9 +6,15 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state, checked, checked_joints, external
+from hodyn_ros.dynamics.argument_checks import (
+    base_state,
+    checked,
+    checked_motions,
+    external,
+)
 from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -51,8 +57,8 @@ def hybrid_dynamics(
     ----------
     robot : Robot
         An arm or tree.
-    q : (2, n) array
-        Joint positions and velocities.
+    q : (2, n) array, or a batch (T, 2, n)
+        Joint positions and velocities. With a batch T comes first in all arrays, here and below.
     given : (r + 1, n) array
         For a joint of `moved_joints` q̈ and its derivatives, for another its torque and its
         derivatives.
@@ -86,6 +92,7 @@ def hybrid_dynamics(
         `MAX_ROUND_OFF`.
 
     """
+    check_robot(robot)
     moved_joints = tuple(moved_joints)
     unknown = [name for name in moved_joints if name not in robot.joint_names]
     if unknown:
@@ -104,64 +111,73 @@ def solve(
     base_motion: ArrayLike | None, external_wrenches: ArrayLike | None,
 ) -> Array | tuple[Array, Array]:
     """Check the arguments of forward or hybrid dynamics and run the kernel."""
-    state = checked(q, 'q', (2, robot.n))
-    joints = checked_joints(inputs, name, robot, 1)
-    orders = len(joints)
-    base = base_state(robot, base_pose, base_twist, (), 1)
-    wrenches = external(robot, external_wrenches, orders)
+    joints, batch = checked_motions(inputs, name, robot, 1)
+    count, orders = joints.shape[:2]
+    state = checked(q, 'q', (*batch, 2, robot.n)).reshape(count, 2, robot.n)
+    base = base_state(robot, base_pose, base_twist, batch, 1)
+    wrenches = external(robot, external_wrenches, orders, batch)
     outputs = np.empty_like(joints)
-    base_outputs = np.empty((orders, 6))
-    pose = twist = base_inputs = np.zeros((0, 1))
+    base_outputs = np.empty((count, orders, 6))
+    pose = twist = base_inputs = np.zeros((count, 0, 1))
     base_prescribed = False
     if base is not None:
-        pose, twist = base
+        pose, twist = base[0].reshape(count, 4, 4).copy(), base[1].reshape(count, 1, 6)
         if (base_wrench is None) == (base_motion is None):
             raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or, in hybrid_dynamics, its base_motion')
         # About the base's origin instead of the world's, which may be far away: inertias contain
         # the distance squared, so forward dynamics would lose twice as many digits.
-        to_base = lie.adjoint(lie.pose(None, pose[:3, 3]))
-        back = lie.adjoint(lie.pose(None, -pose[:3, 3]))
-        pose, twist = lie.pose(pose[:3, :3]), twist @ back.T
+        origins = pose[:, :3, 3]
+        to_base = np.array([lie.adjoint(lie.pose(None, origin)) for origin in origins])
+        back = np.array([lie.adjoint(lie.pose(None, -origin)) for origin in origins])
+        pose[:, :3, 3] = 0.0
+        twist = twist @ back.swapaxes(1, 2)
         base_prescribed = base_motion is not None
-        if base_motion is not None:
-            base_inputs = checked(base_motion, 'base_motion', (orders, 6)) @ back.T
-        else:
-            base_inputs = checked(np.asarray(base_wrench), 'base_wrench', (orders, 6)) @ to_base
+        kind, given = (
+            ('base_wrench', base_wrench) if base_motion is None else ('base_motion', base_motion))
+        about_origin = checked(np.asarray(given), kind, (*batch, orders, 6))
+        base_inputs = about_origin.reshape(count, orders, 6) @ (
+            back.swapaxes(1, 2) if base_prescribed else to_base)
     elif base_wrench is not None or base_motion is not None:
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
     model = robot.kernel_model
-    round_off = np.empty((2, len(robot.bodies)))
-    singular = articulated_body.hybrid_dynamics(
+    round_off = np.empty((count, 2, len(robot.bodies)))
+    singular = articulated_body.hybrid_dynamics_batch(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity, state, pose, twist,
-        prescribed, joints, base_prescribed, base_inputs, wrenches, outputs, base_outputs,
-        round_off, articulated_body.workspace(len(robot.bodies), orders - 1))
+        prescribed, joints, base_prescribed, base_inputs,
+        wrenches.reshape(count, *wrenches.shape[-3:]), outputs, base_outputs, round_off,
+        articulated_body.workspace(len(robot.bodies), orders - 1))
     if singular >= 0:
-        body = robot.bodies[singular]
+        motion, index = divmod(singular, len(robot.bodies))
+        body = robot.bodies[index]
+        where = f'motion {motion}: ' if batch else ''
         raise HodynError(
-            f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists '
-            f'joint {body.joint!r}; check the masses and inertias from body {body.name!r} on')
-    _warn_of_round_off(robot, round_off[0, robot.floating:], prescribed, outputs[0])
+            f'{where}the mass matrix of robot {robot.name!r} is not positive definite: nothing '
+            f'resists joint {body.joint!r}; check the masses and inertias from body '
+            f'{body.name!r} on')
+    _warn_of_round_off(robot, round_off[:, 0, robot.floating:], prescribed, outputs[:, 0])
+    outputs = outputs.reshape(*batch, orders, robot.n)
     if base is None:
         return outputs
-    return outputs, base_outputs @ (back if base_prescribed else to_base.T)
+    base_outputs = base_outputs @ (back if base_prescribed else to_base.swapaxes(1, 2))
+    return outputs, base_outputs.reshape(*batch, orders, 6)
 
 
 def _warn_of_round_off(
     robot: Robot, error: Array, prescribed: NDArray[np.bool_], found: Array,
 ) -> None:
-    """Warn of the joint whose acceleration rounding leaves the fewest digits."""
-    if not robot.n:
+    """Warn of the joint whose acceleration rounding leaves the fewest digits, (T, n) arrays."""
+    if not found.size:
         return
     acceleration = np.where(prescribed, np.inf, np.abs(found))
     relative = error / np.maximum(1.0, acceleration)
-    worst = int(relative.argmax())
-    if relative[worst] > MAX_ROUND_OFF:
-        body = robot.bodies[worst + robot.floating]
+    motion, worst = np.unravel_index(int(relative.argmax()), relative.shape)
+    if relative[motion, worst] > MAX_ROUND_OFF:
+        body = robot.bodies[int(worst) + robot.floating]
         warnings.warn(
             f'robot {robot.name!r}: the acceleration of joint {body.joint!r} may be wrong by '
-            f'{error[worst]:.0e} (rad/s² or m/s²): it moves so little inertia that rounding '
-            f'counts; check masses and inertias from body {body.name!r} on, or give its motion '
-            'instead of its torque, by hybrid_dynamics', stacklevel=4)
+            f'{error[motion, worst]:.0e} (rad/s² or m/s²): it moves so little inertia that '
+            f'rounding counts; check masses and inertias from body {body.name!r} on, or give its '
+            'motion instead of its torque, by hybrid_dynamics', stacklevel=4)

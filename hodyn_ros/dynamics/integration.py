@@ -8,6 +8,7 @@ from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 TorqueLaw = Callable[[float, Array], ArrayLike]
@@ -55,6 +56,7 @@ def simulate(
         When the integration fails, with the time, and for bad input.
 
     """
+    check_robot(robot)
     # Loaded on use: nothing else in the package needs it, and a node starts faster without.
     from scipy.integrate import solve_ivp
 
@@ -109,6 +111,7 @@ def simulate_by_euler(
         The states at times 0, h, 2 h, …
 
     """
+    check_robot(robot)
     if not (np.isfinite(step) and step > 0.0 and steps >= 0):
         raise HodynError(f'step must be above 0 and steps not below, got {step!r} and {steps!r}')
     states = np.empty((steps + 1, 2, robot.n))

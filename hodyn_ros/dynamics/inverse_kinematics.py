@@ -16,6 +16,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
 )
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -68,6 +69,7 @@ def inverse_kinematics(
         when fewer than six joints are free; and for wrong shapes.
 
     """
+    check_robot(robot)
     number = representation_number(representation)
     if robot.floating:
         raise HodynError(

@@ -13,6 +13,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
     link_pose,
 )
 from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -65,6 +66,7 @@ def solve_pose(
         beyond the limits, or need a better guess; and for wrong shapes.
 
     """
+    check_robot(robot)
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')

@@ -10,6 +10,7 @@ from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
 from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -77,6 +78,7 @@ def task_space_dynamics(
         input.
 
     """
+    check_robot(robot)
     if robot.floating:
         raise HodynError(f'robot {robot.name!r} has a floating base; task space needs a fixed one')
     motion = checked_joints(q, 'q', robot, 2)
@@ -122,6 +124,7 @@ def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:
         For `external_wrenches`.
 
     """
+    check_robot(robot)
     values = numbers(wrench, 'wrench')
     if values.ndim not in (2, 3) or values.shape[-1] != 6 or values.shape[-2] == 0:
         raise HodynError(f'wrench has shape {values.shape}; expected (r + 1, 6) or (T, r + 1, 6)')

@@ -10,6 +10,7 @@ from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 
@@ -43,6 +44,7 @@ class FeedForward:
     """
 
     def __init__(self, robot: Robot) -> None:
+        check_robot(robot)
         if robot.floating:
             raise HodynError(
                 f'robot {robot.name!r} has a floating base; a feed-forward needs a fixed one: '

@@ -143,7 +143,7 @@ class Terms:
         q = self.data.q.copy()
         q[:, 0] += self.zero
         count, n = self.data.effort.shape
-        self.regressor = torque_regressor(self.robot, q, gravity=self.data.gravity).reshape(
+        self.regressor = torque_regressor(self.robot, q[:, :3], gravity=self.data.gravity).reshape(
             count * n, -1)
         self._remainder = np.zeros((count, n))
         if 'links' not in self.terms:

@@ -123,7 +123,7 @@ def test_forward_dynamics(arm, flyer):
         hd.forward_dynamics(arm, STATE, np.zeros(7))
     tau = np.zeros((2, 7))
     tau[1, 4] = np.inf
-    with pytest.raises(ValueError, match=r"tau\[1\] of joint 'joint5' is inf"):
+    with pytest.raises(ValueError, match=r"tau\[1, 4\] \(joint 'joint5'\) is inf"):
         hd.forward_dynamics(arm, STATE, tau)
     with pytest.raises(ValueError, match='fixed base: leave out base_wrench'):
         hd.forward_dynamics(arm, STATE, np.zeros((1, 7)), base_wrench=np.zeros((1, 6)))
@@ -185,3 +185,31 @@ def test_moved_joints_may_be_any_iterable(arm):
     np.testing.assert_array_equal(
         hd.hybrid_dynamics(arm, STATE, given, (name for name in names)),
         hd.hybrid_dynamics(arm, STATE, given, names))
+
+
+@pytest.mark.parametrize('call', [
+    lambda robot: hd.forward_kinematics(robot, np.zeros(7)),
+    lambda robot: hd.jacobian(robot, np.zeros(7), 'link7'),
+    lambda robot: hd.forward_dynamics(robot, STATE, np.zeros((1, 7))),
+    lambda robot: hd.hybrid_dynamics(robot, STATE, np.zeros((1, 7)), ['joint1']),
+    lambda robot: hd.equations_of_motion(robot, STATE),
+    lambda robot: hd.christoffel_symbols(robot, np.zeros(7)),
+    lambda robot: hd.task_space_dynamics(robot, STATE, 'link7'),
+    lambda robot: hd.center_of_mass(robot, np.zeros(7)),
+    lambda robot: hd.momentum(robot, STATE),
+    lambda robot: hd.energy(robot, STATE),
+    lambda robot: hd.torque_regressor(robot, np.zeros((3, 7))),
+    lambda robot: hd.external_efforts(robot, STATE, np.zeros((1, 7, 6))),
+    lambda robot: hd.gravity_wrenches(robot, STATE),
+    lambda robot: hd.link_wrench(robot, 'link7', np.zeros((1, 6))),
+    lambda robot: hd.inverse_kinematics(robot, np.zeros(7), np.zeros((1, 6)), 'link7'),
+    lambda robot: hd.solve_pose(robot, np.eye(4), 'link7'),
+    lambda robot: hd.simulate(robot, lambda t, s: np.zeros(7), STATE, [0.0, 0.1]),
+    lambda robot: hd.retime(robot, np.zeros((2, 7))),
+    lambda robot: hd.FeedForward(robot),
+    lambda robot: hd.save_robot(robot, 'robot.yaml'),
+])
+def test_a_name_is_no_robot(call):
+    """It was an AttributeError of something inside."""
+    with pytest.raises(ValueError, match="robot: expected what load_robot returns, got 'panda'"):
+        call('panda')

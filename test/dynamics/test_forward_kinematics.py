@@ -239,7 +239,7 @@ def test_positions_alone_give_poses_alone():
 
 @pytest.mark.parametrize(('arguments', 'options', 'message'), [
     ((np.zeros((2, 6)), 'link7'), {}, r'q has shape \(2, 6\)'),
-    ((np.zeros(7), 'link7'), {}, r'q has shape \(7,\)'),
+    ((np.zeros(6), 'link7'), {}, r'q has shape \(6,\)'),
     ((np.full((2, 7), np.nan), 'link7'), {}, "joint 'joint1'"),
     ((np.zeros((2, 7)), 'hand'), {}, "no link 'hand'"),
     ((np.zeros((2, 7)), 'link7'), {'representation': 'world'}, "representation 'world'"),

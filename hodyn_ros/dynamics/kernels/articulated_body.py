@@ -75,6 +75,32 @@ def workspace(n_bodies: int, order: int) -> Array:
 
 
 @kernel
+def hybrid_dynamics_batch(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
+    base_pose: Array, base_twist: Array, prescribed: NDArray[np.bool_], inputs: Array,
+    base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
+    base_outputs: Array, round_off: Array, memory: Array,
+) -> int:
+    """The same as `hybrid_dynamics` for T motions: all arrays of a motion have T first.
+
+    Returns
+    -------
+    int
+        −1, or t n_bodies + the body of motion t whose articulated inertia is not positive.
+
+    """
+    for t in range(len(q)):
+        singular = hybrid_dynamics(
+            parent, body_table, body_in_kernel, gravity, q[t], base_pose[t], base_twist[t],
+            prescribed, inputs[t], base_prescribed, base_inputs[t], wrenches[t], outputs[t],
+            base_outputs[t], round_off[t], memory)
+        if singular >= 0:
+            failed: int = t * len(parent) + singular
+            return failed
+    return -1
+
+
+@kernel
 def hybrid_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
     base_pose: Array, base_twist: Array, prescribed: NDArray[np.bool_], inputs: Array,

@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-import reprlib
 import time
 
 import numpy as np
@@ -25,6 +24,7 @@ from hodyn_ros.plans.time_scaling import (
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -172,8 +172,7 @@ def retime(
         and paths that no timing brings within the limits: out of range, too heavy to hold.
 
     """
-    if not isinstance(robot, Robot):
-        raise HodynError(f'robot: expected what load_robot returns, got {reprlib.repr(robot)}')
+    check_robot(robot)
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
         points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)

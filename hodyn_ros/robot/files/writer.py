@@ -16,6 +16,7 @@ from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
+from hodyn_ros.robot.given import check_robot
 from hodyn_ros.robot.model import Body, Limits, Robot
 from hodyn_ros.robot.reflexes import Reflex
 
@@ -48,6 +49,7 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
         When there is such a file already, without force.
 
     """
+    check_robot(robot)
     path = Path(path)
     if path.suffix in ('.yaml', '.yml'):
         text = robot_text(robot)
