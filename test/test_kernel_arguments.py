@@ -79,6 +79,10 @@ CASES = {
     'forward_kinematics': (lambda q: hd.forward_kinematics(PANDA, q), {'q': motion(3, N)}),
     'jacobian': (lambda q: hd.jacobian(PANDA, q, 'link7'), {'q': motion(3, N)}),
     'equations_of_motion': (lambda q: hd.equations_of_motion(PANDA, q), {'q': motion(4, N)}),
+    'center_of_mass': (lambda q: hd.center_of_mass(PANDA, q), {'q': motion(3, N)}),
+    'momentum': (lambda q: hd.momentum(PANDA, q), {'q': motion(3, N)}),
+    'energy': (lambda q: hd.energy(PANDA, q), {'q': motion(3, N)}),
+    'torque_regressor': (lambda q: hd.torque_regressor(PANDA, q), {'q': motion(4, N)}),
     'forward_dynamics': (
         lambda q, efforts: hd.forward_dynamics(PANDA, q, efforts),
         {'q': motion(2, N), 'efforts': motion(3, N)}),
@@ -129,7 +133,9 @@ CASES = {
 # Arguments with a row for each derivative, as many as there are, and how many there must be.
 ANY_ORDER = {
     'inverse_dynamics': {'q': 3}, 'forward_kinematics': {'q': 1}, 'jacobian': {'q': 1},
-    'equations_of_motion': {'q': 2}, 'forward_dynamics': {'efforts': 1},
+    'center_of_mass': {'q': 1}, 'momentum': {'q': 2}, 'energy': {'q': 2},
+    'torque_regressor': {'q': 3}, 'equations_of_motion': {'q': 2},
+    'forward_dynamics': {'efforts': 1},
     'hybrid_dynamics': {'known': 1}, 'inverse_kinematics': {'twist': 1},
     'gravity_wrenches': {'q': 1}, 'friction': {'q': 4}, 'friction in place': {'q': 4},
     'friction of a batch': {'q': 4}, 'motor side': {'q': 3}, 'motor side along': {'q': 3},
@@ -189,6 +195,8 @@ def test_no_array_of_another_shape_is_read_beyond_its_end(name):
             if least and len(shape) == array.ndim and shape[-2] >= least and (
                     shape[:-2], shape[-1]) == (array.shape[:-2], array.shape[-1]):
                 continue
+            if least == 1 and changed == 'q' and shape == (N,):
+                continue  # positions alone
             with pytest.raises((ValueError, TypeError)):
                 function(**{**arrays, changed: np.ones(shape)})
     # All of one robot that has more joints, or fewer.

@@ -36,7 +36,8 @@ def checked_motions(
     """
     check_robot(robot)
     array = _checked_rows(numbers(values, name), name, robot, least, (2, 3))
-    return array.reshape(-1, *array.shape[-2:]), array.shape[:-2]
+    count = len(array) if array.ndim == 3 else 1
+    return array.reshape(count, *array.shape[-2:]), array.shape[:-2]
 
 
 def _checked_rows(
