@@ -236,6 +236,13 @@ class Robot:
         for array in _arrays(self):
             array.flags.writeable = False
 
+    def __repr__(self) -> str:
+        """Return one line: the arrays of all bodies would fill pages."""
+        base = 'floating' if self.floating else 'fixed'
+        joints = ', '.join(self.joint_names)
+        mass = sum(body.mass for body in self.bodies)
+        return f'<Robot {self.name!r}: {base} base, {mass:.4g} kg, {self.n} joints: {joints}>'
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle through the constructor: the copy is packed, checked and read-only as well.
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}

@@ -118,9 +118,13 @@ def _check_inertia(mass: float, inertia: Array, context: str, check: InertiaHand
 
 def check_merged(bodies: list[Body], section: CheckedMapping) -> None:
     """Refuse bodies that, with all that is fixed to them, would not resist being moved."""
-    for body in bodies:
+    carriers = {body.parent for body in bodies}
+    for index, body in enumerate(bodies):
         context = f'{section.context}, body {body.name!r}'
         if body.mass == 0.0:
+            # Between two joints, as in a universal joint, there may be nothing that weighs.
+            if index in carriers and not body.inertia.any() and body.type != 'floating':
+                continue
             raise HodynError(
                 f"{context}, key 'mass': a body that moves needs a mass above 0, of its own or of "
                 'a link fixed to it')

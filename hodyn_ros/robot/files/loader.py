@@ -32,7 +32,7 @@ from hodyn_ros.robot.files.joint_properties import (
     reordered,
 )
 from hodyn_ros.robot.files.reflexes import read_reflexes
-from hodyn_ros.robot.files.sources import read_source, robot_names
+from hodyn_ros.robot.files.sources import Source, read_source, robot_names
 from hodyn_ros.robot.mass_matrix import find_massless_joint
 from hodyn_ros.robot.model import Robot
 
@@ -45,7 +45,7 @@ _ROBOT_KEYS = {
 
 
 def load_robot(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     *,
     inertia_check: InertiaCheck | None = None,
     locked_joints: Mapping[str, float] | None = None,
@@ -53,15 +53,15 @@ def load_robot(
     floating_base: bool = False,
     max_bodies: int | None = None,
 ) -> Robot:
-    """Return a robot from a built-in name, a path (.yaml, .urdf), URDF text, or a mapping.
+    """Return a robot from a built-in name, a path (YAML, URDF, MJCF), URDF text, or a mapping.
 
     The keys are those of docs/robots.md; the built-in files are commented examples. Links fixed
     to others are merged into them; bodies are sorted so that parents come first.
 
     Parameters
     ----------
-    source : str, Path or mapping
-        What the robot is read from.
+    source : str, Path, mapping or mujoco.MjModel
+        What the robot is read from; MJCF is read by MuJoCo.
     inertia_check : 'error' or 'warn', optional
         'warn' accepts inertias that no rigid body has, as long as the bodies that move have a
         positive one with all that is fixed to them; overrides the source's own. For the built-in

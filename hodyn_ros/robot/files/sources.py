@@ -1,13 +1,20 @@
-"""Where robots come from: built-in names, YAML and URDF files, URDF text, mappings."""
+"""Where robots come from: built-in names, files, URDF text, mappings, models of MuJoCo."""
+from __future__ import annotations
+
 from collections.abc import Mapping
 from importlib import resources
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.robot.files import strict_yaml, urdf
+from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
 from hodyn_ros.robot.files.plain_values import plain
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
+Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
@@ -40,7 +47,7 @@ def without_limits(source: str | Path) -> dict[str, Any]:
 
 
 def read_source(
-    source: str | Path | Mapping[str, Any], locked: Mapping[str, float],
+    source: Source, locked: Mapping[str, float],
     max_bodies: int | None = None, *, floating_base: bool = False,
 ) -> tuple[Mapping[str, Any], str]:
     """Return the keys of a robot and what to call it in messages."""
@@ -61,14 +68,17 @@ def _set_free(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
 
 
 def _read(
-    source: str | Path | Mapping[str, Any], locked: Mapping[str, float],
+    source: Source, locked: Mapping[str, float],
     max_bodies: int | None,
 ) -> tuple[Mapping[str, Any], str]:
+    if mjcf.is_model(source):
+        return mjcf.robot_mapping(source, 'MjModel', locked), 'MjModel'
     if isinstance(source, Mapping):
         return source, str(source.get('name', 'robot'))
     if not isinstance(source, (str, os.PathLike)):
         raise HodynError(
-            f'expected the name of a robot, a path, URDF text or a mapping, got {source!r}')
+            'expected the name of a robot, a path, URDF text, a mapping or a mujoco.MjModel, got '
+            f'{source!r}')
     if isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<'):
         return urdf.robot_mapping(source, 'URDF', locked, max_bodies), 'URDF'
     if str(source) in robot_names():
@@ -80,6 +90,8 @@ def _read(
         raise FileNotFoundError(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
+    if '<mujoco' in text and not text.lstrip().startswith('<robot'):
+        return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked, max_bodies), str(path)
     return _from_yaml(text, str(path)), str(path)

@@ -28,7 +28,7 @@ _KEPT = {
 }
 _TYPES = {
     'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
-    'floating': 'floating',
+    'floating': 'floating', 'planar': 'planar',
 }
 _NO_LIMIT: tuple[list[float | None], None, None] = ([None, None], None, None)
 _parser_lock = Lock()
@@ -76,10 +76,12 @@ def robot_mapping(
     limits: list[tuple[list[float | None], float | None, float | None]] = []
     for link, joint in order:
         what = f'{context}, link {link!r}'
-        bodies.append({
-            'name': link, **_joint_keys(joint, context, locked),
-            **_inertia_keys(links[link], what)})
-        if joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
+        chain = _joint_chain(joint, link, context, locked)
+        bodies += chain
+        bodies[-1].update(_inertia_keys(links[link], what))
+        if len(chain) > 1:
+            limits += [_NO_LIMIT] * len(chain)
+        elif joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
             if bodies[-1]['type'] == 'fixed':
                 continue
             limits.append(_limit(joint, context) if joint.name not in locked else _NO_LIMIT)
@@ -209,6 +211,30 @@ def _depth_first(
     return order
 
 
+def _joint_chain(
+    joint: Any, link: str, context: str, locked: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    """Return the bodies that a joint makes of a link: three of a planar one, else one."""
+    keys = {'name': link, **_joint_keys(joint, context, locked)}
+    if joint is None or joint.type != 'planar':
+        return [keys]
+    normal = keys.pop('axis')
+    # In the plane of x and y these are the axes.
+    along = np.cross(np.roll(np.eye(3)[int(np.abs(normal).argmax())], 2), normal)
+    along /= np.linalg.norm(along)
+    motions = (
+        ('x', 'prismatic', along), ('y', 'prismatic', np.cross(normal, along)),
+        ('yaw', 'revolute', normal))
+    chain: list[dict[str, Any]] = []
+    for suffix, kind, axis in motions:
+        chain.append({
+            'name': f'{link} {suffix}', 'joint': f'{joint.name}_{suffix}', 'type': kind,
+            'axis': axis, 'parent': chain[-1]['name'] if chain else keys['parent'],
+            'placement': np.eye(4) if chain else keys['placement']})
+    chain[-1]['name'] = link
+    return chain
+
+
 def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
@@ -225,7 +251,7 @@ def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[s
         'joint': joint.name, 'parent': joint.parent, 'type': _TYPES[joint.type],
         'placement': _pose(joint.origin, what),
     }
-    if joint.type in ('revolute', 'continuous', 'prismatic'):
+    if joint.type in ('revolute', 'continuous', 'prismatic', 'planar'):
         axis = np.array([1.0, 0.0, 0.0] if joint.axis is None else joint.axis)
         length = np.linalg.norm(axis)
         if length == 0.0 or not np.isfinite(length):

@@ -216,7 +216,6 @@ def test_inertia_check_can_be_relaxed():
     (ONE_JOINT.replace('rpy="0.5 0 0"', 'rpy="inf 0 0"'), "joint 'j1'.*not finite"),
     (ONE_JOINT.replace('upper="2"', 'upper="-2"'), "'position'.*'j1'"),
     (ONE_JOINT.replace('effort="40"', 'effort="-1"'), "joint 'j1': its effort limit is -1"),
-    (ONE_JOINT.replace('"revolute"', '"planar"'), "joint 'j1'.*planar"),
     (ONE_JOINT.replace('"revolute"', '"hinge"'), "joint 'j1'.*hinge"),
     (ONE_JOINT.replace('child link="l1"', 'child link="l2"'), "joint 'j1'.*no child link 'l2'"),
     (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'), "joint 'j1'.*multiple times"),
@@ -270,3 +269,20 @@ def test_more_links_than_asked_for_are_refused_before_they_are_parsed():
     mapping = {'name': 'x', 'bodies': [{}] * 11}
     with pytest.raises(ValueError, match="'bodies': 11 of them; at most 10 are taken here"):
         hd.load_robot(mapping, max_bodies=10)
+
+
+@pytest.mark.parametrize(('normal', 'x', 'y'), [
+    ('0 0 1', [1, 0, 0], [0, 1, 0]), ('1 0 0', [0, 1, 0], [0, 0, 1]),
+    ('0 -2 0', [0, 0, -1], [1, 0, 0])])
+def test_a_planar_joint_is_two_slides_and_a_turn(normal, x, y):
+    text = ONE_JOINT.replace('"revolute"', '"planar"').replace('xyz="0 2 1"', f'xyz="{normal}"')
+    robot = hd.load_robot(text)
+    assert robot.joint_names == ('j1_x', 'j1_y', 'j1_yaw')
+    assert not np.isfinite(robot.limits.velocity).any()
+    home, _ = hd.forward_kinematics(robot, np.zeros(3), 'l1')
+    moved, _ = hd.forward_kinematics(robot, np.array([0.3, -0.2, 0.5]), 'l1')
+    in_home = np.linalg.inv(home) @ moved
+    np.testing.assert_allclose(in_home[:3, 3], 0.3 * np.array(x) - 0.2 * np.array(y), atol=1e-15)
+    axis = np.array(normal.split(), float)
+    np.testing.assert_allclose(in_home[:3, :3] @ axis, axis, atol=1e-15)
+    assert np.trace(in_home[:3, :3]) == pytest.approx(1.0 + 2.0 * np.cos(0.5))

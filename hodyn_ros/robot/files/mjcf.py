@@ -1,0 +1,227 @@
+"""Robots from MuJoCo: its own compiler reads the MJCF, and the compiled model tells the bodies.
+
+What MuJoCo adds to rigid bodies is taken where the robot format has it: the armature is the
+inertia of the rotors, damping is viscous friction. What it has not is refused, or left out with a
+warning.
+"""
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot import lie
+
+Array = NDArray[np.float64]
+
+_KINDS = {'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute'}
+_ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
+_LEFT_OUT = {
+    'jnt_stiffness': 'springs that pull a joint to its rest', 'dof_frictionloss': 'frictionloss'}
+
+
+def is_model(source: object) -> bool:
+    """Whether this is a compiled ``mujoco.MjModel``; MuJoCo is not imported to find out."""
+    kind = type(source)
+    return kind.__name__ == 'MjModel' and kind.__module__.partition('.')[0] == 'mujoco'
+
+
+def compiled(path: Path) -> Any:
+    """Return the ``mujoco.MjModel`` of an MJCF file, with what it includes.
+
+    Raises
+    ------
+    HodynError
+        MuJoCo is not installed, or refuses the file.
+
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise HodynError(
+            f"{path} is MJCF, which MuJoCo reads: pip install 'hodyn_ros[sim]'") from None
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        words = ' '.join(str(error).split())
+        raise HodynError(f'{path}: MuJoCo cannot read it: {words}') from None
+
+
+def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
+    """Return a compiled model as a mapping of the robot format.
+
+    Bodies are listed in MuJoCo's order. A body with several joints becomes a chain, of which the
+    last link has its name and its mass. Positions are MuJoCo's qpos.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        One tree of bodies; its first may be free.
+    context : str
+        Names the source in messages.
+    locked : mapping of str to float
+        Joints that are to be locked afterwards: what couples these does not count.
+
+    Raises
+    ------
+    HodynError
+        Naming the body or joint at fault.
+
+    """
+    _check_couplings(model, context, locked)
+    bodies: list[dict[str, Any]] = []
+    joints: list[int] = []
+    for index in range(1, model.nbody):
+        chain = _links(model, index, context)
+        bodies += chain
+        joints += [
+            int(model.body_jntadr[index]) + k for k, link in enumerate(chain)
+            if link['type'] in _KINDS.values()]
+    name = model.names[:model.names.index(b'\0')].decode('utf-8', 'replace')
+    mapping: dict[str, Any] = {
+        'name': name or 'mujoco model', 'gravity': np.array(model.opt.gravity), 'bodies': bodies}
+    if not joints:
+        return mapping
+    unlimited = [None, None]
+    mapping['limits'] = {
+        'position': [
+            model.jnt_range[j].tolist() if model.jnt_limited[j] else unlimited for j in joints],
+        'effort': [_effort_limit(model, j) for j in joints]}
+    dofs = model.jnt_dofadr[joints]
+    if np.any(model.dof_armature[dofs]):
+        mapping['rotor_inertia'] = model.dof_armature[dofs].tolist()
+    if np.any(model.dof_damping[dofs]):
+        still = np.zeros(len(joints))
+        mapping['friction'] = {
+            'law': 'sigmoid', 'amplitude': still, 'slope': still + _ANY_SLOPE,
+            'velocity_offset': still, 'viscous': np.array(model.dof_damping[dofs])}
+    for key, what in _LEFT_OUT.items():
+        places = joints if key.startswith('jnt') else dofs
+        those = [_name(model, 'jnt', j) for j, at in zip(joints, places, strict=True)
+                 if getattr(model, key)[at]]
+        if those:
+            warnings.warn(f'{context}: {what}: left out, of {", ".join(those)}', stacklevel=2)
+    return mapping
+
+
+def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
+    """Return the links of a body: one for each of its joints, or a fixed one."""
+    import mujoco
+
+    name = _name(model, 'body', index)
+    parent = int(model.body_parentid[index])
+    placement = lie.pose(_rotation(model.body_quat[index]), model.body_pos[index])
+    rotation = _rotation(model.body_iquat[index])
+    mass = {
+        'mass': float(model.body_mass[index]), 'com': np.array(model.body_ipos[index]),
+        'inertia': rotation @ np.diag(model.body_inertia[index]) @ rotation.T}
+    above = -1 if parent == 0 else _name(model, 'body', parent)
+    first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
+    links: list[dict[str, Any]] = []
+    for j in range(first, first + count):
+        kind = mujoco.mjtJoint(model.jnt_type[j]).name
+        joint = _name(model, 'jnt', j)
+        if kind == 'mjJNT_FREE':
+            links.append({'joint': joint, 'type': 'floating', 'placement': placement})
+            continue
+        if kind not in _KINDS:
+            raise HodynError(
+                f'{context}, joint {joint!r} of body {name!r}: a ball joint is not supported; '
+                'take three hinges')
+        axis, point = np.array(model.jnt_axis[j]), np.array(model.jnt_pos[j])
+        links.append({
+            'joint': joint, 'type': _KINDS[kind], 'axis': axis, 'point': point,
+            'placement': placement @ _turned(_KINDS[kind], axis, point, -model.qpos0[
+                model.jnt_qposadr[j]])})
+        placement = np.eye(4)
+    links = links or [{'joint': name, 'type': 'fixed', 'placement': placement}]
+    for k, link in enumerate(links):
+        is_last = k == len(links) - 1
+        link['name'] = name if is_last else f'{name} {link["joint"]}'
+        link['parent'] = above
+        above = link['name']
+        if is_last:
+            link.update(mass)
+    return links
+
+
+def _turned(kind: str, axis: Array, point: Array, position: float) -> Array:
+    """Return the pose of a link whose joint is at a position."""
+    if kind == 'prismatic':
+        return lie.exp(position * np.concatenate([np.zeros(3), axis]))
+    return lie.exp(position * np.concatenate([axis, np.cross(point, axis)]))
+
+
+def _effort_limit(model: Any, joint: int) -> float | None:
+    """Return the force that a joint's limit, or what drives it, allows; None where none does."""
+    import mujoco
+
+    bounds = []
+    if model.jnt_actfrclimited[joint]:
+        bounds.append(np.abs(model.jnt_actfrcrange[joint]).min())
+    at_joint = {int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)}
+    driving = []
+    for a in range(model.nu):
+        if int(model.actuator_trntype[a]) not in at_joint or (
+                model.actuator_trnid[a, 0] != joint):
+            continue
+        gear = abs(model.actuator_gear[a, 0])
+        plain = (
+            model.actuator_gaintype[a] == int(mujoco.mjtGain.mjGAIN_FIXED)
+            and model.actuator_biastype[a] == int(mujoco.mjtBias.mjBIAS_NONE))
+        if model.actuator_forcelimited[a]:
+            driving.append(gear * np.abs(model.actuator_forcerange[a]).min())
+        elif plain and model.actuator_ctrllimited[a]:
+            driving.append(
+                gear * abs(model.actuator_gainprm[a, 0])
+                * np.abs(model.actuator_ctrlrange[a]).min())
+        else:
+            driving.append(np.inf)
+    if driving:
+        bounds.append(sum(driving))
+    limit = min(bounds, default=np.inf)
+    return float(limit) if 0.0 < limit < np.inf else None
+
+
+def _check_couplings(model: Any, context: str, locked: Mapping[str, float]) -> None:
+    """Refuse what closes loops or couples joints that move."""
+    import mujoco
+
+    for e in range(model.neq):
+        kind = mujoco.mjtEq(model.eq_type[e]).name
+        if not model.eq_active0[e]:
+            continue
+        if kind == 'mjEQ_JOINT':
+            pair = [
+                _name(model, 'jnt', int(j)) for j in (model.eq_obj1id[e], model.eq_obj2id[e])
+                if j >= 0]
+            if all(joint in locked for joint in pair):
+                continue
+            raise HodynError(
+                f'{context}: an equality couples {" and ".join(map(repr, pair))}, and the '
+                'equations of motion here are those of independent joints; lock them '
+                '(locked_joints), or remove it')
+        if kind in ('mjEQ_CONNECT', 'mjEQ_WELD'):
+            raise HodynError(
+                f'{context}: an equality ({kind[5:].lower()}) closes a loop; loops are not '
+                'supported')
+
+
+def _rotation(quaternion: Array) -> Array:
+    """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)]])
+
+
+def _name(model: Any, kind: str, index: int) -> str:
+    """Return the name of a body or joint; those without one are numbered."""
+    start = int(getattr(model, f'name_{kind}adr')[index])
+    text: bytes = model.names[start:model.names.index(b'\0', start)]
+    words = {'body': 'body', 'jnt': 'joint'}
+    return text.decode('utf-8', 'replace') or f'{words[kind]}{index}'

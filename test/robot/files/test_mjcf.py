@@ -1,0 +1,143 @@
+"""Robots from MuJoCo: against its own inverse dynamics and kinematics."""
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+
+mujoco = pytest.importorskip('mujoco', reason='mujoco is not installed')
+
+HEAD = """<mujoco model="made"><compiler angle="radian"/>
+  <option gravity="0.3 -1 -9"><flag contact="disable" constraint="disable"/></option>"""
+
+
+def numbers(values):
+    return ' '.join(repr(float(value)) for value in np.ravel(values))
+
+
+def random_model(rng, bodies, *, free=False):
+    """Return MJCF of a random tree; some bodies have no joint, some have two or three."""
+    children = {i: [] for i in range(-1, bodies)}
+    for i in range(bodies):
+        children[i - 1 if i == 0 else int(rng.integers(0, i))].append(i)
+
+    def body(i):
+        inertia = rng.uniform(0.5, 1.0, 3)
+        joints = '<freejoint/>' if free and i == 0 else ''.join(
+            f'<joint type="{rng.choice(["hinge", "slide"])}" axis="{numbers(rng.normal(size=3))}" '
+            f'pos="{numbers(rng.normal(scale=0.1, size=3))}" ref="{rng.normal()}" '
+            f'armature="{rng.uniform(0.0, 0.2)}" damping="{rng.uniform(0.0, 2.0)}"/>'
+            for _ in range(int(rng.choice([0, 1, 1, 2, 3])) if i else 1))
+        return (
+            f'<body pos="{numbers(rng.normal(scale=0.3, size=3))}" '
+            f'quat="{numbers(rng.normal(size=4))}">{joints}'
+            f'<inertial mass="{rng.uniform(0.5, 3.0)}" pos="{numbers(rng.normal(size=3) * 0.1)}" '
+            f'quat="{numbers(rng.normal(size=4))}" diaginertia="{numbers(inertia * 0.02)}"/>'
+            + ''.join(map(body, children[i])) + '</body>')
+
+    return f'{HEAD}<worldbody>{body(0)}</worldbody></mujoco>'
+
+
+def inverse(model, position, velocity, acceleration):
+    """Return MuJoCo's forces, and its poses of the bodies."""
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qacc[:] = position, velocity, acceleration
+    mujoco.mj_inverse(model, data)
+    return data.qfrc_inverse.copy(), data
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_a_tree_is_what_mujoco_computes(seed):
+    rng = np.random.default_rng(seed)
+    model = mujoco.MjModel.from_xml_string(random_model(rng, 5))
+    robot = hd.load_robot(model)
+    assert robot.n == model.nv
+    q = np.zeros((5, robot.n))
+    q[:3] = rng.normal(size=(3, robot.n))
+    expected, data = inverse(model, *q[:3])
+    found = hd.FeedForward(robot).torque(q)[0]  # armature and damping too
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+    for i in range(1, model.nbody):
+        pose, _ = hd.forward_kinematics(robot, q[:1], f'body{i}')
+        np.testing.assert_allclose(pose[:3, 3], data.xpos[i], atol=1e-12)
+        np.testing.assert_allclose(pose[:3, :3], data.xmat[i].reshape(3, 3), atol=1e-12)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_free_body_is_a_floating_base(seed):
+    rng = np.random.default_rng(seed)
+    model = mujoco.MjModel.from_xml_string(random_model(rng, 4, free=True))
+    model.dof_damping[:] = model.dof_armature[:] = 0.0
+    robot = hd.load_robot(model)
+    assert robot.floating
+    position, velocity, acceleration = (
+        rng.normal(size=size) for size in (model.nq, model.nv, model.nv))
+    position[3:7] /= np.linalg.norm(position[3:7])
+    expected, data = inverse(model, position, velocity, acceleration)
+    pose = np.eye(4)
+    pose[:3, 3], pose[:3, :3] = data.xpos[1], data.xmat[1].reshape(3, 3)
+    # MuJoCo: velocity of the origin in world axes, angular velocity in the body's.
+    turn, spin = pose[:3, :3] @ velocity[3:6], pose[:3, :3] @ acceleration[3:6]
+    origin, speed = pose[:3, 3], velocity[:3]
+    twist = np.array([
+        [*turn, *(speed + np.cross(origin, turn))],
+        [*spin, *(acceleration[:3] + np.cross(speed, turn) + np.cross(origin, spin))]])
+    q = np.array([position[7:], velocity[6:], acceleration[6:]])
+    torque, wrench = hd.inverse_dynamics(robot, q, base_pose=pose, base_twist=twist)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(torque[0], expected[6:], rtol=0.0, atol=1e-9 * scale)
+    np.testing.assert_allclose(wrench[0, 3:], expected[:3], rtol=0.0, atol=1e-9 * scale)
+
+
+ARM = """<body name="upper"><joint name="shoulder" axis="0 1 0" range="-1 2" limited="true"/>
+  <inertial pos="0 0 0.2" mass="2" diaginertia="0.02 0.02 0.002"/>
+  <body name="hand" pos="0 0 0.4"><joint name="left" type="slide" axis="1 0 0"/>
+    <inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body>
+  <body name="thumb" pos="0 0 0.4"><joint name="right" type="slide" axis="1 0 0"/>
+    <inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body></body>"""
+COUPLED = '<equality><joint joint1="left" joint2="right"/></equality>'
+
+
+def written(tmp_path, body=ARM, more=''):
+    path = tmp_path / 'arm.xml'
+    path.write_text(f'{HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>{more}'
+                    '</mujoco>')
+    return path
+
+
+def test_a_file_is_read_with_limits_and_names(tmp_path):
+    motors = """<actuator><motor joint="shoulder" gear="50" ctrlrange="-1 2" ctrllimited="true"/>
+      <general joint="left" forcerange="-3 4" forcelimited="true"/>
+      <motor joint="right"/></actuator>"""
+    robot = hd.load_robot(written(tmp_path, more=motors))
+    assert robot.name == 'made'
+    assert robot.joint_names == ('shoulder', 'left', 'right')
+    np.testing.assert_array_equal(robot.limits.effort, [50.0, 3.0, np.inf])
+    np.testing.assert_array_equal(robot.limits.position_min, [-1.0, -np.inf, -np.inf])
+    assert repr(robot) == (
+        "<Robot 'made': fixed base, 2.2 kg, 3 joints: shoulder, left, right>")
+
+
+def test_what_couples_locked_joints_does_not_count(tmp_path):
+    path = written(tmp_path, more=COUPLED)
+    with pytest.raises(ValueError, match="couples 'left' and 'right'"):
+        hd.load_robot(path)
+    assert hd.load_robot(path, locked_joints={'left': 0.0, 'right': 0.0}).n == 1
+
+
+@pytest.mark.parametrize(('change', 'message'), [
+    (('type="slide"', 'type="ball"'), "joint 'left' of body 'hand': a ball joint"),
+    (('diaginertia="0.02 0.02 0.002"', 'diaginertia="1"'), 'MuJoCo cannot read it'),
+])
+def test_what_is_not_supported_is_named(tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot(written(tmp_path, ARM.replace(*change, 1)))
+
+
+def test_what_is_left_out_is_said(tmp_path):
+    body = ARM.replace('name="shoulder"', 'name="shoulder" stiffness="3" frictionloss="1"')
+    with pytest.warns(UserWarning, match='left out') as caught:
+        hd.load_robot(written(tmp_path, body))
+    said = sorted(str(one.message) for one in caught)
+    assert len(said) == 2
+    assert 'frictionloss: left out, of shoulder' in said[0]
+    assert 'springs that pull a joint to its rest: left out, of shoulder' in said[1]
