@@ -11,7 +11,7 @@ from hodyn_ros.robot import Body, HodynError, Robot, lie
 Array = NDArray[np.float64]
 
 _MUJOCO_JOINT = {'revolute': 'hinge', 'prismatic': 'slide'}
-_MIN_INERTIA = 1e-12
+_MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12
 _TRIANGLE_MARGIN = 1e-12
 
 
@@ -103,7 +103,8 @@ def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Elem
         axes[:, 0] *= -1.0
     accepted = _nearest_accepted(principal)
     ElementTree.SubElement(
-        element, 'inertial', mass=repr(float(body.mass)), pos=_numbers(body.com),
+        element, 'inertial', mass=repr(max(float(body.mass), _MIN_MASS)),
+        pos=_numbers(body.com),
         quat=_numbers(lie.quaternion(axes)), diaginertia=_numbers(accepted))
     return element, float(np.abs(accepted - principal).max())
 
