@@ -1,0 +1,89 @@
+"""Parameters of the node that no other test needs: each does what the table says."""
+from itertools import count
+from pathlib import Path
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+
+from geometry_msgs.msg import WrenchStamped
+
+import hodyn_ros as hd
+from hodyn_ros.ros import parameters
+
+NOW = 1000.0
+PANDA = hd.load_robot('panda')
+
+
+def test_a_test_names_each_parameter():
+    tests = '\n'.join(path.read_text('utf-8') for path in Path(__file__).parent.glob('*.py'))
+    names = {name.partition('.JOINT')[0] for name in parameters.TABLE}
+    assert [name for name in sorted(names) if not re.search(rf'\b{name}\b', tests)] == []
+
+
+@pytest.mark.live
+def test_what_plans_are_taken_and_how(live, home):
+    """Another model's names, a start that is off, waypoints that are overshot, no points."""
+    inertia = np.diag([0.3, 0.2, 0.1])
+    node = live(
+        'allow_other_model:=true', 'start_tolerance:=0.3', 'overshoot_tolerance:=10.0',
+        'hold_on_empty_trajectory:=false', 'payload_link:=link7', 'payload_mass:=1.0',
+        f'payload_inertia:={inertia.ravel().tolist()}')
+    node.joints = [f'fr3_joint{i}' for i in range(1, 8)]
+    node.first_answer(NOW, home)
+    node.send_trajectory(start=NOW + 15.0)
+    now = node.send_states_until_log('the trajectory has no points', NOW + 0.01, home)
+    times = [0.0, 1.0, 1.2, 2.5]
+    points = [[x + step for x in home] for step in (0.1, 0.3, 0.31, 0.0)]
+    node.send_trajectory(*zip(times, points, strict=True), start=NOW + 15.0)
+    ready = node.send_states_until_log('trajectory accepted', now + 0.01, home)
+    assert 'global interpolation' in node.log  # bounded, with the default tolerance
+    node.advance(ready + 0.1, NOW + 15.6, home)
+    answers = node.answer(NOW + 15.6, home)
+    start = np.zeros((5, 7))
+    start[0] = home
+    plan = hd.fit_plan(
+        times, points, start=start, start_tolerance=0.3, overshoot_tolerance=10.0)
+    loaded = PANDA.with_payload('link7', 1.0, np.zeros(3), inertia)
+    expected = hd.FeedForward(loaded).torque(plan.evaluate(0.6))
+    np.testing.assert_allclose(answers[0].effort, expected[0], atol=1e-6)
+    light = PANDA.with_payload('link7', 1.0, np.zeros(3))
+    assert np.abs(hd.FeedForward(light).torque(plan.evaluate(0.6))[0] - expected[0]).max() > 1e-3
+
+
+@pytest.mark.live
+def test_how_wrenches_and_limits_are_minded(live, home):
+    """A wrench is there at once and stays; a torque beyond its limit does not stop the arm."""
+    node = live(
+        'interpolation:=local', 'limit_margin:=1.0', 'wrench_bandwidth:=1000.0',
+        'wrench_timeout:=60.0', 'fade:=0.2')
+    node.first_answer(NOW, home)
+    clock = (NOW + 0.004 * k for k in count(1))
+
+    def torque():
+        return np.array(node.answer(next(clock), home)[0].effort)
+
+    free = torque()
+    wrenches = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+    message = WrenchStamped()
+    message.header.frame_id, message.wrench.force.z = 'link7', 10.0
+    wrenches.publish(message)
+    assert node.spin_until(lambda: np.abs(torque() - free).max() > 0.1, 5.0)
+    for _ in range(8):
+        pushed = torque() - free
+    node.spin(0.3)
+    later = [torque() - free for _ in range(50)][-1]
+    # After some 35 ms; of 50 rad/s, the default, a twentieth is there.
+    assert np.linalg.norm(pushed) > 0.3 * np.linalg.norm(later)
+    assert np.abs(later).max() > 1.0
+    node.send_trajectory((1.0, [x + 0.2 for x in home]), (2.0, home))
+    assert node.spin_until(lambda: torque() is not None and 'following' in node.states, 30.0)
+    assert 'local interpolation' in node.log
+    assert node.set(payload_link='link7', payload_mass=15.0) == ''
+    shares = []
+    while node.states[-1] == 'following':
+        shares.append(np.abs(torque() / PANDA.limits.effort).max())
+    assert max(shares) > 1.1  # 0.05 is the default
+    assert 'stopping' not in node.states
