@@ -1,0 +1,64 @@
+"""Options that no other test needs: each changes what it says it changes."""
+import argparse
+import json
+from pathlib import Path
+import re
+
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.cli import main
+from hodyn_ros.cli.main import _parser
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_test_names_each_option_of_each_command():
+    tests = '\n'.join(
+        path.read_text('utf-8') for path in Path(__file__).parents[1].rglob('test_*.py'))
+    commands, = (
+        action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    options = {
+        (command, option) for command, parser in commands.choices.items()
+        for action in parser._actions for option in action.option_strings
+        if option.startswith('--')}
+    assert len(options) > 100
+    assert [both for both in sorted(options) if not re.search(rf'{both[1]}\b', tests)] == []
+
+
+def test_path_tolerance_bounds_by_what_samples_are_missed(capsys):
+    rng = np.random.default_rng(1)
+    times = 0.01 * np.arange(200)
+    samples = 0.2 * np.sin(times)[:, None] * np.ones(7) + rng.normal(scale=1e-4, size=(200, 7))
+    samples += [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
+    names = [f'joint{i}' for i in range(1, 8)]
+    np.savetxt(
+        'plan.csv', np.column_stack([times, samples]), delimiter=',', comments='',
+        header=','.join(['time', *names]))
+    missed = {}
+    for tolerance in (1e-3, 5e-3):
+        assert main((
+            'retime', 'plan.csv', '--robot', 'panda', '--output', 'fast.yaml', '--force', '--json',
+            'figures.json', '--path-tolerance', str(tolerance))) == 0
+        missed[tolerance] = json.loads(Path('figures.json').read_text())['path_deviation']
+        assert 0.0 < missed[tolerance] <= tolerance
+    assert missed[5e-3] > 1.5 * missed[1e-3]
+
+
+def test_inertias_that_no_body_has_are_told_instead_of_refused(capsys):
+    mapping = {'name': 'odd', 'bodies': [{
+        'name': 'link', 'parent': -1, 'type': 'revolute', 'axis': [0.0, 0.0, 1.0],
+        'placement': np.eye(4).tolist(), 'mass': 1.0, 'com': [0.0, 0.0, 0.1],
+        'inertia': np.diag([0.1, 0.1, 1.0]).tolist()}]}
+    with pytest.raises(hd.HodynError):
+        hd.load_robot(mapping)
+    Path('odd.yaml').write_text(json.dumps(mapping))
+    assert main(('info', 'odd.yaml')) == 2
+    assert "key 'inertia'" in capsys.readouterr().err
+    assert main(('info', 'odd.yaml', '--inertia-check', 'warn')) == 0
+    assert 'warning' in (said := capsys.readouterr().err)
+    assert 'inertia' in said
