@@ -18,7 +18,8 @@ RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
 MIN_SLOPE = 1e-3
 """A spring counts as slack where its slope is below this share of its nominal one."""
 N_PARAMETERS = 4
-_NO_TABLE = np.zeros((0, 5))
+TABLE_COLUMNS = 5
+_NO_TABLE = np.zeros((0, TABLE_COLUMNS))
 
 
 @dataclass(frozen=True)

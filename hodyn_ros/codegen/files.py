@@ -10,6 +10,7 @@ from hodyn_ros.codegen.origin import MARK, fingerprint, version
 from hodyn_ros.codegen.self_test import VECTORS
 from hodyn_ros.codegen.self_test_text import self_test_text
 from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.codegen.table_search import table_text
 
 
 def file_names(prefix: str) -> tuple[str, str, str, str]:
@@ -131,6 +132,9 @@ def _source(settings: Settings, made: list[Function]) -> Iterator[str]:
         f'{MARK}: {settings.robot.name}, see {prefix}.h.\n'
         'q_k_i is q[k][i]; x and a number is an intermediate value.')
     yield from (f'#include "{prefix}.h"', '', '#include <math.h>')
+    if settings.actuators:
+        yield from table_text(
+            settings.robot.require_actuators(), Language(single=settings.single))
     for function in made:
         yield ''
         yield from function.definition(prefix)
