@@ -225,7 +225,7 @@ def test_names_of_a_robot_cannot_become_code(tmp_path):
     robot = replace(robot, actuators=Actuators(
         robot.joint_names, 3 * (JointActuator(LAWS['softening'], MOTOR),)))
     code = compiled(tmp_path, robot, actuators=True, flags=('-O0', '-trigraphs'))
-    assert code.settings.prefix == 'robot____1____'
+    assert code.settings.prefix == 'robot_1'
     assert code.self_test() == 0
     assert printed_joint_names(tmp_path, code.settings.prefix) == list(names)
 
@@ -305,6 +305,16 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
     ):
         with pytest.raises(hd.HodynError, match=match):
             Settings(robot, **settings)
+
+
+@pytest.mark.parametrize(('name', 'prefix'), [
+    ('Prüfstand Süd', 'Prufstand_Sud'), ('réplique-2', 'replique_2'), ('ＵＲ５ｅ', 'UR5e'),
+    ('ロボット', 'robot'), ('机器人 7', 'robot_7'), ('__my  robot__', 'my_robot'),
+    ('a' * 50, 'a' * 40), ('a' * 39 + ' b', 'a' * 39), ('7' * 50, 'robot_' + '7' * 34)])
+def test_the_prefix_is_what_c_can_have_of_a_name(name, prefix):
+    settings = Settings(replace(TWOLINK, name=name), order=0)
+    assert settings.prefix == prefix
+    assert Settings(TWOLINK, prefix, order=0).prefix == prefix
 
 
 def test_a_robot_with_the_name_of_a_header_gets_another_prefix():
