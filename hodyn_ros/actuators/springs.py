@@ -20,7 +20,7 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 MAX_STEPS = 20
-"""Of Newton's method on a piece of a table: on cubics of any shape it takes 14 at most."""
+"""Of Newton's method on a piece of a table: on pieces of any shape it took 14 at most."""
 CLOSE = 4e-15
 """Share of a piece's torque from which a step leads to its root."""
 
