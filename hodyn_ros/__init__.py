@@ -1,6 +1,8 @@
 """Higher-order rigid-body dynamics of robots."""
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from hodyn_ros.common.version import VERSION as __version__  # noqa: F401 (public)
 
 if TYPE_CHECKING:
     from hodyn_ros.codegen import GeneratedCode, generate_c
@@ -39,11 +41,6 @@ if TYPE_CHECKING:
     from hodyn_ros.robot import Body, HodynError, Limits, Robot
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
-
-try:
-    __version__ = metadata.version('hodyn_ros')
-except metadata.PackageNotFoundError:  # a checkout on the path
-    __version__ = 'unknown'
 
 # Where the public names are. They are imported when they are asked for: numba takes a second.
 _PLACES = {

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     'actuators': {'common'},
     'robot': {'common', 'actuators'},
     'dynamics': {'common', 'robot'},
-    '__init__': {'robot', 'dynamics', 'reference', 'feedforward', 'plans', 'codegen'},
+    '__init__': {'common', 'robot', 'dynamics', 'reference', 'feedforward', 'plans', 'codegen'},
     'feedforward': {'common', 'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
@@ -30,8 +30,8 @@ MAY_IMPORT = {
         'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
     'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
-        '__init__', 'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
-        'estimation', 'replay', 'identification', 'ros'},
+        'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans', 'estimation',
+        'replay', 'identification', 'ros'},
 }
 MAX_ARROWS = 69
 MAX_FLOORS = 9

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hodyn_ros.common import version
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -28,6 +30,21 @@ def installed():
 def test_the_manifest_and_the_installed_package_agree_on_the_version():
     manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
     assert manifest.findtext('version') == installed().version
+
+
+def test_a_checkout_that_is_not_installed_knows_its_version(monkeypatch, tmp_path):
+    manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
+
+    def not_installed(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, 'version', not_installed)
+    assert version.found(ROOT / 'package.xml') == manifest.findtext('version')
+    other = tmp_path / 'package.xml'
+    assert version.found(other) == 'unknown'
+    for text in ('no manifest', '<package><name>other</name><version>9</version></package>'):
+        other.write_text(text)
+        assert version.found(other) == 'unknown'
 
 
 def test_robots_and_type_marker_are_package_data():

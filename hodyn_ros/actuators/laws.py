@@ -18,7 +18,8 @@ RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
 MIN_SLOPE = 1e-3
 """A spring counts as slack where its slope is below this share of its nominal one."""
 N_PARAMETERS = 4
-_NO_TABLE = np.zeros((0, 6))
+TABLE_COLUMNS = 5
+_NO_TABLE = np.zeros((0, TABLE_COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,9 @@ class TabulatedSpring:
                 f'{place:.4g}; give more points there')
         for name, value in (
             ('deflection', x), ('torque', y),
-            # The pieces: start and torque there, then the coefficients from δ³ down to δ.
-            ('table', np.column_stack([x, y, np.vstack([spline.c[:3].T, np.zeros(3)]), slope(x)])),
+            # The pieces: start and torque there, then the coefficients of δ, δ² and δ³.
+            ('table', np.column_stack([
+                x, y, slope(x), np.vstack([spline.c[1::-1].T, np.zeros(2)])])),
         ):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
@@ -154,7 +156,7 @@ class TabulatedSpring:
     @property
     def stiffness(self) -> float:
         """The slope in the middle of the table, N m/rad."""
-        return float(self.table[len(self.table) // 2, 5])
+        return float(self.table[len(self.table) // 2, 2])
 
     def pack(self) -> tuple[tuple[float, ...], Array]:
         """Return the kernel's parameters and table."""

@@ -19,6 +19,11 @@ from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 
+MAX_STEPS = 20
+"""Of Newton's method on a piece of a table: on pieces of any shape it took 14 at most."""
+CLOSE = 4e-15
+"""Share of a piece's torque from which a step leads to its root."""
+
 
 @njit()
 def elongations(
@@ -60,10 +65,9 @@ def elongations(
     elif kind == TABULATED:
         margin = min(t0 - table[0, 1], table[-1, 1] - t0)
         if margin >= 0.0:
-            piece, x = _solve_table(table, t0)
-            c3, c2, c1 = table[piece, 2], table[piece, 3], table[piece, 5]
-            slope = c1 + x * (2.0 * c2 + 3.0 * c3 * x)
-            _through_slope(table[piece, 0] + x, slope, 2.0 * c2 + 6.0 * c3 * x, t1, t2, out)
+            piece, x = solve_table(table, t0)
+            _, slope, bend = on_piece(table, piece, x)
+            _through_slope(table[piece, 0] + x, slope, bend, t1, t2, out)
     elif kind == VARIABLE:
         margin = _above(s0, 0.0)
         if margin >= 0.0:
@@ -135,8 +139,20 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
 
 
 @njit()
-def _solve_table(table: Array, torque: float) -> tuple[int, float]:
-    """Return the piece, and x from its start, where the curve has this torque."""
+def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
+    """Return Q above that at the start of a piece, φ′ and φ″, at x from its start."""
+    c1, c2, c3 = table[piece, 2], table[piece, 3], table[piece, 4]
+    return (
+        x * (c1 + x * (c2 + x * c3)), c1 + x * (2.0 * c2 + 3.0 * c3 * x),
+        2.0 * c2 + 6.0 * c3 * x)
+
+
+@njit()
+def solve_table(table: Array, torque: float) -> tuple[int, float]:
+    """Return the piece, and x from its start, where the curve has this torque.
+
+    Generated code has this search in C (`codegen.table_search`): what changes here changes there.
+    """
     low, high = 0, len(table) - 1
     while high - low > 1:
         middle = (low + high) >> 1
@@ -144,24 +160,23 @@ def _solve_table(table: Array, torque: float) -> tuple[int, float]:
             low = middle
         else:
             high = middle
-    c3, c2, c1 = table[low, 2], table[low, 3], table[low, 5]
     wanted = torque - table[low, 1]
+    rise = table[low + 1, 1] - table[low, 1]
     left, right = 0.0, table[low + 1, 0] - table[low, 0]
-    x = right * wanted / (table[low + 1, 1] - table[low, 1])
-    for _ in range(60):
-        excess = x * (c1 + x * (c2 + x * c3)) - wanted
+    x = right * wanted / rise
+    for _ in range(MAX_STEPS):
+        reached, slope, _ = on_piece(table, low, x)
+        excess = reached - wanted
         if excess > 0.0:
             right = x
         else:
             left = x
-        step = excess / (c1 + x * (2.0 * c2 + 3.0 * c3 * x))
-        closer = x - step
-        if not left <= closer <= right:
-            closer = 0.5 * (left + right)
-        if abs(closer - x) <= 1e-16 * (abs(table[low, 0]) + right):
-            x = closer
+        x -= excess / slope
+        if not left <= x <= right:
+            x = 0.5 * (left + right)
+        # The step from here was the last that is more than round-off.
+        if abs(excess) <= CLOSE * rise:
             break
-        x = closer
     return low, x
 
 
@@ -188,13 +203,10 @@ def forces(
     elif kind == TABULATED:
         piece = min(max(np.searchsorted(table[:, 0], x, side='right') - 1, 0), len(table) - 2)
         end = table[piece + 1, 0] - table[piece, 0]
-        c3, c2, c1 = table[piece, 2], table[piece, 3], table[piece, 5]
         local = x - table[piece, 0]
         inside = min(max(local, 0.0), end)
-        slope = c1 + inside * (2.0 * c2 + 3.0 * c3 * inside)
-        out[0] = (
-            table[piece, 1] + inside * (c1 + inside * (c2 + inside * c3))
-            + slope * (local - inside))
+        above, slope, _ = on_piece(table, piece, inside)
+        out[0] = table[piece, 1] + above + slope * (local - inside)
     elif kind == VARIABLE:
         out[0] = stiffness * x
         slope = stiffness

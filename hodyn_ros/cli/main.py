@@ -14,7 +14,6 @@ import threading
 from typing import Any
 import warnings
 
-from hodyn_ros import __version__
 from hodyn_ros.cli import (
     annotate,
     check,
@@ -29,6 +28,7 @@ from hodyn_ros.cli import (
 )
 from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.version import VERSION
 
 BAD_INPUT = 2
 STDOUT = 1  # the descriptor
@@ -108,7 +108,7 @@ def _ending_in_order() -> Iterator[None]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='hodyn', description='Feed-forward torque and its rates for robot arms.')
-    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
+    parser.add_argument('--version', action='version', version=f'%(prog)s {VERSION}')
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
     for command in (
             demo, replay, identify, excite, check, retime, annotate, generate, info, robots):

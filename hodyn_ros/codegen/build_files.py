@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import re
 from xml.sax.saxutils import escape
 
-from hodyn_ros.codegen.origin import MARK, version
+from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.common.version import VERSION
 
 
 def cmake(settings: Settings) -> Iterator[str]:
@@ -53,7 +54,7 @@ def _package_name(prefix: str) -> str:
 
 
 def _cmake_version() -> str:
-    return version() if re.fullmatch(r'\d+(\.\d+){0,3}', version()) else '0.0.0'
+    return VERSION if re.fullmatch(r'\d+(\.\d+){0,3}', VERSION) else '0.0.0'
 
 
 def package(settings: Settings) -> Iterator[str]:

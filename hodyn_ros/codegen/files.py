@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from hodyn_ros.codegen.build_files import cmake, package
 from hodyn_ros.codegen.c_text import Language, comment, initializer, quoted
 from hodyn_ros.codegen.functions import Function, functions, rows
-from hodyn_ros.codegen.origin import MARK, fingerprint, version
+from hodyn_ros.codegen.origin import MARK, fingerprint
 from hodyn_ros.codegen.self_test import VECTORS
 from hodyn_ros.codegen.self_test_text import self_test_text
 from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.codegen.table_search import table_text
+from hodyn_ros.common.version import VERSION
 
 
 def file_names(prefix: str) -> tuple[str, str, str, str]:
@@ -32,8 +34,8 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
     language = Language(single=settings.single)
     yield from comment(_about(settings))
     yield from (f'#ifndef {upper}_H', f'#define {upper}_H', '')
-    yield from comment(f'hodyn_ros {version()}; the robot, as hd.save_robot writes it.')
-    yield f'#define {upper}_GENERATOR_VERSION {quoted(version())}'
+    yield from comment(f'hodyn_ros {VERSION}; the robot, as hd.save_robot writes it.')
+    yield f'#define {upper}_GENERATOR_VERSION {quoted(VERSION)}'
     yield f'#define {upper}_ROBOT_SHA256 \\'
     yield f'    "{fingerprint(settings)}"'
     yield from ('', f'#define {upper}_JOINTS {robot.n}', f'#define {upper}_ORDER {settings.order}')
@@ -131,6 +133,9 @@ def _source(settings: Settings, made: list[Function]) -> Iterator[str]:
         f'{MARK}: {settings.robot.name}, see {prefix}.h.\n'
         'q_k_i is q[k][i]; x and a number is an intermediate value.')
     yield from (f'#include "{prefix}.h"', '', '#include <math.h>')
+    if settings.actuators:
+        yield from table_text(
+            settings.robot.require_actuators(), Language(single=settings.single))
     for function in made:
         yield ''
         yield from function.definition(prefix)

@@ -116,9 +116,9 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
             routines.motor_reference(settings.robot, started=True), language, stuck=True)]
     about += (
         'Returns 0, or the number of the first joint, from 1, that cannot do it: its spring gives '
-        'way, or is asked for less stiffness than the torque takes. The motors of such a joint '
-        'keep the position and the torque that are in `motor`, without velocity and acceleration: '
-        'pass what the call before has written.')
+        'way, leaves its table, or is asked for less stiffness than the torque takes. The motors '
+        'of such a joint keep the position and the torque that are in `motor`, without velocity '
+        'and acceleration: pass what the call before has written.')
     if past:
         about += ' dt (s) has gone by since the call before.'
     return [
@@ -141,7 +141,7 @@ def _of_sections(
 ) -> Function:
     body: list[str] = ['int stuck = 0;'] if stuck else []
     for section in sections:
-        lines = language.statements(section.tree)
+        lines = [*filter(None, [section.search]), *language.statements(section.tree)]
         if section.heading:
             lines = [
                 '{', *comment(section.heading, '    '), *(f'    {line}' for line in lines), '}']
@@ -150,7 +150,7 @@ def _of_sections(
         body.append('return stuck;')
     return Function(
         name, about, 'int' if stuck else 'void', arguments, tuple(body),
-        sum(operations(section.tree) for section in sections))
+        sum(operations(section.tree) + section.search_operations for section in sections))
 
 
 def _feed_forward(

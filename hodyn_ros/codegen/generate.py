@@ -92,8 +92,8 @@ def generate_c(
     Raises
     ------
     HodynError
-        For a floating base, laws that are tables, an unknown link, orders that these cannot be
-        had to.
+        For a floating base, laws that `float` has too few digits for, an unknown link, orders that
+        these cannot be had to.
     OSError
         For what is in the way, or cannot be written.
 

@@ -1,6 +1,5 @@
 """Where generated code comes from: its mark, the version of this package, and the robot."""
 import hashlib
-from importlib import metadata
 
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.robot.files import robot_text
@@ -12,11 +11,3 @@ MARK = 'Made by hodyn generate, which overwrites this'
 def fingerprint(settings: Settings) -> str:
     """Return the SHA-256 of the robot, in the file that `save_robot` would write."""
     return hashlib.sha256(robot_text(settings.robot).encode('utf-8')).hexdigest()
-
-
-def version() -> str:
-    """Return the version of this package."""
-    try:
-        return metadata.version('hodyn_ros')
-    except metadata.PackageNotFoundError:  # a checkout on the path
-        return 'unknown'

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators import friction, laws, motor_side
+from hodyn_ros.actuators import friction, laws, motor_side, springs
 from hodyn_ros.codegen.expressions import Graph, Number
+from hodyn_ros.codegen.table_search import POINT, found_point, search_operations
 from hodyn_ros.codegen.tracing import Tree, explore, on_expressions
 from hodyn_ros.dynamics.kernels import rnea_body_fixed
 from hodyn_ros.feedforward import torque as feedforward
@@ -32,11 +33,17 @@ class Section:
         What it is about; empty when it is all of the function.
     tree : Tree
         What it computes.
+    search : str
+        The statement before it that finds the spring's point in a table, where there is one.
+    search_operations : int
+        How many operations this takes at most.
 
     """
 
     heading: str
     tree: Tree
+    search: str = ''
+    search_operations: int = 0
 
 
 def inverse_dynamics(
@@ -118,12 +125,19 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
 
     """
     actuators = robot.require_actuators()
-    evaluate = on_expressions(motor_side.evaluate_instant)
 
     def section(i: int) -> Section:
         graph = Graph()
         first, last = actuators.motor_of[i], actuators.motor_of[i + 1]
-        rows = actuators.table_rows[i:i + 2]
+        table = actuators.tables[slice(*actuators.table_rows[i:i + 2])]
+        search, search_size = '', 0
+        if len(table):
+            search, search_size = found_point(actuators, i), search_operations(len(table))
+            # Its ends, and between them the piece that is found.
+            table = np.array(
+                [table[0], graph.variables(f'{POINT}.piece', table.shape[1]), table[-1]])
+        evaluate = on_expressions(motor_side.evaluate_instant, {
+            springs.solve_table: lambda table, torque: (1, graph.variable(f'{POINT}.x'))})
         q, torque, stiffness = (
             graph.variables(name, 3, robot.n)[:, i:i + 1]
             for name in ('q', 'torque', 'stiffness'))
@@ -134,7 +148,7 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
             feasible = _empty(1)
             evaluate(
                 actuators.kinds[i:i + 1], actuators.parameters[i:i + 1],
-                actuators.tables[rows[0]:rows[1]], rows - rows[0],
+                table, np.array([0, len(table)]),
                 actuators.motor_of[i:i + 2] - first, actuators.motors[first:last],
                 q, torque, stiffness, graph.variable('dt') if started else 0.0, started, memory,
                 reference, _empty(last - first), _empty(1), feasible)
@@ -144,7 +158,7 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
                 results['stuck'] = f'stuck == 0 ? {i + 1} : stuck'
             return results
 
-        return Section(actuators.names[i], explore(graph, record))
+        return Section(actuators.names[i], explore(graph, record), search, search_size)
 
     return [section(i) for i in range(actuators.n)]
 
@@ -155,17 +169,25 @@ def is_damped(law: laws.Law) -> bool:
 
 
 def check_laws(robot: Robot, *, single: bool) -> None:
-    """Raise HodynError for laws that take a search, or more digits than there are."""
+    """Raise HodynError for laws that take more digits than there are."""
     actuators = robot.require_actuators()
     for name, joint in zip(actuators.names, actuators.joints, strict=True):
-        if isinstance(joint.law, laws.TabulatedSpring):
+        if single and isinstance(joint.law, laws.TabulatedSpring) and _is_blurred(joint.law):
             raise HodynError(
-                f'robot {robot.name!r}: the spring of joint {name!r} is a table, which is solved '
-                'by a search; generated code takes the other laws: cubic, say')
+                f'robot {robot.name!r}: the table of joint {name!r} has points too close together '
+                'or too far from 0 for the digits of float; give fewer of them, or take double')
         if single and is_damped(joint.law):
             raise HodynError(
                 f'robot {robot.name!r}: the damper at joint {name!r} takes differences of torques '
                 'from one instant to the next, for which float has too few digits; take double')
+
+
+def _is_blurred(law: laws.TabulatedSpring) -> bool:
+    """Whether float makes points one, or leaves less than 5 digits of the span of all."""
+    points = law.table[:, :2]
+    one = np.diff(points.astype(np.float32), axis=0) <= 0.0
+    narrow = np.ptp(points, axis=0) < 0.01 * np.abs(points).max(axis=0)
+    return bool(one.any() or narrow.any())
 
 
 def _empty(*shape: int) -> Expressions:

@@ -12,6 +12,7 @@ from hodyn_ros.actuators.laws import (
     AntagonisticQuadratic,
     CubicSpring,
     Law,
+    TabulatedSpring,
 )
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
@@ -97,7 +98,10 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
         near = (np.abs(load[:, 0]) > 0.8) & (np.abs(load[:, 0]) < 1.1)
         load[:, 0][near] *= 0.5  # next to its bound a law magnifies round-off
         for i, joint in enumerate(actuators.joints):
-            load[:, 0, i] *= _greatest_torque(joint.law, stiffness[:, 0, i])
+            load[:, 0, i] = (
+                _torques_of_table(joint.law, load[:, 0, i], rng)
+                if isinstance(joint.law, TabulatedSpring) else
+                load[:, 0, i] * _greatest_torque(joint.law, stiffness[:, 0, i]))
         if settings.single:
             load, stiffness = (
                 array.astype(np.float32).astype(float) for array in (load, stiffness))
@@ -132,3 +136,19 @@ def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
     if isinstance(law, AntagonisticQuadratic):
         return stiffness**2 / (2.0 * law.coefficient)
     return 50.0
+
+
+def _torques_of_table(law: TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
+    """Return torques at shares of a table's half range, every second one moved next to a point.
+
+    The first of these are on either side of both ends, the others of any point.
+    """
+    points = law.torque
+    torques: Array = 0.5 * (points[0] + points[-1] + shares * (points[-1] - points[0]))
+    moved = rng.permutation(len(shares))[::2]
+    places = rng.integers(len(points), size=len(moved))
+    places[:4] = np.array([0, 0, -1, -1])[:len(moved)]
+    sides = rng.choice([-1.0, 1.0], size=len(moved))
+    sides[:4] = np.array([-1.0, 1.0, -1.0, 1.0])[:len(moved)]
+    torques[moved] = points[places] + sides * 1e-5 * np.abs(points).max()
+    return torques

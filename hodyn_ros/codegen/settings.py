@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf
 import re
+import unicodedata
 
 from hodyn_ros.actuators.laws import CubicSpring, LinearSpring, Rigid
 from hodyn_ros.codegen.routines import check_laws, is_damped
@@ -12,7 +13,8 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_ORDER = 4
-_IDENTIFIER = re.compile(r'[A-Za-z][A-Za-z0-9_]{0,39}')
+MAX_PREFIX = 40
+_IDENTIFIER = re.compile(rf'[A-Za-z][A-Za-z0-9_]{{0,{MAX_PREFIX - 1}}}')
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Settings:
     robot : Robot
         On a fixed base.
     prefix : str
-        What all names in C begin with; by default the robot's name.
+        What all names in C begin with; by default the robot's name, or `robot` and what of that
+        is left in ASCII.
     order : int
         Order of the highest derivative of Q, 0 to 4.
     friction, actuators : bool
@@ -55,13 +58,11 @@ class Settings:
     def __post_init__(self) -> None:
         robot = self.robot
         if not self.prefix:
-            name = re.sub(r'\W', '_', robot.name, flags=re.ASCII)
-            usable = _IDENTIFIER.fullmatch(name) and name.lower() not in TAKEN
-            object.__setattr__(self, 'prefix', name if usable else f'robot_{name}'[:40])
+            object.__setattr__(self, 'prefix', _default_prefix(robot.name))
         if not _IDENTIFIER.fullmatch(self.prefix):
             raise HodynError(
                 f'prefix {self.prefix!r}: expected a name of C, a letter and then letters, digits '
-                'and _, 40 characters at most')
+                f'and _, {MAX_PREFIX} characters at most')
         if self.prefix.lower() in TAKEN:
             raise HodynError(
                 f'prefix {self.prefix!r}: a header or library of C or a target of CMake has this '
@@ -111,3 +112,11 @@ class Settings:
             isinstance(joint.law, (Rigid, LinearSpring))
             or (isinstance(joint.law, CubicSpring) and isinf(joint.law.greatest_torque))
             for joint in self.robot.require_actuators().joints))
+
+
+def _default_prefix(name: str) -> str:
+    """Return what C can have of a robot's name: letters without their accents, and single _."""
+    plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
+    prefix = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:MAX_PREFIX].rstrip('_')
+    usable = _IDENTIFIER.fullmatch(prefix) and prefix.lower() not in TAKEN
+    return prefix if usable else f'robot_{prefix}'[:MAX_PREFIX].rstrip('_')

@@ -6,7 +6,7 @@ Python function, made likewise. The kernels know nothing of it.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any, TypeAlias
@@ -56,19 +56,23 @@ def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree
     return Branch(condition, *trees)
 
 
-def on_expressions(kernel: Any) -> Any:
-    """Return the function that does to expressions what a kernel does to numbers."""
-    return _Names().function(kernel)
+def on_expressions(kernel: Any, stand_ins: Mapping[Any, Callable[..., Any]] = {}) -> Any:
+    """Return the function that does to expressions what a kernel does to numbers.
+
+    `stand_ins` are what is called instead of kernels that search, in loops that end by numbers.
+    """
+    return _Names(stand_ins).function(kernel)
 
 
 class _Names:
     """What stands for the names that kernels use."""
 
-    def __init__(self) -> None:
-        self._functions: dict[Any, FunctionType] = {}
+    def __init__(self, stand_ins: Mapping[Any, Callable[..., Any]]) -> None:
+        self._functions: dict[Any, Callable[..., Any]] = {
+            _python(kernel): stand_in for kernel, stand_in in stand_ins.items()}
 
-    def function(self, kernel: Any) -> FunctionType:
-        python = getattr(kernel, 'py_func', kernel)
+    def function(self, kernel: Any) -> Callable[..., Any]:
+        python = _python(kernel)
         if python not in self._functions:
             names: dict[str, Any] = {}
             # Before the names are looked up: a function may call itself.
@@ -93,6 +97,11 @@ class _Names:
         # With numba switched off, kernels are plain functions.
         ours = isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE)
         return self.function(value) if ours or hasattr(value, 'py_func') else value
+
+
+def _python(kernel: Any) -> Any:
+    """Return a kernel's Python function: itself, with numba switched off."""
+    return getattr(kernel, 'py_func', kernel)
 
 
 class _Module:

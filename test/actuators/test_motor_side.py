@@ -127,6 +127,21 @@ def test_damper_of_nothing_is_the_pure_spring():
     assert np.abs(damped - pure).max() < 1e-9 * np.abs(pure).max()
 
 
+def test_a_table_is_solved_to_round_off_whatever_its_shape():
+    """On pieces whose slope nearly vanishes inside, at an end, or changes a thousandfold."""
+    x = np.linspace(-1.0, 1.0, 9)
+    for shape in (x**3 + 4e-3 * x, np.expm1(3 * x), -np.expm1(-3 * x), x + 0.12 * np.sin(6 * x)):
+        law = TabulatedSpring(x, 100.0 * shape)
+        model, curve = actuators(law), CubicSpline(law.deflection, law.torque)
+        inside = np.concatenate([law.torque, np.linspace(*law.torque[[0, -1]], 5000)])
+        torque = np.zeros((len(inside), 3, 1))
+        torque[:, 0, 0] = inside
+        theta = MotorSide(model).sample(np.zeros_like(torque), torque)[0][:, 0, 0]
+        # The slope divides round-off of the torque.
+        error = np.abs(curve(theta) - inside)
+        assert error.max() < 1e-14 * np.abs(law.torque).max()
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_link_side_undoes_the_motor_side(seed):

@@ -13,7 +13,7 @@ import pytest
 from random_robots import random_mapping
 
 import hodyn_ros as hd
-from hodyn_ros.actuators import Actuators, JointActuator, LinearSpring
+from hodyn_ros.actuators import Actuators, JointActuator, LinearSpring, TabulatedSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.codegen.files import files
 from hodyn_ros.codegen.self_test import PERIOD, samples
@@ -41,10 +41,9 @@ def with_laws(*laws):
         robot.joint_names, tuple(JointActuator(law, MOTOR) for law in laws)))
 
 
-# All but the table; and dampers, of which one is slower than the cycle, one faster.
-LAWS_IN_C = [law for name, law in LAWS.items() if name != 'table']
-UNDAMPED = with_laws(*LAWS_IN_C)
-ALL_LAWS = with_laws(*LAWS_IN_C, LinearSpring(1000.0, 3.0), LinearSpring(50.0, 0.01))
+UNDAMPED = with_laws(*LAWS.values())
+# Of the dampers one is slower than the cycle, one faster.
+ALL_LAWS = with_laws(*LAWS.values(), LinearSpring(1000.0, 3.0), LinearSpring(50.0, 0.01))
 
 
 @needs_compiler
@@ -111,21 +110,71 @@ def test_c_gives_the_motors_of_the_library(robot, single, tmp_path):
     code = compiled(tmp_path, robot, actuators=True, single=single, flags=('-O0',))
     given = samples(code.settings, MOTIONS, seed=4)
     assert 0.05 < np.mean(given.stuck > 0) < 0.95
-    assert set(given.stuck.tolist()) == {0, 4, 6, 7, 8}  # those with bounds
-    state = np.zeros((4, robot.n), code.number)
-    one = np.zeros((1, 4, robot.actuators.n_motors))
+    assert set(given.stuck.tolist()) == {0, 4, 5, 7, 8, 9}  # those with bounds
+    assert_motors_agree(code, given)
+
+
+def assert_motors_agree(code, given):
+    """Compare the motors one instant after the other, and run the self-test."""
+    settings = code.settings
+    state = np.zeros((4, settings.robot.n), code.number)
+    one = np.zeros((1, *given.motor.shape[1:]))
     motor, stuck = np.empty_like(given.motor), np.empty_like(given.stuck)
-    for t in range(MOTIONS):
-        inputs = [array[t:t + 1] for array in (given.q, given.load, given.stiffness)]
-        past = (PERIOD, ctypes.c_void_p(state.ctypes.data))[t == 0:] if robot is ALL_LAWS else ()
+    for t in range(len(motor)):
+        inputs = [given.q[t:t + 1], given.load[t:t + 1]]
+        if settings.has_stiffness:
+            inputs.append(given.stiffness[t:t + 1])
+        if settings.has_dampers:
+            inputs += (PERIOD, ctypes.c_void_p(state.ctypes.data))[t == 0:]
         one, (stuck[t],) = code.call(
-            'motor_start' if t == 0 else 'motor_reference', *inputs, *past, out=one)
+            'motor_start' if t == 0 else 'motor_reference', *inputs, out=one)
         motor[t] = one[0]
     np.testing.assert_array_equal(stuck, given.stuck)
     scale = np.abs(given.motor).max(axis=0)
     assert (np.abs(motor - given.motor) / np.where(scale > 0, scale, 1)).max() < (
-        SINGLE if single else DOUBLE)
+        SINGLE if settings.single else DOUBLE)
     assert code.self_test() == 0
+
+
+def long_table():
+    """Return a spring as it is measured: many points, uneven and rounded."""
+    rng = np.random.default_rng(3)
+    x = np.linspace(-0.3, 0.3, 500) + rng.uniform(-2e-4, 2e-4, 500)
+    torque = 400.0 * x + 2e3 * x**3 + 8.0 * np.sin(9.0 * x) + rng.uniform(-0.01, 0.01, 500)
+    return TabulatedSpring(x.round(6), torque.round(3))
+
+
+@needs_compiler
+@pytest.mark.parametrize('single', [False, True], ids=['double', 'float'])
+def test_c_finds_the_torque_on_tables_of_any_shape(single, tmp_path):
+    """Next to their points, to both ends on either side, and where the slope nearly vanishes."""
+    x = np.linspace(-1.0, 1.0, 9)
+    robot = with_laws(
+        long_table(), TabulatedSpring(x, 100.0 * x**3 + 0.4 * x),
+        TabulatedSpring(0.1 * x, 20.0 + 5.0 * np.exp(3.0 * x)), long_table())
+    code = compiled(tmp_path, robot, actuators=True, single=single, flags=('-O0',))
+    given = samples(code.settings, MOTIONS, seed=4)
+    for i, joint in enumerate(robot.actuators.joints):
+        points = joint.law.torque
+        away = np.abs(given.load[:, :1, i] - points).min(axis=1)
+        assert (away < 1.1e-5 * np.abs(points).max()).sum() > MOTIONS // 3
+        assert (given.load[:, 0, i] < points[0]).any()
+        assert (given.load[:, 0, i] > points[-1]).any()
+    assert_motors_agree(code, given)
+
+
+def test_a_long_table_makes_no_longer_code():
+    """And joints with the same table share it."""
+    def source(*laws):
+        return files(Settings(with_laws(*laws), 'arm', actuators=True))['arm.c']
+
+    def lines(text):
+        return re.sub(r'static const double table.*?};', '', text, flags=re.DOTALL).count('\n')
+
+    long, short = source(long_table(), long_table()), source(LAWS['table'], LAWS['table'])
+    assert lines(long) == lines(short)
+    assert long.count('static const double table') == 1
+    assert '/* joint0, joint1 */' in long
 
 
 def test_the_motors_of_the_samples_are_those_of_the_motor_side():
@@ -176,7 +225,7 @@ def test_names_of_a_robot_cannot_become_code(tmp_path):
     robot = replace(robot, actuators=Actuators(
         robot.joint_names, 3 * (JointActuator(LAWS['softening'], MOTOR),)))
     code = compiled(tmp_path, robot, actuators=True, flags=('-O0', '-trigraphs'))
-    assert code.settings.prefix == 'robot____1____'
+    assert code.settings.prefix == 'robot_1'
     assert code.self_test() == 0
     assert printed_joint_names(tmp_path, code.settings.prefix) == list(names)
 
@@ -235,14 +284,16 @@ def test_nothing_that_changes_is_kept():
 
 
 def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
-    with_table = with_laws(LAWS['linear'], LAWS['table'])
+    one_in_float = TabulatedSpring([1.0, 1.0 + 1e-9, 2.0, 3.0], [0.0, 1e-9, 1.0, 2.0])
+    far_from_0 = TabulatedSpring([0.0, 0.1, 0.2, 0.3], [1000.0, 1001.0, 1002.0, 1003.0])
     for robot, settings, match in (
         (hd.load_robot('aerial_manipulator'), {}, 'floating base'),
         (TWOLINK, {'friction': True}, 'no friction'),
         (TWOLINK, {'actuators': True}, 'no actuators'),
-        (with_table, {'actuators': True}, "joint 'joint1' is a table"),
+        *((with_laws(LAWS['linear'], law), {'actuators': True, 'single': True},
+           "table of joint 'joint1' has points too") for law in (one_in_float, far_from_0)),
         (ALL_LAWS, {'actuators': True, 'order': 1}, 'order 2 or more'),
-        (ALL_LAWS, {'actuators': True, 'single': True}, "damper at joint 'joint8'"),
+        (ALL_LAWS, {'actuators': True, 'single': True}, "damper at joint 'joint9'"),
         (PANDA, {'friction': True, 'order': 3}, 'order 3 was asked for'),
         (PANDA, {'order': 5}, 'expected 0 to 4'),
         (PANDA, {'order': True}, 'expected 0 to 4'),
@@ -254,6 +305,16 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
     ):
         with pytest.raises(hd.HodynError, match=match):
             Settings(robot, **settings)
+
+
+@pytest.mark.parametrize(('name', 'prefix'), [
+    ('Prüfstand Süd', 'Prufstand_Sud'), ('réplique-2', 'replique_2'), ('ＵＲ５ｅ', 'UR5e'),
+    ('ロボット', 'robot'), ('机器人 7', 'robot_7'), ('__my  robot__', 'my_robot'),
+    ('a' * 50, 'a' * 40), ('a' * 39 + ' b', 'a' * 39), ('7' * 50, 'robot_' + '7' * 34)])
+def test_the_prefix_is_what_c_can_have_of_a_name(name, prefix):
+    settings = Settings(replace(TWOLINK, name=name), order=0)
+    assert settings.prefix == prefix
+    assert Settings(TWOLINK, prefix, order=0).prefix == prefix
 
 
 def test_a_robot_with_the_name_of_a_header_gets_another_prefix():

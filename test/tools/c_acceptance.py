@@ -1,9 +1,9 @@
 """Generated C against the library: robots, options, compilers, sanitizers, times. By hand.
 
 ``python test/tools/c_acceptance.py --motions 10000`` compiles each variant without a warning, runs
-its self-test, compares it with the kernels on random motions, and at order 2 runs it under the
-address and undefined-behaviour sanitizers. Prints a line for each variant; exit code 1 when one is
-further off than it may be.
+its self-test, compares it with the kernels on random motions, and at order 2 and with motors runs
+it under the address and undefined-behaviour sanitizers. Prints a line for each variant; exit code
+1 when one is further off than it may be.
 """
 import argparse
 from dataclasses import replace
@@ -20,7 +20,7 @@ import numpy as np
 from random_robots import random_mapping
 
 import hodyn_ros as hd
-from hodyn_ros.actuators import CubicSpring
+from hodyn_ros.actuators import CubicSpring, TabulatedSpring
 from hodyn_ros.codegen.self_test import samples
 from hodyn_ros.simulation.examples import with_example_actuators
 
@@ -75,9 +75,17 @@ def elastic(robot):
     """Return a robot with springs in its joints, by law."""
     made = {law: with_example_actuators(robot, law) for law in ('sea', 'vsa')}
     springs = made['sea'].actuators
-    hard = [replace(joint, law=CubicSpring(joint.law.stiffness, 1e3)) for joint in springs.joints]
-    return {**made, 'cubic': replace(
-        robot, actuators=type(springs)(springs.names, tuple(hard)))}
+    hard = [CubicSpring(joint.law.stiffness, 1e3) for joint in springs.joints]
+    rng, tables = np.random.default_rng(4), []
+    for law, points in zip(hard, np.geomspace(500, 5, robot.n).astype(int), strict=True):
+        x = np.linspace(-0.2, 0.3, points)
+        x[1:-1] += rng.uniform(-0.2, 0.2, points - 2) * 0.5 / points
+        tables.append(TabulatedSpring(x, (law.stiffness * x + 2.0 * law.cubic * x**3).round(3)))
+    for name, laws in (('cubic', hard), ('table', tables)):
+        joints = tuple(
+            replace(joint, law=law) for joint, law in zip(springs.joints, laws, strict=True))
+        made[name] = replace(robot, actuators=type(springs)(springs.names, joints))
+    return made
 
 
 def build(folder, code, compiler, flags):
@@ -126,6 +134,10 @@ class Acceptance:
                     errors[function] = furthest(code.call(function, *inputs, out=out)[0], right)
             if 'motor_reference' in code.functions:
                 errors['motors'] = self.motors(code, given)
+                program = build(Path(name), code, compiler, SANITIZERS)
+                done = subprocess.run([program], input=b'', capture_output=True)
+                sys.stderr.write(done.stderr.decode())
+                errors['exit code under sanitizers'] = float(done.returncode)
             operations = '+'.join(str(one.operations) for one in code.functions.values())
             self.judge(f'{what} {Path(compiler).name} ({operations})', errors, single)
 
