@@ -15,6 +15,7 @@ from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
 from hodyn_ros.dynamics.kernels.decorators import prepare
 from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
+from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -61,7 +62,8 @@ class InverseDynamics(functools.partial[None]):
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes Q and its derivatives (N m, N m/s, …) to
     out, (order + 1, n); both C-contiguous, aligned, writeable float64. Values that are not finite
-    are not looked for. Not for use by two threads at once: the handle owns its scratch memory.
+    are not looked for. Threads may share a handle: a call takes a microsecond and lets no other
+    thread run meanwhile; batches do, each thread with its own scratch memory.
 
     On a floating base only `floating_batch` serves; the others raise HodynError. The 'closed_form'
     allocates its matrices and is slow.
@@ -124,25 +126,33 @@ class InverseDynamics(functools.partial[None]):
     def __reduce__(self) -> tuple[Any, ...]:
         return InverseDynamics, (self.robot, self.order, self.formulation)
 
-    def batch(self, q: Array, out: Array, wrenches: Array = _NO_WRENCHES) -> None:
+    def batch(
+        self, q: Array, out: Array, wrenches: Array = _NO_WRENCHES, *, threads: int = 1,
+    ) -> None:
         """The same for q (T, order + 3, n), out (T, order + 1, n).
 
-        The wrenches are (T, order + 1, n_bodies, 6) as for `inverse_dynamics`.
+        The wrenches are (T, order + 1, n_bodies, 6) as for `inverse_dynamics`. Each of the threads
+        takes an equal share of the motions; the result is the same to the bit.
         """
         if self.robot.floating:
             _refuse_without_base(self.robot)
         self._check_batch(q, out, wrenches)
-        if self.formulation == 'closed_form':
-            closed_form.inverse_dynamics_batch(self.robot, q, wrenches, out)
-        elif wrenches is _NO_WRENCHES and self._unrolled is not None:
-            self._unrolled.batch(self._unrolled_workspace, q, out)
-        else:
-            recursion(self.formulation).inverse_dynamics(
-                *_model(self.robot), self._workspace, (), wrenches, q, out)
+
+        def compute(part: slice) -> None:
+            acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
+            if self.formulation == 'closed_form':
+                closed_form.inverse_dynamics_batch(self.robot, q[part], acting, out[part])
+            elif wrenches is _NO_WRENCHES and self._unrolled is not None:
+                self._unrolled.batch(self._unrolled_scratch.array, q[part], out[part])
+            else:
+                recursion(self.formulation).inverse_dynamics(
+                    *_model(self.robot), self._scratch.array, (), acting, q[part], out[part])
+
+        in_threads(compute, len(q), threads, LANES)
 
     def floating_batch(
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
-        wrenches: Array = _NO_WRENCHES,
+        wrenches: Array = _NO_WRENCHES, *, threads: int = 1,
     ) -> None:
         """The same on a floating base, as for `inverse_dynamics`; base_wrench is written.
 
@@ -154,14 +164,20 @@ class InverseDynamics(functools.partial[None]):
         check_array(base_pose, 'base_pose', (len(q), 4, 4))
         check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
         check_array(base_wrench, 'base_wrench', (len(q), self.order + 1, 6))
-        if wrenches is _NO_WRENCHES and self._unrolled is not None:
-            second_order_spatial.batch_floating(
-                self._unrolled_workspace, self.robot.gravity, base_pose, base_twist, q, out,
-                base_wrench)
-        else:
-            recursion(self.formulation).inverse_dynamics(
-                *_model(self.robot), self._workspace, (base_pose, base_twist, base_wrench),
-                wrenches, q, out)
+
+        def compute(part: slice) -> None:
+            base = base_pose[part], base_twist[part]
+            if wrenches is _NO_WRENCHES and self._unrolled is not None:
+                second_order_spatial.batch_floating(
+                    self._unrolled_scratch.array, self.robot.gravity, *base, q[part], out[part],
+                    base_wrench[part])
+            else:
+                acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
+                recursion(self.formulation).inverse_dynamics(
+                    *_model(self.robot), self._scratch.array, (*base, base_wrench[part]), acting,
+                    q[part], out[part])
+
+        in_threads(compute, len(q), threads, LANES)
 
     def _check_batch(self, q: Array, out: Array, wrenches: Array) -> None:
         n, motions = self.robot.n, len(q)
@@ -176,13 +192,15 @@ class InverseDynamics(functools.partial[None]):
         return _unrolled(self.robot, self.order, self.formulation)
 
     @functools.cached_property
-    def _unrolled_workspace(self) -> Array:
-        assert self._unrolled is not None
-        return self._unrolled.workspace(self.robot, LANES)
+    def _unrolled_scratch(self) -> ThreadScratch:
+        unrolled = self._unrolled
+        assert unrolled is not None
+        return ThreadScratch(lambda: unrolled.workspace(self.robot, LANES))
 
     @functools.cached_property
-    def _workspace(self) -> Array:
-        return recursion(self.formulation).workspace(len(self.robot.bodies), self.order)
+    def _scratch(self) -> ThreadScratch:
+        return ThreadScratch(lambda: recursion(self.formulation).workspace(
+            len(self.robot.bodies), self.order))
 
 
 def _unrolled(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
@@ -230,7 +248,7 @@ def recursion(formulation: Formulation) -> RecursiveKernels:
 @overload
 def inverse_dynamics(
     robot: Robot, q: ArrayLike, *, formulation: Formulation = ...,
-    external_wrenches: ArrayLike | None = ..., out: Array | None = ...,
+    external_wrenches: ArrayLike | None = ..., out: Array | None = ..., threads: int = ...,
 ) -> Array: ...
 
 
@@ -238,6 +256,7 @@ def inverse_dynamics(
 def inverse_dynamics(
     robot: Robot, q: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
     formulation: Formulation = ..., external_wrenches: ArrayLike | None = ...,
+    threads: int = ...,
 ) -> tuple[Array, Array]: ...
 
 
@@ -250,6 +269,7 @@ def inverse_dynamics(
     base_twist: ArrayLike | None = None,
     external_wrenches: ArrayLike | None = None,
     out: Array | None = None,
+    threads: int = 1,
 ) -> Array | tuple[Array, Array]:
     """Return the joint torques Q of a motion and their time derivatives, rigid-body terms only.
 
@@ -274,6 +294,8 @@ def inverse_dynamics(
         origin, N m and N, and the derivatives of these components.
     out : (r + 1, n) or (T, r + 1, n) array, optional
         Written in place when given: C-contiguous float64 of the result's shape.
+    threads : int
+        How many share the motions of a batch; the result is the same to the bit.
 
     Returns
     -------
@@ -286,7 +308,7 @@ def inverse_dynamics(
     Raises
     ------
     HodynError
-        For wrong shapes and for values that are not finite.
+        For wrong shapes, values that are not finite, and less than one thread.
 
     """
     motion, n = numbers(q, 'q'), robot.n
@@ -295,6 +317,7 @@ def inverse_dynamics(
             f'q has shape {motion.shape}; expected (r + 3, {n}) or (T, r + 3, {n}) '
             f'for the {n} joints of {robot.name!r}, with r at least 0')
     _check_finite(motion, 'q', robot)
+    check_threads(threads)
     order = motion.shape[-2] - 3
     shape = (*motion.shape[:-2], order + 1, n)
     if out is None:
@@ -320,12 +343,12 @@ def inverse_dynamics(
     torque = out.reshape(samples, order + 1, n)
     handle = _prepared(robot, order, formulation, threading.get_ident())
     if base is None:
-        handle.batch(flat, torque, wrenches)
+        handle.batch(flat, torque, wrenches, threads=threads)
         return out
     base_wrench = np.empty((*motion.shape[:-2], order + 1, 6))
     handle.floating_batch(
         flat, base[0].reshape(samples, 4, 4), base[1].reshape(samples, order + 2, 6), torque,
-        base_wrench.reshape(samples, order + 1, 6), wrenches)
+        base_wrench.reshape(samples, order + 1, 6), wrenches, threads=threads)
     return out, base_wrench
 
 

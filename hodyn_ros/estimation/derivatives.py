@@ -7,7 +7,9 @@ are those under which these samples are most likely (maximum likelihood); the ba
 from them. Recorded efforts have no part in it.
 """
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+import os
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,14 +119,16 @@ def fit_noise(runs: Sequence[Samples]) -> Noise:
         raise HodynError('no run of samples is long enough to estimate derivatives')
     steps = np.concatenate([np.diff(run.time) for run in runs])
     step = float(np.median(steps))
-    n = runs[0].position.shape[1]
-    rows, scales = np.empty((n, 3)), np.empty(n)
-    for joint in range(n):
-        series = [
+
+    def fit(joint: int) -> tuple[Array, float]:
+        return _fit_joint([
             (run.time, run.position[:, joint] - run.position[0, joint],
-             np.ascontiguousarray(run.velocity[:, joint])) for run in runs]
-        rows[joint], scales[joint] = _fit_joint(series, step)
-    return Noise(rows[:, 0], rows[:, 1], rows[:, 2], scales, step)
+             np.ascontiguousarray(run.velocity[:, joint])) for run in runs], step)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the likelihood keeps no thread waiting
+        parameters, scales = zip(*pool.map(fit, range(runs[0].position.shape[1])), strict=True)
+    rows = np.array(parameters)
+    return Noise(rows[:, 0], rows[:, 1], rows[:, 2], np.array(scales), step)
 
 
 def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[Array, float]:

@@ -129,7 +129,7 @@ def _update(
     return y, s
 
 
-@njit()
+@njit(nogil=True)
 def log_likelihood(
     time: Array, position: Array, velocity: Array, velocity_scale: float, noise: Array,
 ) -> float:
@@ -226,6 +226,70 @@ def rts_smoother(
             motion[t, i] = x[i] * unit ** -i
             for j in range(STATES):
                 covariance[t, i, j] = p[i, j] * unit ** -(i + j)
+
+
+@njit()
+def smooth_signals(
+    time: Array, signals: Array, slope_scale: float, step: float, noise: Array, found: Array,
+) -> None:
+    """Write what `rts_smoother` makes of positions alone, for signals with gaps in common.
+
+    The gains do not depend on the values, so these are computed once for all signals.
+
+    Parameters
+    ----------
+    time, slope_scale, step, noise
+        As for `rts_smoother`.
+    signals, found : (T, m) arrays
+        As measured, all of a row or none NaN, and none of the first row; and smoothed, written.
+
+    """
+    unit = memory(step, noise[0], noise[1], noise[2])
+    density, variance = noise[0] * unit ** (2 * STATES - 1), noise[1] ** 2
+    samples, columns = signals.shape
+    unused, p = np.empty(STATES), np.empty((STATES, STATES))
+    x, covariance = np.empty((samples, STATES, columns)), np.empty((samples, STATES, STATES))
+    gain = np.empty(STATES)
+    _start(0.0, np.nan, slope_scale, step, noise, unused, p)
+    for t in range(samples):
+        if t == 0:
+            x[0] = 0.0
+            x[0, 0] = signals[0]
+        else:
+            h = (time[t] - time[t - 1]) / unit
+            for i in range(STATES):
+                power = 1.0
+                x[t, i] = x[t - 1, i]
+                for j in range(i + 1, STATES):
+                    power *= h / (j - i)
+                    for c in range(columns):
+                        x[t, i, c] += power * x[t - 1, j, c]
+            _predict(h, density, unused, p)
+            if not np.isnan(signals[t, 0]):
+                _update(0, 0.0, variance, unused, p, gain)
+                for c in range(columns):
+                    y = signals[t, c] - x[t, 0, c]
+                    for i in range(STATES):
+                        x[t, i, c] += gain[i] * y
+        covariance[t] = p
+    move, spread, lower, back, work = (
+        np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)),
+        np.empty((STATES, STATES)), np.empty((STATES, STATES)))
+    change = np.empty((STATES, columns))
+    for t in range(samples - 2, -1, -1):
+        _transition((time[t + 1] - time[t]) / unit, density, move, spread)
+        _smoother_gain(covariance[t], move, spread, lower, back, work)
+        for i in range(STATES):
+            for c in range(columns):
+                change[i, c] = x[t + 1, i, c]
+            for j in range(i, STATES):
+                for c in range(columns):
+                    change[i, c] -= move[i, j] * x[t, j, c]
+        for i in range(STATES):
+            for j in range(STATES):
+                for c in range(columns):
+                    x[t, i, c] += back[i, j] * change[j, c]
+    found[:] = x[:, 0]
 
 
 @njit()

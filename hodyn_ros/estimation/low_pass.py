@@ -26,17 +26,16 @@ def low_pass(time: Array, values: Array, bandwidth: float) -> Array:
     step = float(time[-1] - time[0]) / max(len(time) - 1, 1)
     memory = max(0.5 / np.pi / bandwidth, step)
     noise = np.array([step / memory ** (2 * kalman.STATES), 1.0, np.inf])
-    for column in range(values.shape[1]):
-        known = np.flatnonzero(np.isfinite(values[:, column]))
-        if len(known) < 2:
-            continue
-        part = slice(known[0], None)
-        signal = values[part, column] - values[known[0], column]
-        scale = float(np.nanstd(signal)) or 1.0
-        motion = np.empty((len(signal), kalman.STATES))
-        kalman.rts_smoother(
-            time[part], np.ascontiguousarray(signal / scale), np.full(len(signal), np.nan),
-            _WIDE, step, noise, np.empty((len(signal), kalman.HISTORY)), motion,
-            np.empty((len(signal), kalman.STATES, kalman.STATES)))
-        found[part, column] = values[known[0], column] + scale * motion[:, 0]
+    known = np.isfinite(values)
+    alike: dict[bytes, list[int]] = {}  # columns that are known at the same instants
+    for column in np.flatnonzero(np.count_nonzero(known, axis=0) >= 2):
+        alike.setdefault(known[:, column].tobytes(), []).append(int(column))
+    for columns in alike.values():
+        first = int(np.argmax(known[:, columns[0]]))
+        signals = np.ascontiguousarray(values[first:, columns] - values[first, columns])
+        scale = np.array([float(np.nanstd(signal)) or 1.0 for signal in signals.T.copy()])
+        smooth = np.empty(signals.shape)
+        kalman.smooth_signals(
+            np.ascontiguousarray(time[first:]), signals / scale, _WIDE, step, noise, smooth)
+        found[first:, columns] = values[first, columns] + scale * smooth
     return found

@@ -132,9 +132,9 @@ class Pipeline:
         whole = JointStates.joined(windows)
         clock = choose_clock(whole)
         period = typical_period(whole.stamp if clock == 'header' else whole.received)
-        runs = [
-            samples(window, run) for window in windows
-            for run in analyse(window, clock, period).runs]
+        found = [
+            (window, run) for window in windows for run in analyse(window, clock, period).runs]
+        runs = [samples(window, run) for window, run in found]
         if not runs:
             raise HodynError(
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
@@ -145,29 +145,26 @@ class Pipeline:
         self.bandwidth = float(self.noise.bandwidth.max())
         self.velocity_lag = velocity_lag(runs, self.noise)
         self.timing_statistics = TimingStatistics(clock, period)
-        self.gravity_share = self._gravity_share(windows, clock, period)
+        self.gravity_share = self._gravity_share(found)
 
     @property
     def gravity_recorded(self) -> bool:
         """Whether the recorded efforts are taken to contain gravity."""
         return not self.gravity_share < 0.5
 
-    def _gravity_share(
-        self, windows: list[JointStates], clock: str, period: float,
-    ) -> float:
+    def _gravity_share(self, runs: list[tuple[JointStates, Run]]) -> float:
         product = square = 0.0
-        for window in windows:
-            for run in analyse(window, clock, period).runs:
-                try:
-                    q = smooth(samples(window, run), self.noise).q
-                except HodynError:
-                    continue  # counted when the chunks are computed
-                weightless = self._feedforward.torque(q, gravity=False)[:, 0]
-                gravity = self._feedforward.torque(q)[:, 0] - weightless
-                rest = window.effort[run.first_message] - weightless
-                known = np.isfinite(rest)
-                product += float(np.sum((gravity * rest)[known]))
-                square += float(np.sum(gravity[known] ** 2))
+        for window, run in runs:
+            try:
+                q = smooth(samples(window, run), self.noise).q
+            except HodynError:
+                continue  # counted when the chunks are computed
+            weightless = self._feedforward.torque(q, gravity=False)[:, 0]
+            gravity = self._feedforward.torque(q)[:, 0] - weightless
+            rest = window.effort[run.first_message] - weightless
+            known = np.isfinite(rest)
+            product += float(np.sum((gravity * rest)[known]))
+            square += float(np.sum(gravity[known] ** 2))
         return product / square if square > 0.0 else np.nan
 
     @property

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 _READ_AT_ONCE = 4096
+_MAX_KEPT = 1 << 25  # bytes: what is read of shorter recordings is not read again
 _MAX_REASONS = 20  # damaged bytes find ever new ones
 _Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and where the joints stand in it
 
@@ -46,6 +47,11 @@ class JointStates:
 
     def __len__(self) -> int:
         return len(self.stamp)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     def __getitem__(self, index: slice | NDArray[np.intp]) -> 'JointStates':
         return JointStates(*(getattr(self, field.name)[index] for field in fields(self)))
@@ -180,8 +186,14 @@ class JointStateBag:
         try:
             self._topic = _chosen(self._bag, topic)
             tally = Tally()
-            for _ in self._blocks(tally):
-                pass
+            self._kept: list[JointStates] | None = []
+            size = 0
+            for block in self._blocks(tally):
+                size += block.nbytes
+                if size > _MAX_KEPT:
+                    self._kept = None
+                elif self._kept is not None:
+                    self._kept.append(block)
             self.lost = self._bag.settled(tally.losses, tally.found, self._topic)
         except BaseException:
             self._bag.close()
@@ -211,7 +223,7 @@ class JointStateBag:
 
     def blocks(self) -> Iterator[JointStates]:
         """Read the joint states in blocks of some thousands, in the order of recording."""
-        for block in self._blocks(Tally()):
+        for block in self._blocks(Tally()) if self._kept is None else self._kept:
             yield block if self._effort_gain is None else replace(
                 block, effort=block.effort * self._effort_gain)
 

@@ -2,8 +2,9 @@
 
 It opens in PlotJuggler, Foxglove and ``ros2 bag play``; stamps are those of the recording.
 """
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+import itertools
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,17 +69,24 @@ class ComputedBag:
         messages['sec'], messages['nanosec'] = np.divmod(stamps, 1_000_000_000)
         messages['position'], messages['velocity'] = q[:, 0], q[:, 1]
         times = received.tolist()
-        rows: list[tuple[int, int, bytes]] = []
+        topics: list[Iterator[tuple[int, int, bytes]]] = []
         for order, connection in enumerate(self._connections):
             messages['effort'] = torque[:, order]
-            raw, size = messages.tobytes(), messages.itemsize
-            rows.extend(
-                (connection.id, time, raw[i * size:(i + 1) * size])
-                for i, time in enumerate(times))
+            topics.append(_rows(connection.id, times, messages.tobytes(), messages.itemsize))
             self._writer.counts[connection.id] += len(times)
+        # By time, as recorders write: the index of the times is then appended to.
+        rows = itertools.chain.from_iterable(zip(*topics, strict=True))
         # In one transaction a block and past the writer's checks of each message, which are the
         # larger part of its time.
         self._writer.storage.cursor.executemany(_INSERT, rows)
         self._writer.storage.conn.commit()
         self._writer.min_timestamp = min(self._writer.min_timestamp, min(times))
         self._writer.max_timestamp = max(self._writer.max_timestamp, max(times))
+
+
+def _rows(
+    topic: int, times: list[int], messages: bytes, size: int,
+) -> Iterator[tuple[int, int, bytes]]:
+    """Return the rows of messages of a topic that stand one after the other."""
+    return (
+        (topic, time, messages[i * size:(i + 1) * size]) for i, time in enumerate(times))

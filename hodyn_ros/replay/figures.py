@@ -2,6 +2,7 @@
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 import numpy as np
@@ -15,19 +16,60 @@ from hodyn_ros.robot import Robot
 Array = NDArray[np.float64]
 
 RECORDED, PREDICTED, ERROR = '#1f4e79', '#d1731c', '#7a7a7a'
-_WIDTH, _ROW = 11.0, 1.55
+_GRID = '#e4e4e4'
+_WIDTH, _ROW = 11.0, 1.55  # in, as all below
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.75, 0.12, 0.32, 0.55
+_GAP = 0.36  # between rows: a title
+_LABEL, _BELOW = 0.53, 0.31  # from a label to its axis: numbers
 
 
-def _rows(count: int, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(_WIDTH, 0.9 + _ROW * count), layout='constrained')
+def _rows(
+    count: int, columns: int = 1, *, row: float = _ROW, gap: float = _GAP, top: float = _TOP,
+    **options: Any,
+) -> tuple[Figure, Any]:
+    """Return a figure with axes, all at places that do not depend on what is drawn.
+
+    To find places by measuring what is drawn takes three times as long as to draw it.
+    """
+    height = top + row * count + _BOTTOM
+    figure = Figure(figsize=(_WIDTH, height))
     FigureCanvasAgg(figure)
-    axes = figure.subplots(count, columns, squeeze=False, **options)
+    wide = (_WIDTH - _LEFT - _RIGHT - (columns - 1) * _LEFT) / columns
+    high = row - gap * (count - 1) / count
+    axes = figure.subplots(count, columns, squeeze=False, gridspec_kw={
+        'left': _LEFT / _WIDTH, 'right': 1.0 - _RIGHT / _WIDTH, 'wspace': _LEFT / wide,
+        'bottom': _BOTTOM / height, 'top': 1.0 - top / height, 'hspace': gap / high,
+        'height_ratios': options.pop('height_ratios', None)}, **options)
     for axis in axes.flat:
         axis.spines[['top', 'right']].set_visible(False)
-        axis.grid(color='#e4e4e4', linewidth=0.6)
+        axis.grid(color=_GRID, linewidth=0.6)
         axis.tick_params(labelsize=8)
         axis.margins(x=0.01)
+        axis.yaxis.set_label_coords(-_LABEL / wide, 0.5)
+        axis.xaxis.set_label_coords(0.5, -_BELOW / axis.bbox.height * figure.dpi)
+        _set_title(axis, '')
     return figure, axes
+
+
+def _set_title(axis: Any, text: str) -> None:
+    axis.set_title(text, loc='left', fontsize=9, y=1.0)  # without y it is found by measuring
+
+
+def _label_once(axes: Any, label: str) -> None:
+    """Put numbers and label of x below each column alone; above, the grid without its ticks.
+
+    A tick is five artists, which take more time than all curves.
+    """
+    for column in axes.T:
+        *above, last = (axis for axis in column if axis.get_visible())
+        last.set_xlabel(label, fontsize=9)
+        last.tick_params(labelbottom=True)
+        grid = [((x, 0.0), (x, 1.0)) for x in last.xaxis.get_majorticklocs()]
+        for axis in above:
+            axis.xaxis.set_visible(False)
+            axis.add_collection(LineCollection(
+                grid, transform=axis.get_xaxis_transform(), colors=_GRID, linewidths=0.6,
+                zorder=0.5), autolim=False)
 
 
 def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: float) -> None:
@@ -43,8 +85,7 @@ def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: 
 def torque_figure(result: Replay) -> Figure:
     """Draw predicted over recorded effort, and below each pair their difference."""
     names, trace, n = result.names, result.curves.torques, len(result.names)
-    figure, axes = _rows(2 * n, sharex=True, height_ratios=[2, 1] * n)
-    figure.set_figheight(0.9 + 2.1 * n)
+    figure, axes = _rows(2 * n, row=1.05, gap=0.26, sharex=True, height_ratios=[2, 1] * n)
     for i, joint in enumerate(result.joints):
         upper, lower = axes[2 * i, 0], axes[2 * i + 1, 0]
         _curve(upper, trace, n + i, RECORDED, 'recorded', 1.3)
@@ -52,11 +93,11 @@ def torque_figure(result: Replay) -> Figure:
         _curve(lower, trace, 2 * n + i, ERROR, '', 0.8)
         lower.axhline(0.0, color='black', linewidth=0.6)
         _crop(lower, joint)
-        upper.set_title(_title(names[i], joint), loc='left', fontsize=9)
+        _set_title(upper, _title(names[i], joint))
         upper.set_ylabel('N m', fontsize=8)
         lower.set_ylabel('error', fontsize=8)
     axes[0, 0].legend(loc='upper right', fontsize=8, ncols=2, frameon=False)
-    axes[-1, 0].set_xlabel(_time_label(trace), fontsize=9)
+    _label_once(axes, _time_label(trace))
     return figure
 
 
@@ -91,19 +132,17 @@ def rate_figure(result: Replay) -> Figure:
                 alpha=0.3, linewidth=0)
             if known:
                 _curve(axis, trace, column, PREDICTED, '', 0.9)
-            axis.set_title(
-                f'{name}: {("Q̇", "Q̈")[order]}' + ('' if known else
-                ', not resolved: bounds of its slow part'), loc='left', fontsize=9)
+            _set_title(axis, f'{name}: {("Q̇", "Q̈")[order]}' + (
+                '' if known else ', not resolved: bounds of its slow part'))
             axis.set_ylabel(unit, fontsize=8)
-    for axis in axes[-1]:
-        axis.set_xlabel(_time_label(trace), fontsize=9)
+    _label_once(axes, _time_label(trace))
     return figure
 
 
 def friction_figure(result: Replay, robot: Robot) -> Figure:
     """Draw recorded effort less the rigid-body part over velocity, and the rest over position."""
     n, curves = len(result.names), result.curves
-    figure, axes = _rows(n, 2)
+    figure, axes = _rows(n, 2, gap=0.5, top=0.6)
     for i, name in enumerate(result.names):
         left, right = axes[i]
         for axis, profile in ((left, curves.friction), (right, curves.over_position)):
@@ -119,9 +158,9 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             q[:, 1, i] = velocity
             left.plot(velocity, robot.friction.torque(q)[:, 0, i], color=PREDICTED, linewidth=1.2,
                       label='friction law')
-        left.set_title(f'{name}: friction over velocity', loc='left', fontsize=9)
-        right.set_title('recorded less predicted over position', loc='left', fontsize=9)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', fontsize=8,
+        _set_title(left, f'{name}: friction over velocity')
+        _set_title(right, 'recorded less predicted over position')
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='upper right', fontsize=8,
                   ncols=2, frameon=False)
     axes[-1, 0].set_xlabel('velocity, rad/s', fontsize=9)
     axes[-1, 1].set_xlabel('position, rad', fontsize=9)
@@ -138,7 +177,7 @@ def spectrum_figure(result: Replay) -> Figure:
         if i >= n:
             axis.set_visible(False)
             continue
-        axis.set_title(result.names[i], loc='left', fontsize=9)
+        _set_title(axis, result.names[i])
         width = 0.5 / np.pi / result.noise.memory[i]
         axis.axvline(width, color=PREDICTED, linewidth=1.0, linestyle='--',
                      label=f'bandwidth of the motion, {width:.2g} Hz')
@@ -147,8 +186,7 @@ def spectrum_figure(result: Replay) -> Figure:
         axis.yaxis.set_minor_formatter(NullFormatter())
         axis.set_ylabel('N m/√Hz', fontsize=8)
         axis.legend(loc='lower left', fontsize=7, frameon=False)
-    for axis in axes[-1]:
-        axis.set_xlabel('frequency, Hz', fontsize=9)
+    _label_once(axes, 'frequency, Hz')
     return figure
 
 

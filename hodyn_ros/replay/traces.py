@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MAX_BINS = 4096
+MAX_BINS = 1024
 
 
 class Trace:

@@ -9,7 +9,13 @@ from hodyn_ros.common.arrays import check_kind
 from hodyn_ros.common.jit import njit
 
 kernel = njit(fastmath={'contract'})
-"""A function of its own, called from Python or from other kernels."""
+"""A function of its own, called from Python or from other kernels.
+
+It keeps the interpreter's lock: a cycle of a microsecond that gave it away would wait milliseconds
+for it while another thread runs, and threads that share a handle would share its scratch memory.
+"""
+batch_kernel = njit(fastmath={'contract'}, nogil=True)
+"""The same for many motions, called from Python: other threads run meanwhile."""
 step = njit(fastmath={'contract'}, forceinline=True)
 """Part of a kernel: the compiler copies it into its caller, so it costs no call."""
 inlined = njit(fastmath={'contract'}, inline='always')

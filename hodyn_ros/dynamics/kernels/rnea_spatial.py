@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import newton_euler
-from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.body_table import MASS
@@ -31,7 +31,7 @@ def workspace(n_bodies: int, order: int) -> Array:
     return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
 
 
-@kernel
+@batch_kernel
 def inverse_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,

@@ -10,7 +10,7 @@ translation (x, y, 0) and a rotation about x, which saves a third of the constan
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
@@ -168,7 +168,7 @@ def single(memory: Array, q: Array, out: Array) -> None:
     joint_polynomials.write_torques(memory, first, out)
 
 
-@kernel
+@batch_kernel
 def batch(memory: Array, q: Array, out: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n), which are not checked."""
     n = q.shape[2]

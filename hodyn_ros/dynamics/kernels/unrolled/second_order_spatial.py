@@ -7,7 +7,7 @@ poses are polynomials too, eqs. (9) and (18)–(22) of M21 come out of the produ
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
@@ -187,7 +187,7 @@ def single(memory: Array, q: Array, out: Array) -> None:
     joint_polynomials.write_torques(memory, first, out)
 
 
-@kernel
+@batch_kernel
 def batch(memory: Array, q: Array, out: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n), which are not checked."""
     n = q.shape[2]
@@ -198,7 +198,7 @@ def batch(memory: Array, q: Array, out: Array) -> None:
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
 
 
-@kernel
+@batch_kernel
 def batch_floating(
     memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
     base_wrench: Array,
