@@ -18,9 +18,10 @@ from hodyn_ros.robot.joint_names import JointNames
 
 # %%
 # ``hodyn replay BAG --robot panda`` writes the same as a page with many more pictures.
-BAG = Path(__file__).resolve().parents[1] / 'test/data/panda_exciting_trajectory'
+RECORDING = 'test/data/panda_exciting_trajectory'
+path = next(path for path in (Path(RECORDING), Path('..', RECORDING)) if path.exists())
 robot = hd.load_robot('panda')
-with JointStateBag(BAG, JointNames(robot)) as bag, tempfile.TemporaryDirectory() as folder:
+with JointStateBag(path, JointNames(robot)) as bag, tempfile.TemporaryDirectory() as folder:
     result = replay(bag, FeedForward(robot), Path(folder))
 
 # %%

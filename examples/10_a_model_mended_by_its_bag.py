@@ -16,9 +16,10 @@ from hodyn_ros.identification.recordings import Recording, Source, read_data
 
 # %%
 # ``hodyn identify BAG --robot panda`` writes a robot file, judged on motion that was held out.
-BAG = Path(__file__).resolve().parents[1] / 'test/data/panda_exciting_trajectory'
+RECORDING = 'test/data/panda_exciting_trajectory'
+path = next(path for path in (Path(RECORDING), Path('..', RECORDING)) if path.exists())
 robot = hd.load_robot('panda')
-data, _ = read_data([Recording(BAG)], Source(robot))
+data, _ = read_data([Recording(path)], Source(robot))
 found = identify(robot, data, ('friction', 'viscous', 'offsets'))
 
 # %%

@@ -39,12 +39,13 @@ def test_there_is_a_gallery():
 @pytest.mark.parametrize('path', [
     pytest.param(path, marks=[pytest.mark.slow] if path.name in LONG else [], id=path.name)
     for path in GALLERY])
-def test_an_example_of_the_gallery_runs_alone_and_draws_what_can_be_read(path, drawn):
+def test_an_example_of_the_gallery_runs_alone_and_draws_what_can_be_read(path, drawn, monkeypatch):
     """Anybody's first look: short, one picture, with units on its axes."""
     assert len(path.read_text('utf-8').splitlines()) < MAX_LINES
     if 'simulation' in path.read_text('utf-8'):
         pytest.importorskip('mujoco', reason='mujoco is not installed')
-    runpy.run_path(str(path))
+    monkeypatch.chdir(EXAMPLES)
+    runpy.run_path(path.name)
     figure, = drawn()
     figure.canvas.draw()
     labels = [text for axis in figure.axes for text in (axis.get_xlabel(), axis.get_ylabel())]
