@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
-HERE = Path(__file__).parent
+# Resolved: `colcon build --symlink-install` runs a link to this file, elsewhere.
+HERE = Path(__file__).resolve().parent
 PACKAGE = 'hodyn_ros'
 MANIFEST = ElementTree.parse(HERE / 'package.xml').getroot()
 
@@ -13,6 +14,12 @@ MANIFEST = ElementTree.parse(HERE / 'package.xml').getroot()
 def manifest(tag: str) -> str:
     """Return a field of package.xml, so that it and the wheel cannot disagree."""
     return ' '.join(MANIFEST.findtext(tag, '').split())
+
+
+def urls() -> dict[str, str]:
+    """Return the addresses of package.xml by their types."""
+    return {
+        url.attrib['type'].capitalize(): url.text.strip() for url in MANIFEST.iterfind('url')}
 
 
 def files(pattern: str) -> list[str]:
@@ -44,6 +51,10 @@ ROS = [
     'ros-rosgraph-msgs',
 ]
 SIMULATION = ['mujoco>=3.2']
+DOCS = [
+    *SIMULATION, 'sphinx>=8', 'myst-parser>=4', 'furo', 'sphinx-gallery>=0.18',
+    'sphinx-copybutton',
+]
 TEST = [
     'pytest>=8', 'pytest-timeout', 'pytest-xdist', 'pytest-rerunfailures', 'hypothesis', 'mpmath',
     'pin',
@@ -66,7 +77,21 @@ setup(
     author=manifest('author'),
     maintainer=manifest('maintainer'),
     maintainer_email=MANIFEST.find('maintainer').attrib['email'],
+    url=urls()['Website'],
+    project_urls=urls(),
     license=manifest('license'),
+    keywords=['ROS', 'robotics', 'dynamics', 'inverse dynamics', 'feed-forward'],
+    classifiers=[
+        'Development Status :: 4 - Beta',
+        'Environment :: Console',
+        'Intended Audience :: Science/Research',
+        'Intended Audience :: Manufacturing',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3',
+        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 14)),
+        'Topic :: Scientific/Engineering',
+        'Typing :: Typed',
+    ],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     package_data={PACKAGE: ['py.typed', 'robot/builtin/*.yaml']},
     data_files=data_files,
@@ -75,7 +100,7 @@ setup(
         'setuptools',
         'numpy>=1.26',
         'scipy>=1.11',
-        'numba>=0.59',
+        'numba>=0.59,<0.69',  # its internals are used: oldest and newest are tested
         'PyYAML',
         'ruckig>=0.19',
         'urdf_parser_py',
@@ -90,6 +115,7 @@ setup(
         'ros': ROS,
         'sim': SIMULATION,
         'test': TEST,
+        'docs': DOCS,
         'bench': ['pin', 'casadi', 'toppra'],
         'lint': LINT,
     },

@@ -1,12 +1,88 @@
 """The scripts in examples/ run, and what they print is so."""
+import ast
+import json
 from pathlib import Path
 import re
 import runpy
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from hodyn_ros.common import figures
+
 EXAMPLES = Path(__file__).parents[1] / 'examples'
+GALLERY = sorted(EXAMPLES.glob('[0-9][0-9]_*.py'))
+LONG = {  # 2 s and more
+    '07_from_springs_to_motors.py', '08_what_each_derivative_is_worth.py',
+    '09_a_bag_against_the_model.py', '10_a_model_mended_by_its_bag.py'}
+MAX_LINES = 60
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Return the figures that are drawn in a test; they go with it, and so does their style."""
+    with mpl.rc_context():
+        plt.switch_backend('agg')
+        monkeypatch.setattr(plt, 'show', lambda: None)
+        plt.close('all')
+        yield lambda: [plt.figure(number) for number in plt.get_fignums()]
+        plt.close('all')
+
+
+def test_there_is_a_gallery():
+    assert len(GALLERY) >= 12
+    assert {path.name for path in GALLERY} >= LONG
+
+
+@pytest.mark.parametrize('path', [
+    pytest.param(path, marks=[pytest.mark.slow] if path.name in LONG else [], id=path.name)
+    for path in GALLERY])
+def test_an_example_of_the_gallery_runs_alone_and_draws_what_can_be_read(path, drawn, monkeypatch):
+    """Anybody's first look: short, one picture, with units on its axes."""
+    assert len(path.read_text('utf-8').splitlines()) < MAX_LINES
+    if 'simulation' in path.read_text('utf-8'):
+        pytest.importorskip('mujoco', reason='mujoco is not installed')
+    monkeypatch.chdir(EXAMPLES)
+    runpy.run_path(path.name)
+    figure, = drawn()
+    figure.canvas.draw()
+    labels = [text for axis in figure.axes for text in (axis.get_xlabel(), axis.get_ylabel())]
+    assert any(re.search(r'\(.+\)', label) for label in labels), labels
+    for axis in figure.axes:
+        assert axis.has_data() or not axis.axison
+        for line in axis.lines:
+            assert np.isfinite(line.get_ydata()).any()
+
+
+def test_the_notebook_has_the_code_of_its_example():
+    """`sphinx_gallery_py2jupyter examples/07_from_springs_to_motors.py` writes it."""
+    notebook, = EXAMPLES.glob('*.ipynb')
+    cells = json.loads(notebook.read_text('utf-8'))['cells']
+    code = ast.parse('\n'.join(
+        ''.join(cell['source']) for cell in cells if cell['cell_type'] == 'code'))
+    script = ast.parse(notebook.with_suffix('.py').read_text('utf-8'))
+    assert ast.dump(code) == ast.dump(ast.Module(script.body[1:], []))
+
+
+def lightness(color):
+    """Return the relative luminance of a colour, as a grey print has it."""
+    rgb = np.array(mpl.colors.to_rgb(color))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ (
+        0.2126, 0.7152, 0.0722)
+
+
+def test_curves_are_told_apart_without_colours():
+    """In print, and by the colour-blind: two curves differ in lightness, or in their dashes."""
+    looks = [(lightness(one['color']), str(one['linestyle'])) for one in
+             figures.STYLE['axes.prop_cycle']]
+    assert len(looks) == 7
+    for i, (light, dashes) in enumerate(looks):
+        for other, others in looks[:i]:
+            assert dashes != others or abs(light - other) > 0.08
+    assert abs(lightness(figures.COMPUTED) - lightness(figures.RECORDED)) > 0.08
+    assert abs(lightness(figures.LIMIT) - lightness(figures.COMPUTED)) > 0.08
 
 
 @pytest.fixture(scope='module')

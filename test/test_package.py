@@ -1,11 +1,16 @@
 """What a user gets installed: files in their places, and commands that start."""
 from importlib import metadata, resources
+import os
 from pathlib import Path
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from xml.etree import ElementTree
 
+from imports import imported
 import pytest
 
 from hodyn_ros.common import version
@@ -53,11 +58,21 @@ def test_robots_and_type_marker_are_package_data():
     assert folder.joinpath('robot', 'builtin', 'panda.yaml').is_file()
 
 
-def test_an_install_brings_what_ros_looks_for():
+def installed_files():
+    """Return the paths that an install laid, pip's or colcon's, whose record lists nothing."""
     distribution = installed()
     if 'editable' in (distribution.read_text('direct_url.json') or ''):
         pytest.skip('an editable install has no share folder')
-    files = {str(distribution.locate_file(path).resolve()) for path in distribution.files or ()}
+    if distribution.read_text('RECORD') is not None:
+        return {str(distribution.locate_file(path).resolve()) for path in distribution.files}
+    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
+        if Path(prefix, 'share', 'hodyn_ros').is_dir():
+            return {str(path) for path in Path(prefix).rglob('*')}
+    pytest.skip('neither installed by pip nor by colcon')
+
+
+def test_an_install_brings_what_ros_looks_for():
+    files = installed_files()
     for wanted in (
         'share/ament_index/resource_index/packages/hodyn_ros',
         'share/hodyn_ros/package.xml',
@@ -67,6 +82,52 @@ def test_an_install_brings_what_ros_looks_for():
         'lib/hodyn_ros/feedforward',
     ):
         assert any(path.endswith(wanted) for path in files), wanted
+
+
+def test_setup_runs_through_a_link_as_colcon_has_it(tmp_path):
+    """`colcon build --symlink-install` runs a link to setup.py in a folder without README.md."""
+    (tmp_path / 'setup.py').symlink_to(ROOT / 'setup.py')
+    result = subprocess.run(
+        [sys.executable, 'setup.py', '--name', '--url', '--classifiers'], capture_output=True,
+        text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith('hodyn_ros\nhttps://')
+    assert 'Programming Language :: Python :: 3.10' in result.stdout
+
+
+@pytest.mark.slow
+def test_a_source_release_is_the_whole_repository(tmp_path):
+    """Half a test folder cannot run."""
+    tracked = subprocess.run(
+        ['git', 'ls-files'], capture_output=True, text=True, cwd=ROOT).stdout.split()
+    if 'setup.py' not in tracked:
+        pytest.skip('no checkout: nothing says what belongs in a release')
+    source = tmp_path / 'source'
+    for name in tracked:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    subprocess.run(
+        [sys.executable, 'setup.py', '-q', 'sdist', '--dist-dir', str(tmp_path)], check=True,
+        cwd=source, capture_output=True)
+    with tarfile.open(next(tmp_path.glob('*.tar.gz'))) as archive:
+        released = {name.partition('/')[2] for name in archive.getnames()}
+    aside = {name for name in tracked if name.startswith('.github/') or '.gitignore' in name}
+    assert not set(tracked) - aside - released
+
+
+def test_each_package_that_is_imported_is_in_the_manifest():
+    """What is missing there is not installed where rosdep installs."""
+    manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
+    declared = {one.text for one in manifest.iterfind('exec_depend')}
+    found = {
+        name.split('.')[0]
+        for path in (*ROOT.glob('launch/*.py'), *ROOT.glob('hodyn_ros/ros/**/*.py'))
+        for name in imported(path)}
+    ros = {name for name in found if re.fullmatch(r'rclpy|launch\w*|ament_\w+|\w+_msgs', name)}
+    assert 'ament_index_python' in ros
+    assert not ros - declared
+    assert 'python3-numba' in declared
+    assert not [name for name in declared if name.endswith('-pip')]  # such are never released
 
 
 @pytest.mark.slow

@@ -110,6 +110,18 @@ class Cursor:
         self.at = at + 8 * count
         return struct.unpack_from(f'{self.order}{count}d', self.data, at)
 
+    def sequence(self) -> tuple[float, ...]:
+        """Return the doubles of the sequence that begins here."""
+        count = self.count()
+        return self.doubles(count) if count else ()  # an empty one is not padded
+
+    def time(self) -> tuple[int, int]:
+        """Return the seconds and nanoseconds of the time or duration that begins here."""
+        at = aligned(self.at, 4)
+        self.at = at + 8
+        seconds, nanoseconds = _STAMP[self.order].unpack_from(self.data, at)
+        return seconds, nanoseconds
+
 
 class Builder:
     """Makes a little-endian message field by field; its doubles are zeros."""
@@ -136,6 +148,11 @@ class Builder:
         at = len(self.data)
         self.data.extend(bytes(8 * length))
         return at
+
+    def time(self, value: int) -> None:
+        """Append a time or duration, ns."""
+        self._align(4)
+        self.data.extend(_STAMP['<'].pack(*divmod(value, 1_000_000_000)))
 
     def _align(self, size: int) -> None:
         self.data.extend(bytes(aligned(len(self.data), size) - len(self.data)))

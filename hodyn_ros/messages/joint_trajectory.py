@@ -1,14 +1,13 @@
 """trajectory_msgs/JointTrajectory as bytes; no ROS installation is needed."""
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+import struct
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
-from hodyn_ros.messages.message_types import TYPES
 
 Array = NDArray[np.float64]
 Rows = Sequence[Sequence[float]]
@@ -44,21 +43,22 @@ class JointWaypoints:
 
 def decode(data: bytes) -> JointWaypoints:
     """Return the content of a serialized JointTrajectory; raise HodynError if it is none."""
-    joints, points = _names_and_points(data)
-    if joints > cdr.MAX_JOINTS:
-        raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
+    names, points, cursor = _names_and_points(data)
     if points > MAX_POINTS:
         raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
-    definition = TYPES.get_msgdef(MESSAGE_TYPE)
+    times: list[float] = []
+    rows: tuple[list[Sequence[float]], ...] = ([], [], [], [])
     try:
-        read = (
-            definition.deserialize_cdr_le if cdr.byte_order(data) == '<'
-            else definition.deserialize_cdr_be)
-        # What rclpy serializes may end in some bytes too many, which `deserialize_cdr` refuses.
-        message, _ = read(memoryview(data)[cdr.ENCAPSULATION:], 0, definition.cls, TYPES)
-    except Exception as error:  # rosbags lets through whatever its decoder raises
-        raise HodynError(f'not a serialized {MESSAGE_TYPE}: {error}') from None
-    return _content(message)
+        for _ in range(points):
+            for quantity in rows:
+                quantity.append(cursor.sequence())
+            seconds, nanoseconds = cursor.time()
+            times.append(seconds + 1e-9 * nanoseconds)
+    except cdr.MALFORMED as error:
+        raise HodynError(
+            f'not a serialized {MESSAGE_TYPE}: point {len(times) + 1} of {points}: {error}'
+        ) from None
+    return JointWaypoints(names, times, *rows)
 
 
 def is_empty(data: bytes) -> bool:
@@ -85,41 +85,33 @@ def encode(
         When it starts, ns; 0 for at once.
 
     """
-    types = TYPES.types
-    duration = types['builtin_interfaces/msg/Duration']
-    point = types['trajectory_msgs/msg/JointTrajectoryPoint']
-    points = [
-        point(
-            *(np.ascontiguousarray(row) for row in (*derivatives[:3], efforts)),
-            duration(*divmod(round(time * 1e9), 1_000_000_000)))
-        for time, derivatives, efforts in zip(times.tolist(), motion, effort, strict=True)]
-    header = types['std_msgs/msg/Header'](
-        types['builtin_interfaces/msg/Time'](*divmod(stamp, 1_000_000_000)), '')
-    return bytes(TYPES.serialize_cdr(
-        types[MESSAGE_TYPE](header, list(names), points), MESSAGE_TYPE))
+    message = cdr.Builder()
+    message.time(stamp)
+    message.text('')
+    message.count(len(names))
+    for name in names:
+        message.text(name)
+    message.count(len(times))
+    for time, derivatives, efforts in zip(times.tolist(), motion, effort, strict=True):
+        for row in (*derivatives[:3], efforts):
+            at = message.doubles(len(row))
+            struct.pack_into(f'<{len(row)}d', message.data, at, *row)
+        message.time(round(time * 1e9))
+    return bytes(message.data)
 
 
-def _names_and_points(data: bytes) -> tuple[int, int]:
-    """Return how many joints and points the bytes announce; HodynError if they are no message."""
+def _names_and_points(data: bytes) -> tuple[tuple[str, ...], int, cdr.Cursor]:
+    """Return the joints, how many points are announced, and a cursor at the first of them.
+
+    Raises HodynError if the bytes are no message, or name too many joints.
+    """
     cursor = cdr.Cursor.after_stamp(data)
     try:
         cursor.text()
-        names = cursor.count()
-        if names > cdr.MAX_JOINTS:
-            return names, 0
-        for _ in range(names):
-            cursor.text()
-        return names, cursor.count()
+        joints = cursor.count()
+        if joints > cdr.MAX_JOINTS:
+            raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
+        names = tuple(cursor.text() for _ in range(joints))
+        return names, cursor.count(), cursor
     except cdr.MALFORMED:
         raise HodynError(f'{len(data)} bytes that are no trajectory') from None
-
-
-def _content(message: Any) -> JointWaypoints:
-    points = message.points
-    return JointWaypoints(
-        tuple(message.joint_names),
-        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points],
-        [p.positions for p in points],
-        [p.velocities for p in points],
-        [p.accelerations for p in points],
-        [p.effort for p in points])

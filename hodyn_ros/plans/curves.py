@@ -4,6 +4,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
+from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, bounds, sample_times, torques, unit
@@ -26,6 +27,7 @@ def image_format(path: Path) -> str:
     return kind
 
 
+@figures.styled
 def draw_curves(
     plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
 ) -> None:
@@ -49,10 +51,10 @@ def draw_curves(
     for row, (quantity, values) in zip(axes, curves.items(), strict=True):
         lower, upper = bounds(robot.limits, quantity)
         for joint, axis in enumerate(row):
-            axis.plot(instants, values[:, joint], linewidth=1.0)
+            axis.plot(instants, values[:, joint])
             for limit in (lower[joint], upper[joint]):
                 if np.isfinite(limit):
-                    axis.axhline(limit, color='tab:red', linestyle='--', linewidth=0.8)
+                    axis.axhline(limit, color=figures.LIMIT, linestyle='--', linewidth=0.8)
             axis.tick_params(labelsize=6)
             axis.set_ylabel(f'{quantity} ({unit(robot, joint, quantity)})', fontsize=6)
     for joint, name in enumerate(robot.joint_names):

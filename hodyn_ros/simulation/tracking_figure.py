@@ -5,6 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
+from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.elastic_tracking import Method, Tracking
@@ -16,6 +17,7 @@ _LABELS = {
 _MIN_ERROR = 1e-9
 
 
+@figures.styled
 def draw_comparison(
     robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path, *,
     force: bool = False,
@@ -34,20 +36,18 @@ def draw_comparison(
     for method, run in tracking.items():
         error = np.maximum(np.abs(run.error).max(axis=1), _MIN_ERROR)
         axes[0].semilogy(
-            run.times, error, linewidth=1.0, label=f'{_LABELS[method]} (RMS {run.rms:.2g} rad)')
+            run.times, error, label=f'{_LABELS[method]} (RMS {run.rms:.2g} rad)')
     axes[0].set_ylabel('link error, worst joint (rad)')
     axes[0].legend(fontsize=8, ncols=2, loc='lower center', bbox_to_anchor=(0.5, 1.0))
     for joint, name in enumerate(robot.joint_names):
-        axes[1].plot(first.times, first.desired[:, joint], linewidth=1.0, label=name)
+        axes[1].plot(first.times, first.desired[:, joint], label=name)
     axes[1].set_ylabel('desired position (rad)')
     axes[1].legend(fontsize=7, ncols=4)
     if variable:
         run = tracking.get('full', first)
         for joint, name in enumerate(robot.joint_names):
-            axes[2].plot(run.times, run.stiffness[:, joint], linewidth=1.0, label=name)
+            axes[2].plot(run.times, run.stiffness[:, joint], label=name)
         axes[2].set_ylabel('stiffness (N m/rad)')
-    axes[-1].set_xlabel('time (s)')
-    for axis in axes:
-        axis.grid(True, linewidth=0.3)
+    axes[-1].set_xlabel(figures.TIME)
     with replacing(path, force=force) as file:
         figure.savefig(file, dpi=120)

@@ -1,9 +1,11 @@
 """What the node says and refuses when it starts and is configured."""
+import os
 import sys
 
 import numpy as np
 import pytest
 from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros import inverse_dynamics, load_robot
 
@@ -137,6 +139,19 @@ def test_without_control_msgs_the_node_says_so_and_goes_on(live):
     node.wait_log('no action ~/follow_joint_trajectory: control_msgs is not installed', PATIENCE)
     node.wait_log('waiting', PATIENCE)
     assert 'rror' not in node.log
+
+
+def test_node_and_planning_process_run_without_rosbags(live, home, tmp_path, monkeypatch):
+    """It has no Debian package, so a node released as one cannot bring it."""
+    (tmp_path / 'rosbags.py').write_text('raise ImportError("no rosbags here")\n')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=os.pathsep)
+    node = live()
+    node.first_answer(1000.0, home)
+    annotated = node.subscribe(JointTrajectory, '/feedforward/annotated_trajectory')
+    node.send_trajectory((3.0, [x + 0.1 for x in home]))
+    node.send_states_until_log('trajectory accepted', 1000.001, home)
+    assert node.spin_until(lambda: bool(annotated), PATIENCE)
+    assert len(annotated[0].points[-1].effort) == 7
 
 
 def test_a_tolerance_for_a_joint_that_there_is_not_is_refused(live):

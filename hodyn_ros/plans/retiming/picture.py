@@ -4,6 +4,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
+from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.curves import image_format
@@ -14,6 +15,7 @@ from hodyn_ros.reference import Plan
 SAMPLES = 3000
 
 
+@figures.styled
 def draw_margins(
     plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
 ) -> None:
@@ -33,7 +35,7 @@ def draw_margins(
     for i, quantity in enumerate(quantities):
         columns = [k for k, c in enumerate(shares.columns) if c.quantity == quantity]
         above.plot(
-            instants, taken[:, columns].max(axis=1), linewidth=1.0, color=f'C{i}', label=quantity)
+            instants, taken[:, columns].max(axis=1), color=f'C{i}', label=quantity)
     above.axhline(1.0, color='black', linestyle='--', linewidth=0.8)
     above.set_ylabel('share of the limit, worst joint')
     above.set_ylim(0.0, 1.1)
@@ -47,7 +49,7 @@ def draw_margins(
     below.set_yticks(range(len(rows)), [f'{joint} {quantity}' for joint, quantity in rows])
     below.tick_params(axis='y', labelsize=7)
     below.invert_yaxis()
-    below.set_xlabel('time (s)')
+    below.set_xlabel(figures.TIME)
     below.set_title('at the limit', fontsize=9)
     with replacing(path, force=force) as file:
         figure.savefig(file, format=form, dpi=110)

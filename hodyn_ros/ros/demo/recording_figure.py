@@ -4,11 +4,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from hodyn_ros.common import figures as look
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.ros.demo.demo_recording import Recording
 
 
+@look.styled
 def draw_recording(
     recording: Recording, robot: Robot, figures: dict[str, Any], path: Path, *,
     force: bool = False,
@@ -23,19 +25,17 @@ def draw_recording(
     panels = (
         ('reference (rad)', recording.q_ref),
         ('tracking error (rad)', recording.q - recording.q_ref),
-        ('Q (N m)', recording.torque[:, 0]), ('dQ/dt (N m/s)', recording.torque[:, 1]),
-        ('d²Q/dt² (N m/s²)', recording.torque[:, 2]),
+        *zip(look.TORQUES, recording.torque.swapaxes(0, 1), strict=True),
     )
     for ax, (label, curves) in zip(axes, panels, strict=True):
-        ax.plot(recording.time, curves, linewidth=1.0)
+        ax.plot(recording.time, curves)
         ax.set_ylabel(label)
-        ax.grid(alpha=0.3)
     figure.legend(
         axes[0].lines, robot.joint_names, ncols=robot.n, loc='outside lower center')
     axes[0].set_title(
         f'{robot.name}: {100 * figures["answered_share"]:.2f} % of '
         f'{figures["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
         f'p99 {trip["p99"]:.0f} µs')
-    axes[-1].set_xlabel('time (s)')
+    axes[-1].set_xlabel(look.TIME)
     with replacing(path, force=force) as file:
         figure.savefig(file, dpi=110)

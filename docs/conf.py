@@ -1,0 +1,120 @@
+"""The site: `pip install '.[docs]' && sphinx-build -W docs build/site`; rosdoc2 reads it too."""
+from importlib.util import find_spec
+import os
+from pathlib import Path
+import re
+import tempfile
+from typing import Any
+from xml.etree import ElementTree
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
+REPOSITORY = MANIFEST.findtext('url[@type="repository"]', '').strip()
+
+project = MANIFEST.findtext('name', '')
+version = release = MANIFEST.findtext('version', '')
+author = copyright = MANIFEST.findtext('author', '')
+
+extensions = [
+    'myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.autosummary', 'sphinx.ext.intersphinx',
+    'sphinx.ext.napoleon', 'sphinx.ext.viewcode', 'sphinx_copybutton',
+    'sphinx_gallery.gen_gallery',
+]
+exclude_patterns = ['generated/examples/**.ipynb', 'generated/examples/**.py']
+templates_path = ['_templates']
+highlight_language = 'none'
+
+html_theme = 'furo'
+html_title = project
+html_static_path = ['_static']
+html_css_files = ['site.css']
+html_theme_options = {
+    'source_repository': REPOSITORY, 'source_branch': 'main', 'source_directory': 'docs/'}
+
+myst_heading_anchors = 3
+myst_enable_extensions = ['colon_fence', 'deflist']
+# Types in docstrings are words, some of which several classes have as names.
+suppress_warnings = ['config.cache', 'ref.python', 'autosummary.import_cycle']
+
+autosummary_generate = True
+autodoc_member_order = 'bysource'
+autodoc_typehints = 'none'  # the docstrings give shapes and units
+autodoc_default_options = {'members': True}
+# What a machine for documentation need not have.
+autodoc_mock_imports = [
+    name for name in (
+        'rclpy', 'control_msgs', 'mujoco', 'ament_index_python',
+        'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs',
+        'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs',
+        'trajectory_msgs')
+    if find_spec(name) is None]
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+sphinx_gallery_conf = {
+    'examples_dirs': '../examples',
+    'gallery_dirs': 'generated/examples',
+    'filename_pattern': r'/\d\d_',
+    'ignore_pattern': 'jtc_feedforward',
+    'within_subsection_order': 'FileNameSortKey',
+    'download_all_examples': False,
+    'show_memory': False,
+    'write_computation_times': False,
+    'abort_on_example_error': True,
+    'matplotlib_animations': False,
+    'default_thumb_file': None,
+    'min_reported_time': 1000,
+}
+
+INVENTORIES = {
+    'python': 'https://docs.python.org/3', 'numpy': 'https://numpy.org/doc/stable',
+    'scipy': 'https://docs.scipy.org/doc/scipy'}
+# Names of other projects are links where the network can be had, and plain text elsewhere.
+intersphinx_mapping = {
+    name: (address, None) for name, address in INVENTORIES.items()
+    if not os.environ.get('SITE_OFFLINE')}
+intersphinx_timeout = 5
+
+
+def in_the_site(text: str, folder: Path) -> str:
+    """Turn links from a folder into those of a page, or to the repository where there is none."""
+
+    def link(match: re.Match[str]) -> str:
+        place = (folder / match[1]).resolve()
+        if not place.exists() or DOCS in place.parents:
+            return match[0]
+        return f']({REPOSITORY}/blob/main/{place.relative_to(ROOT)})'
+
+    return re.sub(r'\]\(([\w./-]+)\)', link, text)
+
+
+def read_page(app: Any, page: str, source: list[str]) -> None:
+    """Mend the links of a page."""
+    source[0] = in_the_site(source[0], (DOCS / page).parent)
+
+
+def read_part(app: Any, path: Path, page: str, source: list[str]) -> None:
+    """Mend the links of a file elsewhere, parts of which a page includes."""
+    text = in_the_site(source[0].replace('](README.md#', '](#'), DOCS / path.parent)
+    source[0] = re.sub(r'\]\((?:\.\./)?docs/', '](', text)
+
+
+def leave_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Keep |x| of docstrings, which reStructuredText takes for a substitution."""
+    lines[:] = [re.sub(r'(`[^`]+`)|\|', lambda m: m[1] or r'\|', line) for line in lines]
+
+
+def leave_folders(app: Any) -> None:
+    """Keep folders of examples with a README.md out of the gallery."""
+    app.config.sphinx_gallery_conf['source_suffix'] = {'.rst': 'restructuredtext'}
+
+
+def setup(app: Any) -> None:
+    """Connect what is ours."""
+    os.environ.setdefault('MPLCONFIGDIR', tempfile.gettempdir())
+    app.connect('autodoc-process-docstring', leave_bars)
+    app.connect('builder-inited', leave_folders, priority=1)
+    app.connect('include-read', read_part)
+    app.connect('source-read', read_page)

@@ -1,0 +1,37 @@
+"""Torque, and its rates
+=====================
+
+A motion to the fourth derivative goes in; the torque that it takes comes out, with its rate and
+its acceleration. A plain inverse dynamics stops at the first of these three pictures.
+"""
+import matplotlib.pyplot as plt
+import numpy as np
+
+import hodyn_ros as hd
+from hodyn_ros.common import figures
+from hodyn_ros.reference import fit_plan
+
+# %%
+# A robot by its name, and a plan through four points whose fourth derivative is continuous.
+robot = hd.load_robot('panda')
+ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+points = ready + np.array([
+    [0.0] * 7, [0.5, 0.3, -0.3, 0.4, 0.5, 0.3, 0.6], [-0.4, 0.5, 0.4, -0.2, -0.4, 0.6, -0.5],
+    [0.2, 0.1, 0.2, 0.3, 0.2, 0.2, 0.3]])
+plan = fit_plan([0.0, 0.8, 1.7, 2.4], points)
+
+# %%
+# The whole motion in one call: ``q`` is (T, 5, 7), the torques are (T, 3, 7).
+times = np.linspace(0.0, plan.duration, 600)
+q = plan.evaluate(times)
+torques = hd.inverse_dynamics(robot, q)
+
+# %%
+plt.style.use(figures.STYLE)
+figure, axes = plt.subplots(3, 1, sharex=True, figsize=(7.5, 6.5))
+for axis, curves, label in zip(axes, torques.swapaxes(0, 1), figures.TORQUES, strict=True):
+    lines = axis.plot(times, curves)
+    axis.set_ylabel(label)
+axes[-1].set_xlabel(figures.TIME)
+figure.legend(lines, robot.joint_names, loc='outside upper center', ncols=7)
+plt.show()

@@ -1,0 +1,41 @@
+"""A bag against the model
+=======================
+
+Joint states of a real Panda, recorded at 30 Hz. Their derivatives are estimated, the torques
+computed through the code of the node, and held against the recorded ones.
+"""
+from pathlib import Path
+import tempfile
+
+import matplotlib.pyplot as plt
+
+import hodyn_ros as hd
+from hodyn_ros.common import figures
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.robot.joint_names import JointNames
+
+# %%
+# ``hodyn replay BAG --robot panda`` writes the same as a page with many more pictures.
+RECORDING = 'test/data/panda_exciting_trajectory'
+path = next(path for path in (Path(RECORDING), Path('..', RECORDING)) if path.exists())
+robot = hd.load_robot('panda')
+with JointStateBag(path, JointNames(robot)) as bag, tempfile.TemporaryDirectory() as folder:
+    result = replay(bag, FeedForward(robot), Path(folder))
+
+# %%
+trace, n = result.curves.torques, robot.n
+plt.style.use(figures.STYLE)
+figure, axes = plt.subplots(4, 2, sharex=True, figsize=(7.5, 7.5))
+for joint, axis in zip(result.joints, axes.flat, strict=False):
+    i = result.names.index(joint.name)
+    axis.plot(
+        trace.time, trace.upper[:, n + i], color=figures.RECORDED, linewidth=2.5, label='recorded')
+    axis.plot(trace.time, trace.upper[:, i], color=figures.COMPUTED, label='computed')
+    axis.set_title(f'{joint.name}: RMS error {joint.rms_error:.2g} N m')
+axes[-1, -1].axis('off')
+axes[-2, -1].tick_params(labelbottom=True)
+axes[-1, 0].set(xlabel=figures.TIME, ylabel='torque (N m)')
+figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper center', ncols=2)
+plt.show()

@@ -1,0 +1,48 @@
+"""One look for all pictures: colours, lines, labels and units.
+
+The colours are those of Okabe and Ito, which the colour-blind tell apart; each curve of a cycle
+has its own dashes and lightness too, so that a grey print can be read.
+"""
+from typing import Any
+
+from cycler import cycler
+from matplotlib import rc_context
+
+BLACK, ORANGE, BLUE, GREEN, PURPLE, SKY, RED, GREY = (
+    '#000000', '#e69f00', '#0072b2', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#7a7a7a')
+
+COMPUTED, RECORDED, LIMIT = RED, SKY, BLACK
+"""Of what the model says, what was measured, and what may not be passed."""
+
+STYLE: dict[Any, Any] = {
+    'axes.prop_cycle': (
+        cycler(color=(BLUE, ORANGE, BLACK, SKY, RED, GREEN, PURPLE))
+        + cycler(linestyle=(
+            '-', '-', '--', '-.', (0, (5, 1, 1, 1, 1, 1)), ':', (0, (8, 2))))),
+    'axes.axisbelow': True,
+    'axes.grid': True,
+    'axes.spines.right': False,
+    'axes.spines.top': False,
+    'axes.titlelocation': 'left',
+    'axes.titlesize': 'medium',
+    'axes.xmargin': 0.01,
+    'figure.constrained_layout.use': True,
+    'figure.dpi': 110,
+    'figure.figsize': (7.5, 4.2),
+    'font.size': 9,
+    'grid.color': '#e4e4e4',
+    'grid.linewidth': 0.6,
+    'legend.fontsize': 8,
+    'legend.frameon': False,
+    'lines.linewidth': 1.5,
+}
+"""For `matplotlib.pyplot.style.use`."""
+
+styled = rc_context(STYLE)
+"""Decorator of a function that draws and saves."""
+
+TIME = 'time (s)'
+MOTION = ('position (rad)', 'velocity (rad/s)', 'acceleration (rad/s²)', 'jerk (rad/s³)',
+          'snap (rad/s⁴)')
+TORQUES = ('torque Q (N m)', 'torque rate Q̇ (N m/s)', 'Q̈ (N m/s²)')
+"""Labels of axes, by the order of the derivative."""
