@@ -89,6 +89,7 @@ setup(
     extras_require={
         'ros': ROS,
         'sim': SIMULATION,
+        'cluster': ['pyarrow>=14', 'dask', 'distributed'],
         'test': TEST,
         'bench': ['pin', 'casadi', 'toppra'],
         'lint': LINT,
