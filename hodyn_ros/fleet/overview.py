@@ -117,11 +117,15 @@ def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
     from matplotlib.dates import ConciseDateFormatter
     from matplotlib.figure import Figure
 
-    formatter: Any = ConciseDateFormatter  # which is not typed
+    formatter: Any = ConciseDateFormatter  # its stub has no types
 
-    figure = Figure(figsize=(_WIDTH, 0.9 + _ROW * len(joints)), layout='constrained')
+    height = 0.9 + _ROW * len(joints)
+    figure = Figure(figsize=(_WIDTH, height))
     FigureCanvasAgg(figure)
-    axes: Any = figure.subplots(len(joints), 2, squeeze=False, sharex=True)
+    axes: Any = figure.subplots(
+        len(joints), 2, squeeze=False, sharex=True, gridspec_kw={
+            'left': 0.08, 'right': 0.99, 'top': 1.0 - 0.3 / height, 'bottom': 0.5 / height,
+            'hspace': 0.25, 'wspace': 0.16})
     for (left, right), joint in zip(axes, joints, strict=True):
         rows = [row for outcome in outcomes for row in _joints(outcome) if row['joint'] == joint]
         times = np.array([row['recorded'] for row in rows]).astype('datetime64[ns]')
