@@ -71,7 +71,8 @@ def _is_given_bag(path: Path) -> bool:
         return True
     files = os.listdir(path)
     stored = [name for name in files if _STORAGE.fullmatch(name)]
-    alone = len(stored) == 1 and not any((path / name).is_dir() for name in files)
+    alone = len(stored) == 1 and not any(
+        (path / name).is_dir() or name.lower().endswith(_PLANS) for name in files)
     return alone or _is_bag_folder(path.resolve().name, files)
 
 

@@ -12,7 +12,11 @@ from hodyn_ros.replay.computed_parquet import need_pyarrow
 SUMMARY = 'summary.parquet'
 
 LIMITED = ('position', 'velocity', 'acceleration', 'jerk', 'torque', 'torque_rate')
-"""Quantities whose share of their limit is in a row."""
+"""Quantities whose share of their limit is in a row of a bag; of a plan's are those below."""
+
+PLAN_LIMITED = (
+    'position', 'velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
+    'motor_effort', 'deflection')
 
 FIGURES = (
     'rms_error', 'rms_effort', 'share', 'rms_slow_error', 'slow_share', 'rms_fast_error', 'bias',
@@ -34,7 +38,7 @@ PLAN_COLUMNS: Mapping[str, str] = {
     'plan': _TEXT, 'joint': _TEXT, 'status': _TEXT, 'robot': _TEXT, 'path': _TEXT,
     'output': _TEXT, 'points': _COUNT, 'duration': _NUMBER, 'stretch': _NUMBER,
     'interpolation': _TEXT, 'deviation': _NUMBER,
-    **{f'{quantity}_share': _NUMBER for quantity in LIMITED},
+    **{f'{quantity}_share': _NUMBER for quantity in PLAN_LIMITED},
     'nearest': _TEXT, 'nearest_time': _NUMBER, 'nearest_share': _NUMBER, 'findings': _TEXTS,
 }
 """Columns and their types; docs/many_bags.md tells what they are."""
