@@ -58,7 +58,7 @@ class DaskCluster:
             self._warm_up(task)
             waiting = iter(list(jobs))
             running: dict[Any, Job] = {}
-            done = distributed.as_completed()
+            done = distributed.as_completed(loop=client.loop)
             while True:
                 room = _AHEAD * max(1, sum(client.nthreads().values())) - len(running)
                 while room > 0 and not is_stopping() and (job := next(waiting, None)):
