@@ -1,6 +1,6 @@
 """Lay siege to `hodyn replay` of many recordings: rate, memory, numbers, kills, a cluster.
 
-    python test/tools/fleet_siege.py --recordings 200 --seed 1 [--real BAG] [CHECK ...]
+    python test/tools/fleet_siege.py --recordings 200 --seed 1 [--real BAG] [--folder DIR] [CHECK ...]
 
 makes recordings of a Panda simulated in MuJoCo, of different lengths, some of them truncated,
 empty or of another robot, and one of a real arm, if given. Checks (all by default):
@@ -265,6 +265,8 @@ def main():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--kills', type=int, default=10)
     parser.add_argument('--real', type=Path, help='the bag of a real Panda, to be among them')
+    parser.add_argument(
+        '--folder', type=Path, help='where the recordings are kept; what is there is taken')
     parser.add_argument('--report', action='store_true', help='with reports, which takes longer')
     options = parser.parse_args()
     unknown = set(options.checks) - set(CHECKS)
@@ -273,8 +275,9 @@ def main():
     more = () if options.report else ('--no-report',)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        source = work / 'recordings'
-        make_recordings(source, options.recordings, options.seed, options.real)
+        source = options.folder or work / 'recordings'
+        if not source.exists():
+            make_recordings(source, options.recordings, options.seed, options.real)
         print(f'{options.recordings} recordings', flush=True)
         for check in options.checks or CHECKS:
             arguments = (options.seed, options.kills) if check == 'kills' else ()
