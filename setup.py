@@ -114,6 +114,7 @@ setup(
     extras_require={
         'ros': ROS,
         'sim': SIMULATION,
+        'cluster': ['pyarrow>=14', 'dask', 'distributed'],
         'test': TEST,
         'docs': DOCS,
         'bench': ['pin', 'casadi', 'toppra'],

@@ -26,14 +26,15 @@ MAY_IMPORT = {
     'plans': {'common', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages', 'feedforward'},
     'replay': {'common', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
+    'fleet': {'common', 'robot', 'plans', 'replay'},
     'identification': {
         'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
     'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
         'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans', 'estimation',
-        'replay', 'identification', 'ros'},
+        'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 69
+MAX_ARROWS = 
 MAX_FLOORS = 9
 
 

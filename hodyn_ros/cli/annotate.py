@@ -5,6 +5,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hodyn_ros.cli.many import wants_many
 from hodyn_ros.cli.options import Commands, add_force, check_outputs
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
@@ -13,6 +14,7 @@ from hodyn_ros.cli.plan_source import (
     add_plan_options,
     outcome,
 )
+from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, .json, .csv, or without an ending a new bag')
+        help='.yaml, .json, .csv, or without an ending a new bag; of many plans, a folder')
     parser.add_argument(
         '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
         '0.005)')
@@ -46,13 +48,19 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the plan with its torques."""
+    """Write the plan with its torques, or many."""
     from hodyn_ros.plans.files import annotated_contents
 
+    source = PlanSource.of(options)
+    if wants_many(options, options.plans):
+        return plans_many(
+            options, 'annotate', source.load_robot(), source.settings(
+                stretch=options.stretch, gravity=not options.without_gravity,
+                friction=not options.without_friction), period=options.period)
     check_outputs(
-        options, options.plan, options.robot, contents=annotated_contents(options.output))
+        options, source.path, options.robot, contents=annotated_contents(options.output))
     return run_annotate(
-        PlanSource.of(options), options.output, period=options.period, stretch=options.stretch,
+        source, options.output, period=options.period, stretch=options.stretch,
         gravity=not options.without_gravity, friction=not options.without_friction,
         force=options.force)
 

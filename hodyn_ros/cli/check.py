@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hodyn_ros.cli.many import wants_many
 from hodyn_ros.cli.options import (
     Commands,
     FiguresFile,
@@ -22,6 +23,7 @@ from hodyn_ros.cli.plan_source import (
     add_plan_options,
     outcome,
 )
+from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -36,7 +38,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, '
         '1 beyond (with the time stretch that would mend it), 2 bad input.')
     add_plan_options(parser)
-    parser.add_argument('--output', type=Path, metavar='IMAGE', help='draw the curves to IMAGE')
+    parser.add_argument(
+        '--output', type=Path, metavar='IMAGE',
+        help='draw the curves to IMAGE; of many plans, the folder for the summary (default: '
+        'hodyn_check)')
     parser.add_argument(
         '--brief', action='store_true', help='print only whether the plan is within limits')
     add_json(parser)
@@ -45,10 +50,13 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the plan."""
-    check_outputs(options, options.plan, options.robot)
+    """Check the plan, or many."""
+    source = PlanSource.of(options)
+    if wants_many(options, options.plans):
+        return plans_many(options, 'check', source.load_robot(), source.settings())
+    check_outputs(options, source.path, options.robot)
     return run_check(
-        PlanSource.of(options), output=options.output, json_file=options.json,
+        source, output=options.output, json_file=options.json,
         brief=options.brief, force=options.force)
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hodyn_ros.cli.many import add_many_options
 from hodyn_ros.cli.options import add_robot
 
 if TYPE_CHECKING:
-    from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan
+    from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan
+    from hodyn_ros.robot import Robot
     from hodyn_ros.robot.reflexes import Commands
 
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
@@ -19,7 +21,9 @@ WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Add the plan and the options that say how to read it."""
     parser.add_argument(
-        'plan', type=Path, help='bag with a JointTrajectory, or .yaml, .json, .csv (see docs)')
+        'plans', nargs='+', type=Path, metavar='PLAN',
+        help='bag with a JointTrajectory, or .yaml, .json, .csv (see docs); many of them, folders '
+        'that hold them, or a pattern')
     add_robot(parser)
     parser.add_argument('--topic', help='trajectory topic, when the bag has several')
     parser.add_argument(
@@ -38,6 +42,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         '--commands', choices=('effort', 'position'), default='effort',
         help="what the arm will be sent: which reflexes of its vendor's controller count, where "
         'the robot file has them (default: effort)')
+    add_many_options(parser)
 
 
 @dataclass(frozen=True)
@@ -74,26 +79,36 @@ class PlanSource:
     def of(cls, options: argparse.Namespace) -> PlanSource:
         """Return what the options of `add_plan_options` say."""
         return cls(
-            options.plan, options.robot, topic=options.topic, index=options.number,
+            options.plans[0], options.robot, topic=options.topic, index=options.number,
             prefix=options.joint_prefix, interpolation=options.interpolation,
             sample_tolerance=options.sample_tolerance, commands=options.commands)
+
+    def load_robot(self) -> Robot:
+        """Return the robot."""
+        from hodyn_ros.robot.files import load_robot
+
+        return load_robot(self.robot)
+
+    def settings(self, **settings: Any) -> PlanSettings:
+        """Return how the plan is made, with what else `PlanSettings` take."""
+        from hodyn_ros.plans.prepare import PlanSettings
+
+        return PlanSettings(
+            joint_prefix=self.prefix, interpolation=self.interpolation,
+            sample_tolerance=self.sample_tolerance, commands=self.commands,
+            leave_out_other_joints=True, **settings)
 
     def request(
         self, *, annotate_period: float | None = None, **settings: Any,
     ) -> PlanRequest:
         """Return the request to prepare the plan, with what else `PlanSettings` take."""
         from hodyn_ros.plans.files import read_trajectory
-        from hodyn_ros.plans.prepare import PlanRequest, PlanSettings
-        from hodyn_ros.robot.files import load_robot
+        from hodyn_ros.plans.prepare import PlanRequest
 
         return PlanRequest(
             read_trajectory(self.path, topic=self.topic, index=self.index),
-            load_robot(self.robot),
-            PlanSettings(
-                joint_prefix=self.prefix, interpolation=self.interpolation,
-                sample_tolerance=self.sample_tolerance, commands=self.commands,
-                leave_out_other_joints=True, **settings),
-            annotate_period=annotate_period)
+            self.load_robot(),
+            self.settings(**settings), annotate_period=annotate_period)
 
 
 def outcome(prepared: PreparedPlan) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import tempfile
 from typing import TYPE_CHECKING
 
+from hodyn_ros.cli.many import add_many_options, wants_many
 from hodyn_ros.cli.options import (
     Commands,
     add_force,
@@ -15,6 +16,7 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
+from hodyn_ros.cli.replay_many import replay_many
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import replacing
 
@@ -37,7 +39,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         description='Reads joint states from a rosbag2, computes the torques and their rates '
         'through the code of the node, and compares them with the recorded effort. Of a damaged '
         'bag, what can be read; the exit code is 1 when messages are lost.')
-    parser.add_argument('bag', type=Path, help='folder of a rosbag2, or a lone .db3 or .mcap file')
+    parser.add_argument(
+        'bags', nargs='+', type=Path, metavar='BAG',
+        help='folder of a rosbag2, or a lone .db3 or .mcap file; many of them, folders that hold '
+        'them, or a pattern')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_replay'),
@@ -51,9 +56,16 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='bandwidth of the estimated motion (default: that of maximum likelihood)')
     parser.add_argument('--csv', action='store_true', help='write the torques as a table too')
     parser.add_argument(
+        '--parquet', action='store_true',
+        help='write motion and torques as computed.parquet too (of many bags it is always done)')
+    parser.add_argument(
+        '--no-report', action='store_true',
+        help='write figures for machines only, which is quicker')
+    parser.add_argument(
         '--live', action='store_true',
         help='play the recording to a live node as well, on its own clock, and compare what it '
         'publishes with the offline result (needs ROS 2)')
+    add_many_options(parser)
     add_force(parser)
     parser.set_defaults(run=run)
 
@@ -67,9 +79,14 @@ def _positive(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Replay offline and, where asked, live."""
+    if wants_many(options, options.bags):
+        if options.live:
+            raise HodynError('--live goes with one bag')
+        return replay_many(options)
     from hodyn_ros.replay.report import CONTENTS
 
-    check_outputs(options, options.bag, options.robot, contents=CONTENTS)
+    bag = options.bags[0]
+    check_outputs(options, bag, options.robot, contents=CONTENTS)
     play = None
     if options.live:
         try:
@@ -82,15 +99,15 @@ def run(options: argparse.Namespace) -> int:
                 'installation') from None
         play = live_replay.play
     return run_replay(
-        options.bag, options.robot, options.output, topic=options.topic,
-        prefix=options.joint_prefix, csv=options.csv, play=play, bandwidth=options.bandwidth,
-        force=options.force)
+        bag, options.robot, options.output, topic=options.topic,
+        prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet, play=play,
+        report=not options.no_report, bandwidth=options.bandwidth, force=options.force)
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, play: Play | None = None, bandwidth: float | None = None,
-    force: bool = False,
+    csv: bool = False, parquet: bool = False, play: Play | None = None,
+    bandwidth: float | None = None, report: bool = True, force: bool = False,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -108,6 +125,8 @@ def run_replay(
         Prefix of the joint names of one arm among several.
     csv : bool
         Write the computed torques as ``computed.csv`` too.
+    parquet : bool
+        Write the estimated motion and its torques as ``computed.parquet`` too.
     play : callable, optional
         Plays the recording to a live node as well, as `hodyn_ros.ros.live_replay.play` does. Its
         answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
@@ -115,6 +134,8 @@ def run_replay(
         bag are lost.
     bandwidth : float, optional
         Of the estimated motion, Hz; that of maximum likelihood by default.
+    report : bool
+        Whether ``report.html`` is written and its figures drawn.
     force : bool
         Whether other files of the names of the report's are replaced.
 
@@ -137,7 +158,7 @@ def run_replay(
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.replay.playback import PlaybackBuilder, compare_answers, write_answers
     from hodyn_ros.replay.replay_bag import replay
-    from hodyn_ros.replay.report import CONTENTS, write_report
+    from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(robot_source)
@@ -162,6 +183,7 @@ def run_replay(
             builder = PlaybackBuilder()
             result = replay(
                 source, FeedForward(robot), folder, advance, csv=csv,
+                parquet=folder / 'computed.parquet' if parquet else None,
                 bandwidth=bandwidth, listen=None if play is None else builder.add)
         if play is not None:
             try:
@@ -171,8 +193,11 @@ def run_replay(
                 failure = error
             else:
                 write_answers(folder / 'live', *answers)
-        write_report(result, robot, folder)
-    _print(console, result, output)
+        if report:
+            write_report(result, robot, folder)
+        else:
+            write_summary(result, folder / 'summary.json')
+    _print(console, result, output / ('report.html' if report else 'summary.json'))
     if failure is not None:
         raise failure
     say_what_is_lost('replay', result.counts)
@@ -196,7 +221,7 @@ def _play(
         return playback, *play(playback, file, prefix)
 
 
-def _print(console: Console, result: Replay, output: Path) -> None:
+def _print(console: Console, result: Replay, written: Path) -> None:
     from hodyn_ros.cli.tables import make_table
     from hodyn_ros.replay.report import figures_of, resolved
     from hodyn_ros.replay.statements import facts, warnings
@@ -212,4 +237,4 @@ def _print(console: Console, result: Replay, output: Path) -> None:
     for i, joint in enumerate(result.joints):
         table.add_row(joint.name, *figures_of(joint), resolved(result, i))
     console.print(table)
-    console.print(f'{output / "report.html"} tells more')
+    console.print(f'{written} tells more')

@@ -9,6 +9,7 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hodyn_ros.cli.many import wants_many
 from hodyn_ros.cli.options import (
     Commands,
     FiguresFile,
@@ -24,6 +25,7 @@ from hodyn_ros.cli.plan_source import (
     add_plan_options,
     outcome,
 )
+from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import check_output
 
@@ -45,7 +47,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, .json, .csv, or without an ending a new bag')
+        help='.yaml, .json, .csv, or without an ending a new bag; of many plans, a folder')
     parser.add_argument(
         '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
         '0.005)')
@@ -93,14 +95,24 @@ class _Limits(argparse.Action):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the retimed plan."""
+    """Write the retimed plan, or many."""
     from hodyn_ros.plans.files import annotated_contents
+    from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 
+    source = PlanSource.of(options)
+    if wants_many(options, options.plans):
+        robot = with_scaled_limits(source.load_robot(), parts(options.parts or ['1']))
+        return plans_many(
+            options, 'retime', robot, source.settings(
+                stretch='retime', gravity=not options.without_gravity,
+                friction=not options.without_friction, stop_at=tuple(options.stop_at),
+                path_tolerance=options.path_tolerance, smoothness=options.smooth),
+            period=options.period)
     check_outputs(
-        options, options.plan, options.robot, contents=annotated_contents(options.output))
+        options, source.path, options.robot, contents=annotated_contents(options.output))
     _check_picture(options)
     return run_retime(
-        PlanSource.of(options), options.output, period=options.period,
+        source, options.output, period=options.period,
         limits=parts(options.parts or ['1']), stop_at=tuple(options.stop_at),
         path_tolerance=options.path_tolerance, smoothness=options.smooth,
         gravity=not options.without_gravity,
@@ -218,7 +230,7 @@ def _check_picture(options: argparse.Namespace) -> None:
     others = [path for path in (options.output, options.json) if isinstance(path, Path)]
     if os.path.realpath(options.picture) in map(os.path.realpath, others):
         raise HodynError(f'--picture {options.picture}: another of the results goes there')
-    given = (options.plan, options.robot, *getattr(options, 'robot_files', ()))
+    given = (options.plans[0], options.robot, *getattr(options, 'robot_files', ()))
     inputs = [Path(name) for name in given if Path(name).exists()]
     check_output(options.picture, inputs=inputs, force=options.force)
 

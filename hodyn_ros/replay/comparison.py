@@ -45,6 +45,8 @@ class JointComparison:
     friction_share : float
         The share of the variance of the error that a friction of this joint would explain, Coulomb
         and viscous.
+    coulomb_left, viscous_left : float
+        That friction, which the recorded effort has and the prediction lacks, N m and N m s/rad.
 
     """
 
@@ -62,6 +64,8 @@ class JointComparison:
     rms_slow_error: float
     slow_share: float
     friction_share: float
+    coulomb_left: float
+    viscous_left: float
 
 
 def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
@@ -87,7 +91,7 @@ class EffortComparison:
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
         # Products of 1, direction, velocity, error and rate.
-        self._friction = np.zeros((n, 5, 5))
+        self._products = np.zeros((n, 5, 5))
 
     def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
         """Compare efforts, (T, n), N m; what is not finite is left out.
@@ -133,11 +137,11 @@ class EffortComparison:
         terms = np.stack([
             np.ones_like(error), np.tanh(velocity / COULOMB_WIDTH), velocity, error, rate], axis=2)
         terms = np.where(known[:, :, None], terms, 0.0)
-        self._friction += np.einsum('tja,tjb->jab', terms, terms)
+        self._products += np.einsum('tja,tjb->jab', terms, terms)
 
     def _centred(self, joint: int) -> Array:
         """Return products of direction, velocity, error and rate about their means."""
-        products = self._friction[joint]
+        products = self._products[joint]
         count = products[0, 0] if products[0, 0] > 0.0 else np.nan
         return np.asarray(products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / count)
 
@@ -158,16 +162,18 @@ class EffortComparison:
             return np.nan, np.nan
         lag = rest[0, 1] / moved
         left = max(rest[0, 0] - lag * rest[0, 1], 0.0)
-        left += self._friction[joint, 0, 0] * fast_variance
+        left += self._products[joint, 0, 0] * fast_variance
         return float(lag), float(np.sqrt(left / moved))
 
-    def _friction_share(self, joint: int) -> float:
+    def _friction(self, joint: int) -> tuple[float, float, float]:
+        """Return the share of the error that friction explains, and its two coefficients."""
         centred = self._centred(joint)
         if np.isnan(centred[0, 0]):
-            return np.nan
-        explained = centred[2, :2] @ np.linalg.lstsq(
-            centred[:2, :2], centred[:2, 2], rcond=1e-9)[0]
-        return float(explained / centred[2, 2]) if centred[2, 2] > 0.0 else np.nan
+            return np.nan, np.nan, np.nan
+        factors = np.linalg.lstsq(centred[:2, :2], centred[:2, 2], rcond=1e-9)[0]
+        explained = centred[2, :2] @ factors
+        share = float(explained / centred[2, 2]) if centred[2, 2] > 0.0 else np.nan
+        return share, -float(factors[0]), -float(factors[1])
 
     @property
     def joints(self) -> list[JointComparison]:
@@ -177,7 +183,7 @@ class EffortComparison:
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
         variance = _positive(effort ** 2 - mean ** 2)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
-        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction[:, 0, 0]))
+        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._products[:, 0, 0]))
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
         lag, deviation = np.array([
             self._lag(joint, removed[joint]) for joint in range(len(count))]).T
@@ -193,7 +199,7 @@ class EffortComparison:
                 float(self._worst[i]), int(self._worst_stamp[i]), float(accounted[i]),
                 float(fast[i]), float(lag[i]), float(deviation[i]), float(slow[i]),
                 float(slow[i] / slow_effort[i]) if slow_effort[i] > 0.0 else np.nan,
-                self._friction_share(i))
+                *self._friction(i))
             for i, name in enumerate(self.names)]
 
 

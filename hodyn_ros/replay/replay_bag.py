@@ -15,6 +15,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profile
 from hodyn_ros.replay.computed_bag import ComputedBag
+from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
 from hodyn_ros.replay.playback import Agreement
@@ -178,8 +179,8 @@ class Curves:
 def replay(
     bag: JointStateBag, feedforward: FeedForward, output: Path,
     progress: Callable[[int], None] | None = None, *, csv: bool = False,
-    listen: Callable[[Chunk], None] | None = None, bandwidth: float | None = None,
-    force: bool = False,
+    parquet: Path | None = None, listen: Callable[[Chunk], None] | None = None,
+    bandwidth: float | None = None, force: bool = False,
 ) -> Replay:
     """Compute the torques of a recorded motion and compare them with the recorded efforts.
 
@@ -195,6 +196,8 @@ def replay(
         Called with the number of messages done.
     csv : bool
         Write ``computed.csv`` as well.
+    parquet : Path, optional
+        File for the motion and its torques, see `ComputedParquet`.
     listen : callable, optional
         Called with each chunk.
     bandwidth : float, optional
@@ -223,6 +226,8 @@ def replay(
             ComputedBag(output / 'computed', bag.names, force=force))
         table = stack.enter_context(
             ComputedTable(output / 'computed.csv', bag.names, force=force)) if csv else None
+        columns = None if parquet is None else stack.enter_context(
+            ComputedParquet(parquet, robot.joint_names, force=force))
         for chunk in pipeline.chunks(progress):
             if curves is None:
                 if not chunk.used.any():
@@ -243,6 +248,8 @@ def replay(
                            chunk.q[chunk.used], chunk.torque[chunk.used])
             if table is not None:
                 table.write(chunk)
+            if columns is not None:
+                columns.write(chunk)
             if listen is not None:
                 listen(chunk)
     counts = pipeline.counts

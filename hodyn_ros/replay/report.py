@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 CONTENTS = Contents(
     frozenset({
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
-        'spectrum.png', 'computed.csv'}),
+        'spectrum.png', 'computed.csv', 'computed.parquet'}),
     {name: Contents.of_bag(name) for name in ('computed', 'live')}, mark='report.html')
 """What a replay leaves in its folder."""
 

@@ -172,7 +172,7 @@ def test_a_file_in_place_of_the_computed_bag_is_not_touched(tmp_path, capsys):
 def test_wrong_input_is_one_line(tmp_path, capsys):
     out = ['--output', tmp_path / 'out']
     assert 'no bag' in refused(capsys, tmp_path / 'missing', *out)
-    assert 'without metadata.yaml' in refused(capsys, tmp_path, *out)
+    assert 'no bag there' in refused(capsys, tmp_path, *out)
     chatter = tmp_path / 'chatter'
     with Writer(chatter, version=8) as writer:
         connection = writer.add_connection('/chatter', 'std_msgs/msg/String', typestore=TYPES)

@@ -1,0 +1,154 @@
+"""What is done already: a file of lines that grows as files are done, and survives being killed.
+
+The first line says of which settings the results are; then a line when a file is begun, and one
+with its outcome when it is done and all that was written for it is in its place.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any, TextIO
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.fleet.inputs import fingerprint
+from hodyn_ros.fleet.outcome import Job, Outcome
+
+LEDGER = 'ledger.jsonl'
+
+Settings = Mapping[str, Any]
+
+
+class Ledger:
+    """The ledger in the folder of a fleet, for one process at a time; a context manager.
+
+    Attributes
+    ----------
+    outcomes : dict of str to Outcome
+        What became of each file, by name.
+
+    """
+
+    def __init__(
+        self, folder: Path, settings: Settings, remove: Callable[[str], None], *,
+        force: bool = False,
+    ) -> None:
+        """Open the ledger; none is begun before the context is entered.
+
+        Parameters
+        ----------
+        folder : Path
+            Folder of the fleet.
+        settings : mapping
+            What results depend on, beside the files: values of JSON.
+        remove : callable
+            Removes what an earlier run may have written for the file of a name.
+        force : bool
+            Whether all is begun anew, and what is there of an earlier run removed.
+
+        Raises
+        ------
+        HodynError
+            For a ledger of other settings without `force`, one that is none, and one that another
+            process writes.
+
+        """
+        self._path = folder / LEDGER
+        self._settings = dict(settings)
+        self._remove, self._force = remove, force
+        self._files: dict[str, Any] = {}
+        self.outcomes: dict[str, Outcome] = {}
+
+    def __enter__(self) -> Ledger:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: TextIO = self._path.open('a+', encoding='utf-8')
+        try:
+            self._begin()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def is_done(self, job: Job) -> bool:
+        """Whether the outcome of a file as it is now is known, and would be the same again."""
+        known = self.outcomes.get(job.name)
+        return known is not None and known.is_final and (
+            self._files[job.name] == [str(job.path), fingerprint(job.path)])
+
+    def check_names(self, jobs: Iterable[Job]) -> None:
+        """Raise HodynError for a file that has the name of another one, which is still there."""
+        for job in jobs:
+            path = self._files.get(job.name, [str(job.path)])[0]
+            if path != str(job.path) and Path(path).exists():
+                raise HodynError(
+                    f'{job.path}: {self._path.parent} has results of {path} under the name '
+                    f'{job.name!r}; give the folder that holds both, or choose another output')
+
+    def begin(self, job: Job) -> None:
+        """Note that a file is begun."""
+        self._files[job.name] = [str(job.path), fingerprint(job.path)]
+        self._write({'begin': job.name})
+
+    def add(self, outcome: Outcome) -> None:
+        """Note an outcome, once what was written is in its place."""
+        self.outcomes[outcome.name] = outcome
+        self._write({'done': asdict(outcome), 'file': self._files[outcome.name]})
+
+    def _begin(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise HodynError(f'{self._path}: another process is writing to this folder') from None
+        self._file.seek(0)
+        lines = self._file.read().splitlines(keepends=True)
+        if lines and not lines[-1].endswith('\n'):
+            lines.pop()  # it was being written when the process was killed
+        entries = [self._parsed(line) for line in lines]
+        if entries:
+            found = entries[0].get('settings', {})
+            if found == self._settings and not self._force:
+                self._truncate(''.join(lines))
+                for entry in entries[1:]:
+                    if 'done' in entry:
+                        outcome = Outcome(**entry['done'])
+                        self.outcomes[outcome.name] = outcome
+                        self._files[outcome.name] = entry['file']
+                return
+            if not self._force:
+                raise HodynError(
+                    f'{self._path.parent}: has results of {_difference(found, self._settings)}; '
+                    'choose another output, or --force to begin anew')
+            for name in sorted({entry['begin'] for entry in entries[1:] if 'begin' in entry}):
+                self._remove(name)
+        self._truncate('')
+        self._write({'settings': self._settings})
+
+    def _parsed(self, line: str) -> dict[str, Any]:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            entry = None
+        if not isinstance(entry, dict):
+            raise HodynError(f'{self._path}: not a ledger of hodyn; choose another output')
+        return entry
+
+    def _truncate(self, kept: str) -> None:
+        self._file.truncate(len(kept.encode()))
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(entry) + '\n')
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _difference(found: Settings, wanted: Settings) -> str:
+    for key in (*wanted, *found):
+        if found.get(key) != wanted.get(key):
+            return f'another {key.replace("_", " ")} ({found.get(key)}, now {wanted.get(key)})'
+    return 'the same settings'

@@ -1,0 +1,173 @@
+"""A recording replayed: its report, its Parquet file, and its rows of the summary."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from glob import escape
+import math
+from pathlib import Path
+import shutil
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed, remove_empty
+from hodyn_ros.fleet.summary import FIGURES, LIMITED
+from hodyn_ros.robot import Robot
+
+if TYPE_CHECKING:
+    from hodyn_ros.replay.replay_bag import Replay
+    from hodyn_ros.replay.replay_file import RecordedTime
+
+REPORTS, MOTION = 'reports', 'motion'
+"""Folders of what is written for each bag."""
+
+
+@dataclass(frozen=True)
+class ReplayTask:
+    """Replays a recording as ``hodyn replay`` does, to a folder that many recordings share.
+
+    Attributes
+    ----------
+    robot : Robot or str
+        The robot, or a built-in name or path that every worker can read.
+    output : Path
+        Folder of the fleet: a bag's report goes to ``reports/NAME``, its Parquet file to
+        ``motion/robot=ROBOT/bag=NAME``. What is there of it is replaced.
+    topic, prefix, bandwidth, csv, report
+        As for `replay.replay_file`.
+
+    """
+
+    robot: Robot | str
+    output: Path
+    topic: str | None = None
+    prefix: str = ''
+    bandwidth: float | None = None
+    csv: bool = False
+    report: bool = True
+
+    key = 'bag'
+
+    def __call__(self, path: Path, name: str = '') -> Outcome:
+        """Replay a bag; what is wrong with it is told by the status, and not raised.
+
+        Parameters
+        ----------
+        path : Path
+            Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
+        name : str
+            Its name among those of the fleet; that of the file by default.
+
+        """
+        from hodyn_ros.replay.replay_file import replay_file
+
+        path = Path(path)
+        name = name or path.name
+        report, parquet = self.places(name)
+        try:
+            robot = _loaded(self.robot)
+            parquet.parent.mkdir(parents=True, exist_ok=True)
+            result, time = replay_file(
+                path, robot, report, topic=self.topic, prefix=self.prefix,
+                bandwidth=self.bandwidth, csv=self.csv, parquet=parquet, report=self.report,
+                force=True)
+        except (HodynError, OSError) as error:
+            self.remove(name)  # what an earlier run left of it is no longer so
+            return failed(
+                self.key, Job(name, path), str(error), is_final=isinstance(error, HodynError))
+        rows = _rows(result, time, robot)
+        status = result.counts.damage or OK
+        return Outcome(
+            name, status,
+            [{self.key: name, 'path': str(path), 'status': status, **row} for row in rows],
+            messages=result.counts.total)
+
+    def places(self, name: str) -> tuple[Path, Path]:
+        """Return the folder of a bag's report, and its Parquet file."""
+        robot = quote(_loaded(self.robot).name, safe='')
+        partition = self.output / MOTION / f'robot={robot}' / f'bag={quote(name, safe="")}'
+        return self.output / REPORTS / name, partition / 'computed.parquet'
+
+    def remove(self, name: str) -> None:
+        """Remove what an earlier run wrote for a bag, of any robot, and nothing else."""
+        from hodyn_ros.replay.report import CONTENTS
+
+        report, parquet = self.places(name)
+        if report.is_dir():
+            for path in CONTENTS.present(report):
+                if path.is_dir() and not CONTENTS.folders[path.name].foreign(path):
+                    shutil.rmtree(path)
+                elif path.is_file():
+                    path.unlink()
+        files = list((self.output / MOTION).glob(
+            f'robot=*/{escape(parquet.parent.name)}/{parquet.name}'))
+        for file in files:
+            file.unlink()
+        for folder in (report, parquet.parent, *(file.parent for file in files)):
+            remove_empty(folder, self.output)
+
+    def warm_up(self) -> None:
+        """Compile the kernels, by a moment of motion."""
+        from hodyn_ros.replay.warm_up import warm_up
+
+        warm_up(_loaded(self.robot))
+
+
+def _loaded(robot: Robot | str) -> Robot:
+    return robot if isinstance(robot, Robot) else _read(robot)
+
+
+@cache
+def _read(source: str) -> Robot:
+    from hodyn_ros.robot.files import load_robot
+
+    return load_robot(source)
+
+
+def _rows(result: Replay, time: RecordedTime, robot: Robot) -> list[Row]:
+    """Return a row for each joint; what is not known is None."""
+    from hodyn_ros.replay.statements import warnings
+
+    first = result.curves.start if time.first is None else time.first
+    last = first if time.last is None else time.last
+    counts = result.counts
+    common = {
+        'robot': result.robot,
+        'recorded': first,
+        'duration': 1e-9 * (last - first),
+        'samples_total': counts.total,
+        'samples_used': counts.used,
+        'samples_lost': counts.lost_messages,
+        'bandwidth': result.bandwidth,
+        'gravity_share': result.gravity_share,
+        'findings': warnings(result),
+    }
+    rows = [
+        {
+            **common,
+            'joint': name,  # the driver's may differ from bag to bag
+            **{figure: getattr(joint, figure) for figure in FIGURES},
+            **_limit_shares(result, robot, i),
+        } for i, (name, joint) in enumerate(zip(robot.joint_names, result.joints, strict=True))]
+    return [
+        {key: None if isinstance(value, float) and not math.isfinite(value) else value
+         for key, value in row.items()} for row in rows]
+
+
+def _limit_shares(result: Replay, robot: Robot, joint: int) -> Row:
+    """Return the largest value of each quantity of a joint over its limit.
+
+    That of a position is its distance from the middle of its range over half the range.
+    """
+    shares: Row = {}
+    for extreme in result.extremes:
+        if extreme.joint != result.names[joint] or extreme.quantity not in LIMITED:
+            continue
+        value, limit = extreme.value, extreme.limit
+        if extreme.quantity == 'position':
+            low, high = robot.limits.position_min[joint], robot.limits.position_max[joint]
+            value, limit = value - 0.5 * (low + high), 0.5 * (high - low)
+        shares[f'{extreme.quantity}_share'] = (
+            abs(float(value / limit)) if 0.0 < limit < math.inf else math.nan)
+    return shares

@@ -1,0 +1,82 @@
+"""A recording from its file to its report, in one call."""
+from pathlib import Path
+
+from hodyn_ros.common.output_files import replacing
+from hodyn_ros.estimation.open_recording import open_recording
+from hodyn_ros.estimation.pipeline import Chunk
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.replay_bag import Replay, replay
+from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
+from hodyn_ros.robot import Robot
+
+
+class RecordedTime:
+    """When messages were received that were used: from `first` to `last`, ns; None of none."""
+
+    def __init__(self) -> None:
+        self.first: int | None = None
+        self.last: int | None = None
+
+    def add(self, chunk: Chunk) -> None:
+        """Look at a chunk."""
+        received = chunk.states.received[chunk.used]
+        if len(received):
+            self.first = int(received[0]) if self.first is None else self.first
+            self.last = int(received[-1])
+
+
+def replay_file(
+    bag: Path, robot: Robot, output: Path, *, topic: str | None = None, prefix: str = '',
+    bandwidth: float | None = None, csv: bool = False, parquet: Path | None = None,
+    report: bool = True, force: bool = False,
+) -> tuple[Replay, RecordedTime]:
+    """Replay a bag, and write all that there is of it.
+
+    Parameters
+    ----------
+    bag : Path
+        Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
+    robot : Robot
+        The robot that was recorded.
+    output : Path
+        Folder for the report, see `replay.report.CONTENTS`.
+    topic : str, optional
+        Joint state topic, needed when several are recorded.
+    prefix : str
+        Prefix of the joint names of one arm among several.
+    bandwidth : float, optional
+        Of the estimated motion, Hz; that of maximum likelihood by default.
+    csv : bool
+        Write ``computed.csv`` as well.
+    parquet : Path, optional
+        File for the motion and its torques, see `ComputedParquet`.
+    report : bool
+        Whether ``report.html`` is written and its figures drawn.
+    force : bool
+        Whether what is there is replaced.
+
+    Returns
+    -------
+    Replay, RecordedTime
+        What was found, and when it was recorded.
+
+    Raises
+    ------
+    HodynError, OSError
+        When nothing can be read of the bag, or something cannot be written.
+
+    """
+    time = RecordedTime()
+    with (
+        open_recording(bag, robot, prefix=prefix, topic=topic) as source,
+        replacing(output, CONTENTS, force=force) as folder,
+    ):
+        folder.mkdir()
+        result = replay(
+            source, FeedForward(robot), folder, csv=csv, parquet=parquet, bandwidth=bandwidth,
+            listen=time.add, force=force)
+        if report:
+            write_report(result, robot, folder)
+        else:
+            write_summary(result, folder / 'summary.json')
+    return result, time

@@ -1,0 +1,83 @@
+"""Which files many bags and plans are: names that stay, nothing twice, nothing of our own."""
+from pathlib import Path
+
+import pytest
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.fleet.inputs import find_bags, find_plans, fingerprint, is_many
+
+
+def make(folder, *names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def names(jobs):
+    return [job.name for job in jobs]
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """A folder of recordings as labs have them."""
+    make(
+        tmp_path, 'monday/one/metadata.yaml', 'monday/one/one_0.db3', 'monday/two.mcap',
+        'monday/killed/killed_0.mcap', 'monday/killed/killed_1.mcap', 'tuesday/run_0.mcap',
+        'tuesday/run_1.mcap', 'tuesday/notes.txt', 'packed.db3.zstd', '.trash/old.mcap',
+        'fleet/ledger.jsonl', 'fleet/reports/one/computed/metadata.yaml',
+        'single/report.html', 'single/computed/metadata.yaml')
+    return tmp_path
+
+
+def test_a_folder_stands_for_the_bags_in_it_and_not_for_our_own_results(lab):
+    assert names(find_bags([lab])) == [
+        'monday/killed', 'monday/one', 'monday/two.mcap', 'packed.db3.zstd',
+        'tuesday/run_0.mcap', 'tuesday/run_1.mcap']
+
+
+def test_a_pattern_names_bags_from_its_first_wild_part_on(lab):
+    assert names(find_bags([lab / '*' / 'run_*.mcap'])) == [
+        'tuesday/run_0.mcap', 'tuesday/run_1.mcap']
+    assert names(find_bags([lab / 'mon*'])) == ['monday/killed', 'monday/one', 'monday/two.mcap']
+    assert 'monday/two.mcap' in names(find_bags([lab / '**' / '*.mcap']))
+    with pytest.raises(HodynError, match='no bag there'):
+        find_bags([lab / '*.nothing'])
+
+
+def test_two_bags_of_one_name_are_refused_and_one_given_twice_is_one(lab):
+    make(lab, 'tuesday/one/metadata.yaml')
+    with pytest.raises(HodynError, match='give the folder that holds both'):
+        find_bags([lab / 'monday' / 'one', lab / 'tuesday' / 'one'])
+    assert names(find_bags([lab / 'monday' / 'one'] * 2)) == ['one']
+
+
+@pytest.mark.parametrize(('paths', 'expected'), [
+    (['monday/one'], False), (['monday/two.mcap'], False), (['nowhere'], False),
+    (['monday/killed'], False), (['monday'], True), (['tuesday'], True),
+    (['monday/one', 'monday/two.mcap'], True), (['*.mcap'], True)])
+def test_one_bag_is_one_bag_as_before(lab, paths, expected):
+    assert is_many([lab / path for path in paths]) is expected
+
+
+def test_a_lone_file_beside_folders_of_bags_is_not_all_there_is(tmp_path):
+    make(tmp_path, 'a/metadata.yaml', 'b.mcap')
+    assert is_many([tmp_path])
+    assert names(find_bags([tmp_path])) == ['a', 'b.mcap']
+
+
+def test_plans_are_found_by_their_endings(lab):
+    make(lab, 'plans/a.yaml', 'plans/deep/b.csv', 'plans/c.JSON', 'plans/read.me')
+    assert names(find_plans([lab / 'plans'])) == ['a.yaml', 'c.JSON', 'deep/b.csv']
+
+
+def test_what_changed_has_another_fingerprint(tmp_path):
+    make(tmp_path, 'bag/metadata.yaml', 'bag/bag_0.db3', 'one.db3')
+    bag, one = tmp_path / 'bag', tmp_path / 'one.db3'
+    before = fingerprint(bag), fingerprint(one)
+    assert before == (fingerprint(bag), fingerprint(one))
+    (bag / 'bag_0.db3').write_text('more')
+    Path(f'{one}-wal').touch()
+    assert fingerprint(bag) != before[0]
+    assert fingerprint(one) != before[1]
+    assert fingerprint(tmp_path / 'nowhere') == []

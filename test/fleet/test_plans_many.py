@@ -1,0 +1,95 @@
+"""Many plans by one command: each is judged and written as by the command alone."""
+import json
+
+import pytest
+
+from hodyn_ros.cli import main
+
+pq = pytest.importorskip('pyarrow.parquet')
+
+pytestmark = pytest.mark.slow
+
+HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
+NEXT = [0.5, -0.485, -0.4, -1.856, 0.2, 1.871, 1.185]
+
+
+def write_plan(path, seconds):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({
+        'joint_names': [f'panda_joint{i}' for i in range(1, 8)],
+        'points': [
+            {'positions': point, 'time_from_start': seconds * i}
+            for i, point in enumerate((HOME, NEXT))]}), 'utf-8')
+
+
+@pytest.fixture(scope='module')
+def plans(tmp_path_factory):
+    """Plans of a planner: two that may run, one too fast, one that is none."""
+    folder = tmp_path_factory.mktemp('plans')
+    write_plan(folder / 'slow.json', 4.0)
+    write_plan(folder / 'more/slower.json', 5.0)
+    write_plan(folder / 'too_fast.json', 0.2)
+    (folder / 'torn.json').write_text('{"joint_names": [')
+    return folder
+
+
+def rows_of(out):
+    rows = {}
+    for row in pq.read_table(out / 'summary.parquet').to_pylist():
+        rows.setdefault(row['plan'], []).append(row)
+    return rows
+
+
+def test_annotated_plans_are_those_of_the_command_alone(plans, tmp_path, capsys):
+    out, alone = tmp_path / 'out', tmp_path / 'alone.json'
+    assert main(['annotate', str(plans), '--output', str(out), '--jobs', '1']) == 1
+    said = capsys.readouterr()
+    assert '2 of 4 plans may run' in said.out
+    assert 'hodyn annotate: torn.json: not valid JSON' in said.err
+    rows = rows_of(out)
+    assert sorted(rows) == ['more/slower.json', 'slow.json', 'too_fast.json', 'torn.json']
+    assert [len(rows[name]) for name in sorted(rows)] == [7, 7, 7, 1]
+    assert rows['slow.json'][0]['status'] == 'ok'
+    assert 0.0 < rows['slow.json'][3]['velocity_share'] < 1.0
+    assert rows['too_fast.json'][0]['stretch'] > 1.0
+    assert max(row['nearest_share'] for row in rows['too_fast.json']) > 1.0
+    written = sorted(
+        str(path.relative_to(out / 'plans')) for path in (out / 'plans').rglob('*.*'))
+    assert written == ['more/slower.json', 'slow.json']
+    assert main(['annotate', str(plans / 'slow.json'), '--output', str(alone)]) == 0
+    assert alone.read_bytes() == (out / 'plans/slow.json').read_bytes()
+
+    # A plan that has become too fast leaves nothing that a controller could run.
+    write_plan(plans / 'more/slower.json', 0.2)
+    assert main(['annotate', str(plans), '--output', str(out), '--jobs', '1']) == 1
+    assert '3 of 4 files are done already' in capsys.readouterr().err
+    assert not (out / 'plans/more').exists()
+    write_plan(plans / 'more/slower.json', 5.0)
+
+
+@pytest.mark.parametrize(('command', 'options'), [
+    ('check', ()), ('retime', ('--limits', '0.5', '--period', '0.01'))])
+def test_plans_are_checked_and_retimed(plans, tmp_path, capsys, command, options):
+    out = tmp_path / 'out'
+    arguments = [command, str(plans / 'slow.json'), str(plans / 'torn.json'), '--output']
+    assert main([*arguments, str(out), '--jobs', '1', *options]) == 1
+    rows = rows_of(out)
+    assert rows['slow.json'][0]['status'] == 'ok'
+    if command == 'retime':
+        alone = tmp_path / 'alone.json'
+        assert main([command, str(plans / 'slow.json'), '--output', str(alone), *options]) == 0
+        assert alone.read_bytes() == (out / 'plans/slow.json').read_bytes()
+        assert rows['slow.json'][0]['duration'] < 4.0
+    # Other settings are another fleet.
+    assert main([*arguments, str(out), '--interpolation', 'local', *options]) == 2
+    assert 'another interpolation (auto, now local)' in capsys.readouterr().err
+
+
+def test_what_goes_with_one_plan_is_refused(plans, tmp_path, capsys):
+    assert main(['check', str(plans), '--output', str(tmp_path), '--brief']) == 2
+    assert '--brief goes with one plan' in capsys.readouterr().err
+    write_plan(plans / 'deep/slow.json', 4.0)
+    (plans / 'deep/slow.mcap').touch()
+    (plans / 'deep/slow.mcap.yaml').touch()
+    assert main(['annotate', str(plans / 'deep'), '--output', str(tmp_path)]) == 2
+    assert 'both would be written to' in capsys.readouterr().err
