@@ -34,7 +34,7 @@ MAY_IMPORT = {
         'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans', 'estimation',
         'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 
+MAX_ARROWS = 73
 MAX_FLOORS = 9
 
 
