@@ -11,6 +11,7 @@ from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.given import check_robot
 
 _TOP = 300  # bytes of a file in which the mark is looked for
 
@@ -98,6 +99,7 @@ def generate_c(
         For what is in the way, or cannot be written.
 
     """
+    check_robot(robot)
     settings = Settings(
         robot, prefix, order, friction, actuators, single_precision, gravity_argument,
         payload_link)

@@ -17,6 +17,7 @@ from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
 Formulation = Literal['spatial', 'body_fixed', 'closed_form']
@@ -97,6 +98,7 @@ class InverseDynamics(functools.partial[None]):
         cls, robot: Robot, order: int = 2, formulation: Formulation = 'spatial',
     ) -> 'InverseDynamics':
         """Choose the kernel: the unrolled one if there is one, else that of any order."""
+        check_robot(robot)
         if formulation not in _FORMULATIONS:
             raise HodynError(
                 f'formulation {formulation!r}: expected one of {", ".join(_FORMULATIONS)}')
@@ -311,6 +313,7 @@ def inverse_dynamics(
         For wrong shapes, values that are not finite, and less than one thread.
 
     """
+    check_robot(robot)
     motion, n = numbers(q, 'q'), robot.n
     if motion.ndim not in (2, 3) or motion.shape[-2] < 3 or motion.shape[-1] != n:
         raise HodynError(

@@ -188,6 +188,9 @@ def test_moved_joints_may_be_any_iterable(arm):
 
 
 @pytest.mark.parametrize('call', [
+    lambda robot: hd.inverse_dynamics(robot, np.zeros((3, 7))),
+    lambda robot: hd.InverseDynamics(robot),
+    lambda robot: hd.generate_c(robot, 'code'),
     lambda robot: hd.forward_kinematics(robot, np.zeros(7)),
     lambda robot: hd.jacobian(robot, np.zeros(7), 'link7'),
     lambda robot: hd.forward_dynamics(robot, STATE, np.zeros((1, 7))),
