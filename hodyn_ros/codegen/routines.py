@@ -175,7 +175,8 @@ def check_laws(robot: Robot, *, single: bool) -> None:
         if single and isinstance(joint.law, laws.TabulatedSpring) and _is_blurred(joint.law):
             raise HodynError(
                 f'robot {robot.name!r}: the table of joint {name!r} has points too close together '
-                'or too far from 0 for the digits of float; give fewer of them, or take double')
+                'or too far from 0, or is too flat in a place, for the digits of float; take '
+                'double')
         if single and is_damped(joint.law):
             raise HodynError(
                 f'robot {robot.name!r}: the damper at joint {name!r} takes differences of torques '
@@ -183,11 +184,13 @@ def check_laws(robot: Robot, *, single: bool) -> None:
 
 
 def _is_blurred(law: laws.TabulatedSpring) -> bool:
-    """Whether float makes points one, or leaves less than 5 digits of the span of all."""
-    points = law.table[:, :2]
+    """Whether float makes points one, or leaves too few digits of their span or of a slope."""
+    points, slope = law.table[:, :2], law.table[:, 2]
     one = np.diff(points.astype(np.float32), axis=0) <= 0.0
     narrow = np.ptp(points, axis=0) < 0.01 * np.abs(points).max(axis=0)
-    return bool(one.any() or narrow.any())
+    # The acceleration of the spring is off by some 1e-10 of the inverse square of this share.
+    flat = slope.min() < 3e-3 * slope.max()
+    return bool(one.any() or narrow.any() or flat)
 
 
 def _empty(*shape: int) -> Expressions:

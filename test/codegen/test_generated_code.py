@@ -150,8 +150,8 @@ def test_c_finds_the_torque_on_tables_of_any_shape(single, tmp_path):
     """Next to their points, to both ends on either side, and where the slope nearly vanishes."""
     x = np.linspace(-1.0, 1.0, 9)
     robot = with_laws(
-        long_table(), TabulatedSpring(x, 100.0 * x**3 + 0.4 * x),
-        TabulatedSpring(0.1 * x, 20.0 + 5.0 * np.exp(3.0 * x)), long_table())
+        long_table(), TabulatedSpring(x, 100.0 * x**3 + x),
+        TabulatedSpring(0.1 * x, 20.0 + 5.0 * np.exp(2.5 * x)), long_table())
     code = compiled(tmp_path, robot, actuators=True, single=single, flags=('-O0',))
     given = samples(code.settings, MOTIONS, seed=4)
     for i, joint in enumerate(robot.actuators.joints):
@@ -286,12 +286,14 @@ def test_nothing_that_changes_is_kept():
 def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
     one_in_float = TabulatedSpring([1.0, 1.0 + 1e-9, 2.0, 3.0], [0.0, 1e-9, 1.0, 2.0])
     far_from_0 = TabulatedSpring([0.0, 0.1, 0.2, 0.3], [1000.0, 1001.0, 1002.0, 1003.0])
+    x = np.linspace(-1.0, 1.0, 9)
+    flat = TabulatedSpring(x, x**3 + 3.5e-3 * x)
     for robot, settings, match in (
         (hd.load_robot('aerial_manipulator'), {}, 'floating base'),
         (TWOLINK, {'friction': True}, 'no friction'),
         (TWOLINK, {'actuators': True}, 'no actuators'),
         *((with_laws(LAWS['linear'], law), {'actuators': True, 'single': True},
-           "table of joint 'joint1' has points too") for law in (one_in_float, far_from_0)),
+           "table of joint 'joint1' has points") for law in (one_in_float, far_from_0, flat)),
         (ALL_LAWS, {'actuators': True, 'order': 1}, 'order 2 or more'),
         (ALL_LAWS, {'actuators': True, 'single': True}, "damper at joint 'joint9'"),
         (PANDA, {'friction': True, 'order': 3}, 'order 3 was asked for'),
