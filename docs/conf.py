@@ -7,10 +7,14 @@ import tempfile
 from typing import Any
 from xml.etree import ElementTree
 
+import hodyn_ros as hd
+
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
 REPOSITORY = MANIFEST.findtext('url[@type="repository"]', '').strip()
+
+PUBLIC = [vars(hd)[name] for name in hd.__all__ if isinstance(getattr(hd, name), type)]
 
 project = MANIFEST.findtext('name', '')
 version = release = MANIFEST.findtext('version', '')
@@ -106,6 +110,13 @@ def leave_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: 
     lines[:] = [re.sub(r'(`[^`]+`)|\|', lambda m: m[1] or r'\|', line) for line in lines]
 
 
+def leave_public_names(
+    app: Any, what: str, name: str, thing: Any, skip: bool, options: Any,
+) -> bool | None:
+    """Keep classes that have a page of their own off that of their room."""
+    return True if what == 'module' and thing in PUBLIC else None
+
+
 def leave_folders(app: Any) -> None:
     """Keep folders of examples with a README.md out of the gallery."""
     app.config.sphinx_gallery_conf['source_suffix'] = {'.rst': 'restructuredtext'}
@@ -115,6 +126,7 @@ def setup(app: Any) -> None:
     """Connect what is ours."""
     os.environ.setdefault('MPLCONFIGDIR', tempfile.gettempdir())
     app.connect('autodoc-process-docstring', leave_bars)
+    app.connect('autodoc-skip-member', leave_public_names)
     app.connect('builder-inited', leave_folders, priority=1)
     app.connect('include-read', read_part)
     app.connect('source-read', read_page)

@@ -67,7 +67,7 @@ def test_each_command_of_each_page_is_one_that_the_command_line_takes(capsys):
     assert len(found) > 20
     parser = _parser()
     for page, line in found:
-        words = shlex.split(re.split(r' (?:\|\||&&) ', line)[0], comments=True)
+        words = shlex.split(re.split(' && ', line)[0], comments=True)
         arguments = words[words.index('hodyn') + 1:]
         try:
             parser.parse_args(arguments)
@@ -91,7 +91,7 @@ def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path, real_bag, monkeypatc
             exec(compile(text, page.name, 'exec'), {})
         else:  # in this process, which has its kernels: others would take seconds each
             for line in text.splitlines():
-                command, _, other = line.partition(' || test $? = ')
+                command, _, other = line.partition('# exit code ')
                 _, *words = shlex.split(command.replace('"$RECORDING"', str(real_bag)))
                 assert main(words) == int(other or 0), line
 

@@ -130,6 +130,20 @@ def test_each_package_that_is_imported_is_in_the_manifest():
     assert not [name for name in declared if name.endswith('-pip')]  # such are never released
 
 
+def test_what_is_told_in_several_files_is_told_alike():
+    manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
+    repository = manifest.findtext('url[@type="repository"]')
+    read = {name: (ROOT / name).read_text('utf-8') for name in (
+        'setup.py', 'pixi.toml', 'CITATION.cff', 'SECURITY.md', '.pre-commit-config.yaml')}
+    assert f'\nversion: {manifest.findtext("version")}\n' in read['CITATION.cff']
+    for name in ('CITATION.cff', 'SECURITY.md'):
+        assert set(re.findall(r'https://github\.com/[\w-]+/\w+', read[name])) == {repository}
+    bounds = re.search(r"'numba(>=[\d.,<]+)'", read['setup.py'])[1]
+    assert f'numba = "{bounds}"' in read['pixi.toml']
+    for tool in re.findall(r'\[(\w+==[\d.]+)\]', read['.pre-commit-config.yaml']):
+        assert f"'{tool}'" in read['setup.py']
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'command', [
