@@ -5,6 +5,7 @@ from pathlib import Path
 import re
 import tempfile
 from typing import Any
+from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import hodyn_ros as hd
@@ -75,11 +76,21 @@ sphinx_gallery_conf = {
 INVENTORIES = {
     'python': 'https://docs.python.org/3', 'numpy': 'https://numpy.org/doc/stable',
     'scipy': 'https://docs.scipy.org/doc/scipy'}
-# Names of other projects are links where the network can be had, and plain text elsewhere.
+TIMEOUT = 5.0  # s
+
+
+def reachable(address: str) -> bool:
+    """Return whether a site can be had."""
+    try:
+        urlopen(f'{address}/objects.inv', timeout=TIMEOUT).close()
+    except OSError:
+        return False
+    return True
+
+
+# Names of other projects are links where there is a network, and plain text elsewhere.
 intersphinx_mapping = {
-    name: (address, None) for name, address in INVENTORIES.items()
-    if not os.environ.get('SITE_OFFLINE')}
-intersphinx_timeout = 5
+    name: (address, None) for name, address in INVENTORIES.items() if reachable(address)}
 
 
 def in_the_site(text: str, folder: Path) -> str:
