@@ -156,11 +156,14 @@ def run_replay(
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.estimation.open_recording import open_recording
     from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.replay.playback import PlaybackBuilder, compare_answers, write_answers
     from hodyn_ros.replay.replay_bag import replay
     from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
     from hodyn_ros.robot.files import load_robot
 
+    if play is not None:
+        from hodyn_ros.replay.playback import PlaybackBuilder, compare_answers, write_answers
+
+        builder = PlaybackBuilder()
     robot = load_robot(robot_source)
     console = make_console()
     failure: HodynError | OSError | None = None
@@ -180,7 +183,6 @@ def run_replay(
                 speed = progress.tasks[0].speed
                 progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
 
-            builder = PlaybackBuilder()
             result = replay(
                 source, FeedForward(robot), folder, advance, csv=csv,
                 parquet=folder / 'computed.parquet' if parquet else None,

@@ -38,6 +38,12 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+def is_kept(kernel: Any) -> bool:
+    """Return whether compiled code of a kernel is on disk, so that it need not be compiled."""
+    file: Any = getattr(getattr(kernel, '_cache', None), '_cache_file', None)
+    return file is None or bool(file._load_index())
+
+
 @functools.cache
 def stamp(file: str) -> str:
     """Return the hash of a file and of all that it imports from this package, to any depth."""

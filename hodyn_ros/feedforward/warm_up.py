@@ -3,6 +3,8 @@ import itertools
 
 import numpy as np
 
+from hodyn_ros.common.jit import is_kept
+from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
 from hodyn_ros.reference.rest_to_rest import move_plan
@@ -42,3 +44,8 @@ def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
         evaluate()
     controller.fade_out(next(moments))
     evaluate()
+
+
+def is_warm() -> bool:
+    """Return whether an earlier warm-up has left its compiled kernels on disk."""
+    return is_kept(second_order_spatial.single)

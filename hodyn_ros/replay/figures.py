@@ -43,6 +43,7 @@ def _rows(
     for axis in axes.flat:
         axis.spines[['top', 'right']].set_visible(False)
         axis.grid(color=_GRID, linewidth=0.6)
+        axis.set_axisbelow(True)
         axis.tick_params(labelsize=8)
         axis.margins(x=0.01)
         axis.yaxis.set_label_coords(-_LABEL / wide, 0.5)

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,13 @@ from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
-from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.reflex_watch import ReflexExtreme, ReflexWatch
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
+
+if TYPE_CHECKING:
+    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -93,7 +96,7 @@ class Replay:
     extremes: list[Extreme]
     curves: 'Curves'
     reflexes: list[ReflexExtreme] = field(default_factory=list)
-    live: Agreement | None = None
+    live: 'Agreement | None' = None
 
     @property
     def torque_supported(self) -> NDArray[np.bool_]:

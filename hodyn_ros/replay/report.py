@@ -6,20 +6,21 @@ from html import escape
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.output_files import Contents, replacing, write_text
 from hodyn_ros.feedforward import TORQUE_NAMES
-from hodyn_ros.replay import figures
 from hodyn_ros.replay.comparison import JointComparison, common_lag
-from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.plain_values import plain
+
+if TYPE_CHECKING:
+    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -33,6 +34,8 @@ CONTENTS = Contents(
 
 def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = False) -> None:
     """Write ``summary.json``, ``report.html`` and its figures as images."""
+    from hodyn_ros.replay import figures  # Matplotlib is for those alone who want pictures
+
     write_summary(result, output / 'summary.json', force=force)
     drawn = [
         ('torque', 'Predicted and recorded effort', figures.torque_figure(result)),
@@ -181,7 +184,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     write_text(path, text + '\n', force=force)
 
 
-def _agreement(live: Agreement) -> dict[str, Any]:
+def _agreement(live: 'Agreement') -> dict[str, Any]:
     return {
         'played': live.played, 'samples': live.samples, 'agrees': live.holds,
         **{name: dict(zip(TORQUE_NAMES, values, strict=True))

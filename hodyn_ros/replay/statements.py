@@ -1,12 +1,16 @@
 """What a replay found, in sentences: first what asks for something to be done."""
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.replay.comparison import common_lag
-from hodyn_ros.replay.playback import Agreement
 from hodyn_ros.replay.reflex_watch import ReflexExtreme
 from hodyn_ros.replay.replay_bag import Replay
+
+if TYPE_CHECKING:
+    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -182,7 +186,7 @@ def _reflex(reflex: ReflexExtreme) -> str:
         'allowed')
 
 
-def _live(live: Agreement) -> str:
+def _live(live: 'Agreement') -> str:
     def listed(values: Array) -> str:
         units = ('N m', 'N m/s', 'N m/s²')
         return ', '.join(

@@ -13,8 +13,9 @@ KERNELS = 'from hodyn_ros.common.jit import njit\nfrom hodyn_ros.middle import d
     '@njit()\ndef kernel(x):\n    return doubled(x) + 1.0\n'
 MIDDLE = 'from hodyn_ros import bottom\nfrom hodyn_ros.common.jit import njit\n\n' \
     '@njit()\ndef doubled(x):\n    return bottom.FACTOR * x\n'
-CALL = 'from hodyn_ros.top import kernel; value = kernel(5.0); ' \
-    'print(value, sum(kernel.stats.cache_hits.values()))'
+CALL = 'from hodyn_ros.common.jit import is_kept; from hodyn_ros.top import kernel; ' \
+    'kept = is_kept(kernel); value = kernel(5.0); hits = sum(kernel.stats.cache_hits.values()); ' \
+    'assert is_kept(kernel) and kept == bool(hits), (kept, hits); print(value, hits)'
 
 
 @pytest.fixture

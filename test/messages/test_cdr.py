@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from recordings import TYPES
 from serialized import CLASSES, header
 
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter, array_template
 from hodyn_ros.messages.joint_states import Layout
 from hodyn_ros.messages.joint_trajectory import decode, encode
-from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 
 STAMPS = st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1))

@@ -1,8 +1,8 @@
 """Messages serialized by rosbags: another implementation of CDR than the package's."""
 import numpy as np
+from recordings import TYPES
 
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
-from hodyn_ros.messages.message_types import TYPES
 
 CLASSES = TYPES.types
 

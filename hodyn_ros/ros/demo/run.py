@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, SpinnerColumn
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from hodyn_ros.feedforward.warm_up import is_warm
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.ros.demo.demo_recording import TOPICS, Recorder, Recording
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 
 NAMESPACE = '/hodyn_demo'
 PERIOD = 1e-3  # of the simulated driver
+COMPILING = 'compiling the kernels, once after an install: some ten seconds, or more'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # after an install three processes compile, on two slow cores
@@ -132,8 +134,14 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
     observer = _Observer(recorder)
     executor = make_executor()
     executor.add_node(observer)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), *Progress.get_default_columns())
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task('starting the node and the simulated arm', total=None)
+        if not is_warm():
+            progress.update(task, description=COMPILING)
+            if not console.is_terminal:
+                console.print(COMPILING)
         with (
             # The node ends first, with the arm still there to stop.
             process(
