@@ -126,7 +126,8 @@ def fit_noise(runs: Sequence[Samples]) -> Noise:
              np.ascontiguousarray(run.velocity[:, joint])) for run in runs], step)
 
     # The likelihood keeps no thread waiting; workers that share the cores have one thread each.
-    with ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS) as pool:
+    threads = int(getattr(numba.config, 'NUMBA_NUM_THREADS'))  # noqa: B009: its stub has none
+    with ThreadPoolExecutor(threads) as pool:
         parameters, scales = zip(*pool.map(fit, range(runs[0].position.shape[1])), strict=True)
     rows = np.array(parameters)
     return Noise(rows[:, 0], rows[:, 1], rows[:, 2], np.array(scales), step)

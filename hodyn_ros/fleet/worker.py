@@ -2,8 +2,8 @@
 import os
 
 # Before numpy and numba are imported: workers share the cores, and have one thread each.
-for name in ('OPENBLAS_NUM_THREADS', 'NUMBA_NUM_THREADS'):
-    os.environ.setdefault(name, '1')
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+os.environ.setdefault('NUMBA_NUM_THREADS', '1')
 
 from multiprocessing.connection import Connection
 import signal
