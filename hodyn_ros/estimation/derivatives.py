@@ -126,7 +126,7 @@ def fit_noise(runs: Sequence[Samples]) -> Noise:
              np.ascontiguousarray(run.velocity[:, joint])) for run in runs], step)
 
     # The likelihood keeps no thread waiting; workers that share the cores have one thread each.
-    threads = int(getattr(numba.config, 'NUMBA_NUM_THREADS'))  # noqa: B009: its stub has none
+    threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     with ThreadPoolExecutor(threads) as pool:
         parameters, scales = zip(*pool.map(fit, range(runs[0].position.shape[1])), strict=True)
     rows = np.array(parameters)
