@@ -239,9 +239,9 @@ def check_dask(source, work, options):
         fleet = stack.enter_context(subprocess.Popen(
             command(source, out, '--scheduler', str(file), *options),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
-        killed = None
+        killed, some = None, len(contents(undisturbed)['ledger']) // 3
         while fleet.poll() is None:
-            if killed is None and done_in(out) >= 40:
+            if killed is None and done_in(out) >= some:
                 pid = nannies[0].pid
                 children = [int(child) for task in Path(f'/proc/{pid}/task').iterdir()
                             for child in (task / 'children').read_text().split()]
