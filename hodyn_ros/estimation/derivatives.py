@@ -9,8 +9,8 @@ from them. Recorded efforts have no part in it.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-import os
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -125,7 +125,9 @@ def fit_noise(runs: Sequence[Samples]) -> Noise:
             (run.time, run.position[:, joint] - run.position[0, joint],
              np.ascontiguousarray(run.velocity[:, joint])) for run in runs], step)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the likelihood keeps no thread waiting
+    # The likelihood keeps no thread waiting; workers that share the cores have one thread each.
+    threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(threads) as pool:
         parameters, scales = zip(*pool.map(fit, range(runs[0].position.shape[1])), strict=True)
     rows = np.array(parameters)
     return Noise(rows[:, 0], rows[:, 1], rows[:, 2], np.array(scales), step)

@@ -1,8 +1,9 @@
 """The process of a worker: it is sent a task and then file after file, and sends outcomes back."""
 import os
 
-# Before numpy is imported: workers share the cores, and threads that spin would take them away.
+# Before numpy and numba are imported: workers share the cores, and have one thread each.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+os.environ.setdefault('NUMBA_NUM_THREADS', '1')
 
 from multiprocessing.connection import Connection
 import signal
