@@ -19,6 +19,7 @@ from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
+USUAL_NAME = 'joint_states'
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 25  # bytes: what is read of shorter recordings is not read again
 _MAX_REASONS = 20  # damaged bytes find ever new ones
@@ -158,7 +159,7 @@ class JointStateBag:
         self, path: Path, joints: JointFinder, topic: str | None = None, *,
         effort_gain: Array | None = None,
     ) -> None:
-        """Open a bag and choose its topic, by name or as the only one with joint states.
+        """Open a bag and choose its topic, by name or as the only one that may be meant.
 
         Parameters
         ----------
@@ -290,6 +291,10 @@ def _chosen(bag: Bag, name: str | None) -> Topic:
         raise HodynError(
             f'{bag.path}: no messages of type {MESSAGE_TYPE}; its topics: '
             f'{_list(bag, list(bag.topics))}')
+    # What drivers call it, beside torques and references of the same type.
+    usual = [topic for topic in filled if topic.name.rpartition('/')[2] == USUAL_NAME]
+    if len(usual) == 1:
+        return usual[0]
     if len(filled) > 1:
         raise HodynError(f'{bag.path}: joint states on several topics: {_list(bag, filled)}; '
                          'choose one with --topic')

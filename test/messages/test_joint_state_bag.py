@@ -126,6 +126,16 @@ def test_one_of_two_arms_by_prefix(tmp_path):
         read(path)
 
 
+def test_the_drivers_topic_is_taken_beside_others_of_its_type(tmp_path):
+    one, two = record(duration=0.2), record(duration=0.2, seed=2)
+    bags = {
+        name: write(tmp_path / name, {'/arm/joint_states': messages(one), other: messages(two)})
+        for name, other in (('torque', '/feedforward/torque'), ('arms', '/left/joint_states'))}
+    assert_same(read(bags['torque'])[0], one)
+    with pytest.raises(ValueError, match=r'/arm/joint_states.*/left/joint_states.*--topic'):
+        read(bags['arms'])
+
+
 def test_topic_must_be_chosen_among_several(tmp_path):
     one, two = record(duration=0.2), record(duration=0.2, seed=2)
     path = write(tmp_path / 'bag', {'/a': messages(one), '/b': messages(two), '/empty': []})
