@@ -1,6 +1,7 @@
 """What the comparison says of gravity, lag, limits and friction."""
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -68,7 +69,8 @@ def test_report_is_one_self_contained_page(tmp_path):
     summary(tmp_path, record(duration=5.0))
     page = (tmp_path / 'out/report.html').read_text()
     assert page.count('data:image/png;base64,') == 4
-    assert 'http' not in page.replace('charset', '')
+    # The letters of pictures spell anything.
+    assert 'http' not in re.sub('base64,[^"]*', '', page)
     for name in ('torque', 'torque_rates', 'friction', 'spectrum'):
         assert (tmp_path / f'out/{name}.png').stat().st_size > 10_000
 
