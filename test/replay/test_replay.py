@@ -15,7 +15,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation import pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.replay import report
+from hodyn_ros.replay import figures
 from hodyn_ros.robot.joint_names import JointNames
 
 
@@ -28,9 +28,8 @@ def replayed(bag, output, *options):
 def undrawn(monkeypatch):
     """Leave out the drawing, which is most of the time of a short replay."""
     blank = SimpleNamespace(savefig=lambda *_, **__: None)
-    monkeypatch.setattr(report, 'figures', SimpleNamespace(**{
-        f'{name}_figure': lambda *_: blank
-        for name in ('torque', 'friction', 'rate', 'spectrum')}))
+    for name in ('torque', 'friction', 'rate', 'spectrum'):
+        monkeypatch.setattr(figures, f'{name}_figure', lambda *_: blank)
 
 
 def refused(capsys, *arguments):
