@@ -32,6 +32,16 @@ def test_the_pages_with_examples_are_found():
         name for name, blocks in BLOCKS.items() if blocks}
 
 
+def test_each_page_is_in_the_site():
+    """One that is in no table of contents is a warning there, and found by nobody."""
+    index = ROOT / 'docs' / 'index.md'
+    listed = set(re.findall(r'^[\w/]+$', index.read_text('utf-8'), re.MULTILINE))
+    pages = {
+        str(page.relative_to(index.parent).with_suffix('')) for page in PAGES[1:]
+        if page != index}
+    assert not pages - listed
+
+
 def anchors(page):
     """Return the anchors of a page's headings, as GitHub and the site name them."""
     headings = re.findall(r'^#+ (.*)$', page.read_text('utf-8'), re.MULTILINE)
