@@ -125,7 +125,7 @@ def leave_public_names(
     app: Any, what: str, name: str, thing: Any, skip: bool, options: Any,
 ) -> bool | None:
     """Keep classes that have a page of their own off that of their room."""
-    return what == 'module' and isinstance(thing, type) and thing in PUBLIC or None
+    return (what == 'module' and isinstance(thing, type) and thing in PUBLIC) or None
 
 
 def leave_folders(app: Any) -> None:
