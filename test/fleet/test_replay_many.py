@@ -45,9 +45,9 @@ def lab(tmp_path_factory):
     return folder
 
 
-def command(lab, out, *options):
+def command(lab, out, *options, jobs=1):
     return [sys.executable, '-m', 'hodyn_ros', 'replay', str(lab), '--output', str(out),
-            '--jobs', '2', '--no-report', *options]
+            '--jobs', str(jobs), '--no-report', *options]
 
 
 def run(*arguments):
@@ -58,7 +58,7 @@ def run(*arguments):
 def fleet(lab, tmp_path_factory):
     """The folder of an undisturbed run, and what it printed."""
     out = tmp_path_factory.mktemp('fleet') / 'out'
-    return out, run(*command(lab, out))
+    return out, run(*command(lab, out, jobs=2))
 
 
 def contents(out):
@@ -118,7 +118,7 @@ def test_the_numbers_are_those_of_one_by_one_bit_for_bit(lab, fleet, tmp_path, c
 def test_killed_at_any_moment_and_resumed_the_result_is_that_of_an_undisturbed_run(
     lab, fleet, tmp_path, capsys,
 ):
-    """By SIGKILL when some are done and some begun; `test/tools/fleet_siege.py` kills more."""
+    """By SIGKILL when some are done and one is begun; `test/tools/fleet_siege.py` kills more."""
     undisturbed, out = contents(fleet[0]), tmp_path / 'out'
     ledger = out / 'ledger.jsonl'
     with subprocess.Popen(
@@ -140,7 +140,7 @@ def test_killed_at_any_moment_and_resumed_the_result_is_that_of_an_undisturbed_r
 def test_ctrl_c_says_how_to_go_on(lab, tmp_path):
     out = tmp_path / 'out'
     with subprocess.Popen(
-            command(lab, out, '--jobs', '1'), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            command(lab, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, start_new_session=True) as process:
         while not ((ledger := out / 'ledger.jsonl').exists() and '"begin"' in ledger.read_text()):
             assert process.poll() is None
