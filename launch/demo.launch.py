@@ -18,11 +18,14 @@ def nodes(context: LaunchContext) -> list[Action]:
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in DEMO_ARGUMENTS}
     wanted = launched_node(given, None, name='feedforward', namespace=NAMESPACE)
+    # The arm is held by each torque for a period of 1 ms: its middle.
+    parameters = {
+        **wanted.parameters, 'lookahead': wanted.parameters.get('lookahead') or 0.5e-3}
     common = {'package': 'hodyn_ros', 'namespace': NAMESPACE, 'output': 'screen',
               'ros_arguments': wanted.ros_arguments}
     return [
         Node(
-            executable='feedforward', name='feedforward', parameters=[wanted.parameters],
+            executable='feedforward', name='feedforward', parameters=[parameters],
             sigterm_timeout=str(wanted.end_timeout), **common),
         Node(
             executable='simulated_driver', name='simulated_driver',

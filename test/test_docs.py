@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+import hodyn_ros as hd
 from hodyn_ros.cli import main
 from hodyn_ros.cli.main import _parser
 
@@ -104,6 +105,14 @@ def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path, real_bag, monkeypatc
                 command, _, other = line.partition('# exit code ')
                 _, *words = shlex.split(command.replace('"$RECORDING"', str(real_bag)))
                 assert main(words) == int(other or 0), line
+
+
+def test_the_page_of_functions_lists_all_public_names_and_rooms():
+    page = (ROOT / 'docs' / 'api.md').read_text('utf-8')
+    listed = set(re.findall(r'^   ([\w.]+)$', page, re.MULTILINE))
+    rooms = {
+        f'hodyn_ros.{path.parent.name}' for path in (ROOT / 'hodyn_ros').glob('*/__init__.py')}
+    assert listed == {*hd.__all__, *rooms - {'hodyn_ros.cli'}}
 
 
 def rows_of_faults() -> list[list[str]]:

@@ -55,8 +55,10 @@ def run(options: argparse.Namespace) -> int:
     if wants_many(options, options.plans):
         return plans_many(
             options, 'annotate', source.load_robot(), source.settings(
-                stretch=options.stretch, gravity=not options.without_gravity,
-                friction=not options.without_friction), period=options.period)
+                stretch=options.stretch,
+                allow_nonzero_velocity_at_end=options.stretch == 'retime',
+                gravity=not options.without_gravity, friction=not options.without_friction),
+            period=options.period)
     check_outputs(
         options, source.path, options.robot, contents=annotated_contents(options.output))
     return run_annotate(

@@ -104,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
         robot = with_scaled_limits(source.load_robot(), parts(options.parts or ['1']))
         return plans_many(
             options, 'retime', robot, source.settings(
-                stretch='retime', gravity=not options.without_gravity,
+                stretch='retime', allow_nonzero_velocity_at_end=True,
+                gravity=not options.without_gravity,
                 friction=not options.without_friction, stop_at=tuple(options.stop_at),
                 path_tolerance=options.path_tolerance, smoothness=options.smooth),
             period=options.period)

@@ -44,11 +44,13 @@ class BodyMotion:
         base_twist: ArrayLike | None, inertias: int,
     ) -> None:
         orders, n_bodies = motions.shape[1] - 1, len(robot.bodies)
+        if base_pose is not None and base_twist is None and not orders:
+            base_twist = np.zeros((*batch, 0, 6))  # positions alone
         base = base_state(robot, base_pose, base_twist, batch, orders)
         self._poses, self._twists = (np.zeros((len(motions), 0, width)) for width in (1, 6))
         if base is not None:
-            self._poses = base[0].reshape(-1, 4, 4)
-            self._twists = base[1].reshape(-1, orders, 6)
+            self._poses = base[0].reshape(len(motions), 4, 4)
+            self._twists = base[1].reshape(len(motions), orders, 6)
         self._model, self._motions = robot.kernel_model, motions
         self.pose = np.empty((n_bodies, 12))
         self.screw, self.twist = np.empty((2, n_bodies, orders + 1, 6))

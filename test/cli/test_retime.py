@@ -111,6 +111,11 @@ def test_points_that_end_in_motion_are_run_to_rest(capsys, tmp_path, command, co
         assert 'the points end in motion; the plan ends at rest' in capsys.readouterr().out
     points = json.loads((tmp_path / 'fast.json').read_text())['points']
     np.testing.assert_allclose(points[-1]['velocities'], 0.0, atol=1e-9)
+    # And so are they among many.
+    if count == 2:
+        pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+        many = (command[0], 'plan.csv', '--output', 'many', *command[1:], '--jobs', '1')
+        assert main(many) == 0
 
 
 def test_annotate_takes_the_stretch_as_well(capsys, tmp_path):

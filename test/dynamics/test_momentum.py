@@ -124,6 +124,14 @@ def test_a_batch_of_forward_dynamics_is_its_motions_one_by_one(seed):
                 np.testing.assert_array_equal(found[t], expected)
 
 
+def test_a_plain_vector_of_positions_will_do_on_a_floating_base():
+    robot, q, base = random_motion(1, 3)
+    expected = hd.center_of_mass(robot, q, **base)[:1]
+    for given in ({}, {'base_twist': np.empty((0, 6))}):
+        found = hd.center_of_mass(robot, q[0], base_pose=base['base_pose'], **given)
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_a_plain_vector_of_positions_will_do():
     panda = hd.load_robot('panda')
     q = np.linspace(-1.0, 1.0, 7)

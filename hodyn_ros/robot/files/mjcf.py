@@ -6,6 +6,7 @@ warning.
 """
 from collections.abc import Mapping
 from pathlib import Path
+import re
 from typing import Any
 import warnings
 
@@ -16,6 +17,9 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
+
+ROOT = re.compile(r'\ufeff?\s*(<\?.*?\?>\s*|<!--.*?-->\s*)*<mujoco\b', re.DOTALL)
+"""How MJCF begins."""
 
 _KINDS = {'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute'}
 _ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
@@ -81,15 +85,20 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
             int(model.body_jntadr[index]) + k for k, link in enumerate(chain)
             if link['type'] in _KINDS.values()]
     name = model.names[:model.names.index(b'\0')].decode('utf-8', 'replace')
+    import mujoco
+
+    is_weightless = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     mapping: dict[str, Any] = {
-        'name': name or 'mujoco model', 'gravity': np.array(model.opt.gravity), 'bodies': bodies}
+        'name': name or 'mujoco model', 'bodies': bodies,
+        'gravity': np.zeros(3) if is_weightless else np.array(model.opt.gravity)}
+    _warn_of_what_is_left_out(model, context)
     if not joints:
         return mapping
     unlimited = [None, None]
     mapping['limits'] = {
         'position': [
             model.jnt_range[j].tolist() if model.jnt_limited[j] else unlimited for j in joints],
-        'effort': [_effort_limit(model, j) for j in joints]}
+        'effort': [_effort_limit(model, j, context) for j in joints]}
     dofs = model.jnt_dofadr[joints]
     if np.any(model.dof_armature[dofs]):
         mapping['rotor_inertia'] = model.dof_armature[dofs].tolist()
@@ -105,6 +114,20 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         if those:
             warnings.warn(f'{context}: {what}: left out, of {", ".join(those)}', stacklevel=2)
     return mapping
+
+
+def _warn_of_what_is_left_out(model: Any, context: str) -> None:
+    import mujoco
+
+    tendons = ('tendon_stiffness', 'tendon_damping', 'tendon_frictionloss', 'tendon_armature')
+    left_out = {
+        'forces of tendons': any(np.any(getattr(model, name, 0.0)) for name in tendons),
+        'gravity compensation': np.any(model.body_gravcomp),
+        'drag of a medium': model.opt.density or model.opt.viscosity,
+        'feedback of actuators': np.any(
+            model.actuator_biastype != int(mujoco.mjtBias.mjBIAS_NONE))}
+    for what in (what for what, there in left_out.items() if there):
+        warnings.warn(f'{context}: {what}: left out', stacklevel=4)
 
 
 def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
@@ -125,6 +148,10 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
         kind = mujoco.mjtJoint(model.jnt_type[j]).name
         joint = _name(model, 'jnt', j)
         if kind == 'mjJNT_FREE':
+            if np.count_nonzero(model.body_parentid[1:] == 0) > 1:
+                raise HodynError(
+                    f'{context}: body {name!r} is free, and there are others on the world: one '
+                    'robot is one tree; leave out what it handles')
             links.append({'joint': joint, 'type': 'floating', 'placement': placement})
             continue
         if kind not in _KINDS:
@@ -155,7 +182,7 @@ def _turned(kind: str, axis: Array, point: Array, position: float) -> Array:
     return lie.exp(position * np.concatenate([axis, np.cross(point, axis)]))
 
 
-def _effort_limit(model: Any, joint: int) -> float | None:
+def _effort_limit(model: Any, joint: int, context: str) -> float | None:
     """Return the force that a joint's limit, or what drives it, allows; None where none does."""
     import mujoco
 
@@ -183,6 +210,10 @@ def _effort_limit(model: Any, joint: int) -> float | None:
     if driving:
         bounds.append(sum(driving))
     limit = min(bounds, default=np.inf)
+    if limit == 0.0:
+        warnings.warn(
+            f'{context}, joint {_name(model, "jnt", joint)!r}: what drives it goes one way only: '
+            'its effort limit is taken as unknown', stacklevel=4)
     return float(limit) if 0.0 < limit < np.inf else None
 
 
@@ -194,6 +225,10 @@ def _check_couplings(model: Any, context: str, locked: Mapping[str, float]) -> N
         kind = mujoco.mjtEq(model.eq_type[e]).name
         if not model.eq_active0[e]:
             continue
+        if kind == 'mjEQ_TENDON':
+            raise HodynError(
+                f'{context}: an equality of tendons couples joints, and the equations of motion '
+                'here are those of independent joints; remove it')
         if kind == 'mjEQ_JOINT':
             pair = [
                 _name(model, 'jnt', int(j)) for j in (model.eq_obj1id[e], model.eq_obj2id[e])

@@ -90,7 +90,7 @@ def _read(
         raise FileNotFoundError(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
-    if '<mujoco' in text and not text.lstrip().startswith('<robot'):
+    if mjcf.ROOT.match(text):
         return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked, max_bodies), str(path)

@@ -124,6 +124,59 @@ def test_what_couples_locked_joints_does_not_count(tmp_path):
     assert hd.load_robot(path, locked_joints={'left': 0.0, 'right': 0.0}).n == 1
 
 
+URDF = """<robot name="arm"><mujoco><compiler discardvisual="true"/></mujoco><link name="base"/>
+  <link name="l"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+  iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/><child link="l"/>
+  <limit lower="0" upper="1" velocity="3" effort="4"/></joint></robot>"""
+
+
+@pytest.mark.parametrize('name', ['arm.urdf', 'arm.xml'])
+def test_a_urdf_that_speaks_to_mujoco_stays_a_urdf(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(f'<?xml version="1.0"?>\n<!-- <mujoco> -->\n{URDF}')
+    assert hd.load_robot(path).limits.velocity == 3.0
+
+
+def test_a_file_may_begin_with_a_declaration_and_comments(tmp_path):
+    path = written(tmp_path)
+    path.write_text(f'<?xml version="1.0"?>\n<!-- <robot> -->\n{path.read_text()}')
+    assert hd.load_robot(path).n == 3
+
+
+def test_without_gravity_there_is_none(tmp_path):
+    path = written(tmp_path)
+    path.write_text(path.read_text().replace('<flag ', '<flag gravity="disable" '))
+    assert not hd.load_robot(path).gravity.any()
+
+
+TENDONS = """<tendon><fixed name="a"><joint joint="left" coef="1"/></fixed>
+  <fixed name="b"><joint joint="right" coef="1"/></fixed></tendon>"""
+
+
+@pytest.mark.parametrize(('body', 'more', 'message'), [
+    (ARM, TENDONS + '<equality><tendon tendon1="a" tendon2="b"/></equality>', 'couples joints'),
+    (f'<body name="cube"><freejoint/><geom size="0.1"/></body>{ARM}', '', "'cube' is free, and"),
+])
+def test_what_is_no_tree_of_independent_joints_is_refused(tmp_path, body, more, message):
+    with pytest.raises(ValueError, match=message):
+        hd.load_robot(written(tmp_path, body, more))
+
+
+@pytest.mark.parametrize(('body', 'more', 'message'), [
+    (ARM, TENDONS.replace('name="a"', 'name="a" stiffness="3"'), 'forces of tendons: left out'),
+    (ARM.replace('name="hand"', 'name="hand" gravcomp="1"'), '', 'gravity compensation: left'),
+    (ARM, '<option density="1000"/>', 'drag of a medium: left out'),
+    (ARM, '<actuator><position joint="left" kp="5"/></actuator>', 'feedback of actuators: left'),
+    (ARM, '<actuator><motor joint="left" forcerange="0 50" forcelimited="true"/></actuator>',
+     "joint 'left': what drives it goes one way only"),
+])
+def test_what_mujoco_adds_to_rigid_bodies_is_said_where_it_is_left_out(
+    tmp_path, body, more, message,
+):
+    with pytest.warns(UserWarning, match=message):
+        hd.load_robot(written(tmp_path, body, more))
+
+
 @pytest.mark.parametrize(('change', 'message'), [
     (('type="slide"', 'type="ball"'), "joint 'left' of body 'hand': a ball joint"),
     (('diaginertia="0.02 0.02 0.002"', 'diaginertia="1"'), 'MuJoCo cannot read it'),
