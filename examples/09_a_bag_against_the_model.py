@@ -19,7 +19,7 @@ from hodyn_ros.robot.joint_names import JointNames
 # %%
 # ``hodyn replay BAG --robot panda`` writes the same as a page with many more pictures.
 RECORDING = 'test/data/panda_exciting_trajectory'
-path = next(path for path in (Path(RECORDING), Path('..', RECORDING)) if path.exists())
+path = Path(RECORDING) if Path(RECORDING).exists() else Path('..', RECORDING)
 robot = hd.load_robot('panda')
 with JointStateBag(path, JointNames(robot)) as bag, tempfile.TemporaryDirectory() as folder:
     result = replay(bag, FeedForward(robot), Path(folder))

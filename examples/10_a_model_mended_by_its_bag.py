@@ -17,7 +17,7 @@ from hodyn_ros.identification.recordings import Recording, Source, read_data
 # %%
 # ``hodyn identify BAG --robot panda`` writes a robot file, judged on motion that was held out.
 RECORDING = 'test/data/panda_exciting_trajectory'
-path = next(path for path in (Path(RECORDING), Path('..', RECORDING)) if path.exists())
+path = Path(RECORDING) if Path(RECORDING).exists() else Path('..', RECORDING)
 robot = hd.load_robot('panda')
 data, _ = read_data([Recording(path)], Source(robot))
 found = identify(robot, data, ('friction', 'viscous', 'offsets'))

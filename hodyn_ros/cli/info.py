@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         f'{robot.name}: {robot.n} joints, {figures["mass"]:.4g} kg in motion, reach at most '
         f'{figures["reach"]:.4g} m{" from its floating base" if robot.floating else ""}')
     table = make_table(
-        'joint', 'type', 'carries\nkg', *(
+        'joint', 'type', 'link mass\nkg', *(
             f'{name.replace("_", " ")}\n{unit}' for name, unit in _UNITS.items()), left=('type',))
     for name, joint in figures['joints'].items():
         table.add_row(

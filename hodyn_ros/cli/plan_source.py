@@ -117,5 +117,7 @@ def outcome(prepared: PreparedPlan) -> str:
         report = prepared.limit_report
         kept = report is not None and report.within_limits
         return f'{"refused" if kept else "beyond limits"}: {prepared.refusal}'
-    missed = prepared.deviation
-    return f'within all limits, but {missed}' if missed and missed.value else 'within all limits'
+    report, missed = prepared.limit_report, prepared.deviation
+    none = '' if report is None or report.knows_limits else ' (none is known)'
+    but = f', but {missed}' if missed and missed.value else ''
+    return f'within all limits{none}{but}'

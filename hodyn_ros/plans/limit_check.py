@@ -108,6 +108,11 @@ class LimitReport:
         """Whether no limit is passed."""
         return not self.violations
 
+    @property
+    def knows_limits(self) -> bool:
+        """Whether there is a limit that might be passed."""
+        return any(np.isfinite([entry.lower, entry.upper]).any() for entry in self.worst)
+
 
 def bounds(limits: Limits, quantity: str) -> tuple[Array, Array]:
     """Return lower and upper limits (n,) of a quantity."""

@@ -330,10 +330,14 @@ def refused(error: HodynError) -> PreparedPlan:
 
 
 def _steps(request: PlanRequest, points: AcceptedWaypoints) -> str:
-    """Return what a plan through all samples makes of steps in them; empty if it may miss them."""
+    """Return what a plan through all samples makes of steps in them; empty if it makes nothing.
+
+    It may miss them, or be told the accelerations that they were sampled with.
+    """
     settings = request.settings
     missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
-    return '' if missed else steps(request.robot, points)
+    told = missed or points.accelerations is not None
+    return '' if told else steps(request.robot, points)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:

@@ -78,6 +78,24 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ['plan.json']
 
 
+def test_what_is_written_is_checked_without_a_doubt(capsys):
+    """Its accelerations are told: samples that step in them, as at a rest, are no mistake."""
+    write_plan(HOME, NEXT)
+    assert main(('retime', 'plan.json', '--output', 'fast.json')) == 0
+    capsys.readouterr()
+    assert main(('check', 'fast.json')) == 0
+    said = capsys.readouterr().out
+    assert 'within all limits' in said
+    assert 'step in acceleration' not in said
+
+
+def test_where_no_limit_is_known_that_is_said(capsys):
+    with open('plan.csv', 'w', encoding='utf-8') as file:
+        file.write('time,joint1,joint2\n0,0,0\n0.1,1,1\n')
+    assert main(('check', 'plan.csv', '--robot', 'twolink', '--brief')) == 0
+    assert 'within all limits (none is known)' in capsys.readouterr().out
+
+
 def test_a_plan_that_starts_in_motion_has_strict_figures(capsys, tmp_path):
     # The time at its own timing is not known: it was NaN, in words and in the file.
     names = [f'joint{i}' for i in range(1, 8)]

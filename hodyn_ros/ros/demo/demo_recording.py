@@ -29,6 +29,7 @@ TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 class Recorder:
     """Writes serialized joint states to a rosbag2 (MCAP) as they come; a context manager.
 
+    It begins when all channels are heard: before, nothing answers, and the arm takes no torque.
     The bag is there when the context has ended, and not at all after an error.
     """
 
@@ -46,7 +47,7 @@ class Recorder:
 
     @property
     def has_heard_all(self) -> bool:
-        """Whether something was recorded of every channel."""
+        """Whether something was heard of every channel."""
         return all(self._heard.values())
 
     def channel(self, topic: str) -> Callable[[bytes], None]:
@@ -57,7 +58,8 @@ class Recorder:
 
         def record(message: bytes) -> None:
             self._heard[topic] = True
-            self._writer.write(connection, clock.time_ns(), message)
+            if self.has_heard_all:
+                self._writer.write(connection, clock.time_ns(), message)
 
         return record
 
