@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import hashlib
 import os
 from pathlib import Path
@@ -116,14 +116,58 @@ def run_many(
     check_output(
         folder, Contents(frozenset(files)), inputs=[job.path for job in jobs],
         force=options.force or has_ledger)
+    if not (has_ledger or options.force):
+        for name in task.folders:
+            if os.path.lexists(folder / name):
+                raise FileExistsError(
+                    f'{folder / name}: exists, and there is no {LEDGER} that says what is in it; '
+                    'choose another output, or --force to replace files of the same names')
     with Ledger(folder, settings, task.remove, force=options.force) as ledger:
         ledger.check_names(jobs)
-        remove_unfinished(folder)
+        _check_places(task, jobs, ledger.begun, options.force)
+        if has_ledger:
+            remove_unfinished(folder)
         with FleetProgress(options.command, unit) as progress:
             is_done = run_fleet(task, jobs, ledger, workers, progress)
         outcomes = [ledger.outcomes[name] for name in sorted(ledger.outcomes)]
         write_summary(outcomes, columns, folder / SUMMARY)
     return outcomes, is_done
+
+
+def _check_places(
+    task: Task, jobs: Sequence[Job], begun: Collection[str], force: bool,
+) -> None:
+    """Raise for two files that are written to one place, and for what no run wrote that is there.
+
+    Parameters
+    ----------
+    task : Task
+        What is done with each file.
+    jobs : sequence of Job
+        The files.
+    begun : collection of str
+        Names for which earlier runs may have written something.
+    force : bool
+        Whether what is there is replaced.
+
+    Raises
+    ------
+    HodynError, FileExistsError
+        For the one, and for the other.
+
+    """
+    owners: dict[Path, str] = {}
+    for name in (*sorted(begun), *(job.name for job in jobs)):
+        for place in task.places(name):
+            other = owners.setdefault(place, name)
+            if other != name:
+                raise HodynError(
+                    f'{other} and {name}: both would be written to {place}; rename one, or choose '
+                    'another output')
+    for job in jobs:
+        if job.name not in begun and not force and (there := task.present(job.name)):
+            raise FileExistsError(
+                f'{there[0]}: is of no earlier run; move it away, or choose another output')
 
 
 def exit_code(outcomes: Sequence[Outcome], jobs: Sequence[Job], is_done: bool) -> int:

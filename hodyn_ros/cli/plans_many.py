@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,8 +11,7 @@ from hodyn_ros.cli.many import exit_code, run_many, settings_of
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.fleet.outcome import Job, Outcome
-    from hodyn_ros.fleet.plan_task import PlanTask
+    from hodyn_ros.fleet.outcome import Outcome
     from hodyn_ros.plans.prepare import PlanSettings
     from hodyn_ros.robot import Robot
 
@@ -53,8 +51,6 @@ def plans_many(
     task = PlanTask(
         command, robot, settings, options.output.resolve(), topic=options.topic,
         index=options.number, period=period)
-    if command != 'check':
-        _check_places(task, jobs)
     # As JSON reads them back: the ledger compares.
     values = {key: list(value) if isinstance(value, tuple) else value
               for key, value in asdict(settings).items()}
@@ -64,17 +60,6 @@ def plans_many(
         PLAN_COLUMNS, (SUMMARY,), 'points')
     _print(outcomes, options.output / SUMMARY)
     return exit_code(outcomes, jobs, is_done)
-
-
-def _check_places(task: PlanTask, jobs: Sequence[Job]) -> None:
-    """Raise HodynError for plans that would be written to the same file."""
-    places: dict[Path, list[Job]] = defaultdict(list)
-    for job in jobs:
-        places[task.place(job.name)].append(job)
-    for place, same in places.items():
-        if len(same) > 1:
-            raise HodynError(
-                f'{same[0].path} and {same[1].path}: both would be written to {place}; rename one')
 
 
 def _print(outcomes: Sequence[Outcome], summary: Path) -> None:

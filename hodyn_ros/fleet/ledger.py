@@ -29,6 +29,8 @@ class Ledger:
     ----------
     outcomes : dict of str to Outcome
         What became of each file, by name.
+    begun : set of str
+        Names of the files for which something may have been written.
 
     """
 
@@ -52,8 +54,8 @@ class Ledger:
         Raises
         ------
         HodynError
-            For a ledger of other settings without `force`, one that is none, and one that another
-            process writes.
+            For a ledger of other settings without `force`, one of another command, one that is
+            none, and one that another process writes.
 
         """
         self._path = folder / LEDGER
@@ -61,6 +63,7 @@ class Ledger:
         self._remove, self._force = remove, force
         self._files: dict[str, Any] = {}
         self.outcomes: dict[str, Outcome] = {}
+        self.begun: set[str] = set()
 
     def __enter__(self) -> Ledger:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,9 +93,21 @@ class Ledger:
                     f'{job.path}: {self._path.parent} has results of {path} under the name '
                     f'{job.name!r}; give the folder that holds both, or choose another output')
 
+    def forget(self, job: Job) -> None:
+        """Remove what an earlier run wrote for a file that is to be done again.
+
+        That is done before workers begin, which make folders while others would remove them.
+        """
+        if job.name not in self.begun:
+            return
+        if self.outcomes.pop(job.name, None):
+            self._write({'begin': job.name})
+        self._remove(job.name)
+
     def begin(self, job: Job) -> None:
         """Note that a file is begun."""
         self._files[job.name] = [str(job.path), fingerprint(job.path)]
+        self.begun.add(job.name)
         self._write({'begin': job.name})
 
     def add(self, outcome: Outcome) -> None:
@@ -111,23 +126,37 @@ class Ledger:
             lines.pop()  # it was being written when the process was killed
         entries = [self._parsed(line) for line in lines]
         if entries:
-            found = entries[0].get('settings', {})
+            if 'settings' not in entries[0]:
+                raise self._foreign()
+            found = entries[0]['settings']
             if found == self._settings and not self._force:
                 self._truncate(''.join(lines))
                 for entry in entries[1:]:
-                    if 'done' in entry:
-                        outcome = Outcome(**entry['done'])
-                        self.outcomes[outcome.name] = outcome
-                        self._files[outcome.name] = entry['file']
+                    self._take(entry)
                 return
-            if not self._force:
+            # What another command wrote is elsewhere, and what is at our places is not its.
+            may_force = found.get('command') == self._settings.get('command')
+            if not (self._force and may_force):
                 raise HodynError(
                     f'{self._path.parent}: has results of {_difference(found, self._settings)}; '
-                    'choose another output, or --force to begin anew')
+                    'choose another output' + (', or --force to begin anew' if may_force else ''))
             for name in sorted({entry['begin'] for entry in entries[1:] if 'begin' in entry}):
                 self._remove(name)
         self._truncate('')
         self._write({'settings': self._settings})
+
+    def _take(self, entry: Mapping[str, Any]) -> None:
+        """Take a line of an earlier run."""
+        if 'done' in entry:
+            outcome = Outcome(**entry['done'])
+            self.outcomes[outcome.name] = outcome
+            self._files[outcome.name] = entry['file']
+        elif 'begin' in entry:
+            self.outcomes.pop(entry['begin'], None)  # its former result is no longer there
+            self.begun.add(entry['begin'])
+
+    def _foreign(self) -> HodynError:
+        return HodynError(f'{self._path}: not a ledger of hodyn; choose another output')
 
     def _parsed(self, line: str) -> dict[str, Any]:
         try:
@@ -135,7 +164,7 @@ class Ledger:
         except ValueError:
             entry = None
         if not isinstance(entry, dict):
-            raise HodynError(f'{self._path}: not a ledger of hodyn; choose another output')
+            raise self._foreign()
         return entry
 
     def _truncate(self, kept: str) -> None:

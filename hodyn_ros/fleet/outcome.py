@@ -1,11 +1,15 @@
 """What a task says of its file."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+import shutil
 from traceback import format_exc
 from typing import Any, Protocol
+
+from hodyn_ros.common.errors import HodynError
 
 Row = dict[str, Any]
 
@@ -60,19 +64,31 @@ class Task(Protocol):
     ----------
     key : str
         What the rows call the file: 'bag' or 'plan'.
+    folders : sequence of str
+        The folders, within that of the fleet, in which it writes.
 
     """
 
     key: str
 
+    @property
+    def folders(self) -> Sequence[str]:
+        """See above."""
+
     def __call__(self, path: Path, name: str) -> Outcome:
         """Do it; what is wrong with the file is told, not raised."""
+
+    def places(self, name: str) -> Sequence[Path]:
+        """Return the files and folders that are written for the file of a name."""
+
+    def present(self, name: str) -> list[Path]:
+        """Return what is there already of what is written for the file of a name."""
 
     def warm_up(self) -> None:
         """Compile the kernels that it needs."""
 
     def remove(self, name: str) -> None:
-        """Remove what an earlier run wrote for the file of a name."""
+        """Remove what an earlier run wrote for the file of a name, while no worker is at work."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,13 @@ def failed(
         is_final=is_final, traceback=traceback)
 
 
+def failed_by(key: str, job: Job, error: HodynError | OSError) -> Outcome:
+    """Return the outcome of a file that an error ended; a machine may be to blame for it."""
+    is_missing = isinstance(error.__context__, ImportError)  # a package, here and not elsewhere
+    return failed(
+        key, job, str(error), is_final=isinstance(error, HodynError) and not is_missing)
+
+
 def perform(task: Task, job: Job) -> Outcome:
     """Return the outcome of a file, also where an error of this program prevents it."""
     try:
@@ -122,11 +145,15 @@ def prepare(task: Task) -> None:
         task.warm_up()
 
 
-def remove_empty(folder: Path, top: Path) -> None:
-    """Remove a folder if it is empty, and those above it that are then, up to `top`."""
-    while folder != top:
-        if folder.is_dir():
-            if any(folder.iterdir()):
-                return
-            folder.rmdir()
-        folder = folder.parent
+def remove_results(paths: Sequence[Path], top: Path) -> None:
+    """Remove files and folders, and the folders up to `top` that are empty then."""
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            for folder in path.parents:
+                if folder == top:
+                    break
+                folder.rmdir()

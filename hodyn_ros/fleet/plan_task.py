@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 import warnings
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed, remove_empty
+from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed, failed_by, remove_results
 from hodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ class PlanTask:
 
     key = 'plan'
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders in which it writes: a check writes no plans."""
+        return () if self.command == 'check' else (PLANS,)
+
     def __call__(self, path: Path, name: str = '') -> Outcome:
         """Do it with a plan; what is wrong with it is told by the status, and not raised.
 
@@ -71,14 +77,9 @@ class PlanTask:
                 warnings.simplefilter('always', UserWarning)
                 prepared, points = self._prepared(path, self.place(name))
         except (HodynError, OSError) as error:
-            self.remove(name)
-            return failed(
-                self.key, Job(name, path), str(error), is_final=isinstance(error, HodynError))
+            return failed_by(self.key, Job(name, path), error)
         if prepared.plan is None or prepared.limit_report is None:
-            self.remove(name)
             return failed(self.key, Job(name, path), prepared.refusal, is_final=True)
-        if prepared.refusal:
-            self.remove(name)
         findings = [*filter(None, [prepared.note]), *dict.fromkeys(
             str(warning.message) for warning in caught)]
         common: Row = {
@@ -98,11 +99,17 @@ class PlanTask:
         path = self.output / PLANS / name
         return path if path.suffix.lower() in _ENDINGS else path.with_name(f'{path.name}.yaml')
 
+    def places(self, name: str) -> tuple[Path, ...]:
+        """Return the file that is written for a plan, if any."""
+        return () if self.command == 'check' else (self.place(name),)
+
+    def present(self, name: str) -> list[Path]:
+        """Return that file if it is there."""
+        return [path for path in self.places(name) if os.path.lexists(path)]
+
     def remove(self, name: str) -> None:
         """Remove what an earlier run wrote for a plan."""
-        place = self.place(name)
-        place.unlink(missing_ok=True)
-        remove_empty(place.parent, self.output)
+        remove_results(self.present(name), self.output)
 
     def warm_up(self) -> None:
         """Compile the kernels, by a plan of two points."""
@@ -119,6 +126,7 @@ class PlanTask:
         if self.command == 'check':
             prepared = prepare_plan(PlanRequest(trajectory, self.robot, self.settings))
         else:
+            # It stays, whatever becomes of the plan: other workers write to it.
             place.parent.mkdir(parents=True, exist_ok=True)
             prepared = write_annotated_plan(
                 PlanRequest(

@@ -1,17 +1,17 @@
 """A recording replayed: its report, its Parquet file, and its rows of the summary."""
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from glob import escape
 import math
 from pathlib import Path
-import shutil
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed, remove_empty
+from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed_by, remove_results
 from hodyn_ros.fleet.summary import FIGURES, LIMITED
 from hodyn_ros.robot import Robot
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REPORTS, MOTION = 'reports', 'motion'
 """Folders of what is written for each bag."""
+_MOTION_FILE = 'computed.parquet'
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class ReplayTask:
     report: bool = True
 
     key = 'bag'
+    folders = (REPORTS, MOTION)
 
     def __call__(self, path: Path, name: str = '') -> Outcome:
         """Replay a bag; what is wrong with it is told by the status, and not raised.
@@ -60,22 +62,13 @@ class ReplayTask:
             Its name among those of the fleet; that of the file by default.
 
         """
-        from hodyn_ros.replay.replay_file import replay_file
-
         path = Path(path)
         name = name or path.name
-        report, parquet = self.places(name)
         try:
             robot = _loaded(self.robot)
-            parquet.parent.mkdir(parents=True, exist_ok=True)
-            result, time = replay_file(
-                path, robot, report, topic=self.topic, prefix=self.prefix,
-                bandwidth=self.bandwidth, csv=self.csv, parquet=parquet, report=self.report,
-                force=True)
+            result, time = self._replayed(path, name, robot)
         except (HodynError, OSError) as error:
-            self.remove(name)  # what an earlier run left of it is no longer so
-            return failed(
-                self.key, Job(name, path), str(error), is_final=isinstance(error, HodynError))
+            return failed_by(self.key, Job(name, path), error)
         rows = _rows(result, time, robot)
         status = result.counts.damage or OK
         return Outcome(
@@ -86,32 +79,54 @@ class ReplayTask:
     def places(self, name: str) -> tuple[Path, Path]:
         """Return the folder of a bag's report, and its Parquet file."""
         robot = quote(_loaded(self.robot).name, safe='')
-        partition = self.output / MOTION / f'robot={robot}' / f'bag={quote(name, safe="")}'
-        return self.output / REPORTS / name, partition / 'computed.parquet'
+        return (
+            self.output / REPORTS / name,
+            self.output / MOTION / f'robot={robot}' / _partition(name) / _MOTION_FILE)
+
+    def present(self, name: str) -> list[Path]:
+        """Return what is there of a bag, of any robot."""
+        from hodyn_ros.replay.report import CONTENTS
+
+        report = self.output / REPORTS / name
+        motion = (self.output / MOTION).glob(f'robot=*/{escape(_partition(name))}/{_MOTION_FILE}')
+        return [*(CONTENTS.present(report) if report.is_dir() else ()), *sorted(motion)]
 
     def remove(self, name: str) -> None:
         """Remove what an earlier run wrote for a bag, of any robot, and nothing else."""
         from hodyn_ros.replay.report import CONTENTS
 
+        remove_results([
+            path for path in self.present(name) if path.is_file() or (
+                path.is_dir() and not CONTENTS.folders[path.name].foreign(path))], self.output)
+
+    def _replayed(self, path: Path, name: str, robot: Robot) -> tuple[Replay, RecordedTime]:
+        from hodyn_ros.replay.replay_file import replay_file
+
         report, parquet = self.places(name)
-        if report.is_dir():
-            for path in CONTENTS.present(report):
-                if path.is_dir() and not CONTENTS.folders[path.name].foreign(path):
-                    shutil.rmtree(path)
-                elif path.is_file():
-                    path.unlink()
-        files = list((self.output / MOTION).glob(
-            f'robot=*/{escape(parquet.parent.name)}/{parquet.name}'))
-        for file in files:
-            file.unlink()
-        for folder in (report, parquet.parent, *(file.parent for file in files)):
-            remove_empty(folder, self.output)
+        is_new = not parquet.exists()
+        for parent in (report.parent, parquet.parent):
+            parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return replay_file(
+                path, robot, report, topic=self.topic, prefix=self.prefix,
+                bandwidth=self.bandwidth, csv=self.csv, parquet=parquet, report=self.report,
+                force=True)
+        except (HodynError, OSError):
+            if is_new:
+                parquet.unlink(missing_ok=True)
+            with suppress(OSError):  # its own; the folders above are those of other workers too
+                parquet.parent.rmdir()
+            raise
 
     def warm_up(self) -> None:
         """Compile the kernels, by a moment of motion."""
         from hodyn_ros.replay.warm_up import warm_up
 
         warm_up(_loaded(self.robot))
+
+
+def _partition(name: str) -> str:
+    return f'bag={quote(name, safe="")}'
 
 
 def _loaded(robot: Robot | str) -> Robot:

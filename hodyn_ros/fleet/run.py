@@ -67,6 +67,8 @@ def run_fleet(
     """
     left = [job for job in jobs if not ledger.is_done(job)]
     names = {job.name for job in left}
+    for job in left:
+        ledger.forget(job)
     progress.start(
         [ledger.outcomes[job.name] for job in jobs if job.name not in names],
         {job.name: _size(job.path) for job in left})

@@ -86,6 +86,28 @@ def test_results_of_other_settings_are_refused_naming_them_and_replaced_when_for
     assert removed == ['a', 'b']  # of b something may have been written
 
 
+def test_what_is_done_again_is_removed_first_and_only_what_was_begun(out, jobs):
+    removed = []
+    with opened(out) as ledger:
+        done(ledger, jobs[0])
+    with opened(out, removed) as ledger:
+        ledger.forget(jobs[0])
+        ledger.forget(jobs[1])
+        assert removed == ['a']
+    with opened(out) as ledger:  # its result is known no longer, also where the process ended here
+        assert not ledger.outcomes
+
+
+def test_another_command_cannot_be_forced_to_remove_what_it_did_not_write(out, jobs):
+    removed = []
+    with opened(out) as ledger:
+        done(ledger, jobs[0])
+    with pytest.raises(HodynError, match='another command'), opened(
+            out, removed, force=True, command='annotate'):
+        pass
+    assert not removed
+
+
 def test_one_process_at_a_time_writes_to_a_folder(out):
     with opened(out), pytest.raises(HodynError, match='another process'), opened(out):
         pass
@@ -93,10 +115,11 @@ def test_one_process_at_a_time_writes_to_a_folder(out):
 
 def test_a_file_that_is_no_ledger_is_not_overwritten(out):
     out.mkdir()
-    (out / LEDGER).write_text('dear diary\n')
-    with pytest.raises(HodynError, match='not a ledger'), opened(out):
-        pass
-    assert (out / LEDGER).read_text() == 'dear diary\n'
+    for text in ('dear diary\n', '{"date": "today"}\n'):
+        (out / LEDGER).write_text(text)
+        with pytest.raises(HodynError, match='not a ledger'), opened(out, force=True):
+            pass
+        assert (out / LEDGER).read_text() == text
 
 
 def test_another_file_of_the_same_name_is_refused_while_the_first_is_there(out, jobs, tmp_path):

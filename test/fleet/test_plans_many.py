@@ -63,7 +63,7 @@ def test_annotated_plans_are_those_of_the_command_alone(plans, tmp_path, capsys)
     write_plan(plans / 'more/slower.json', 0.2)
     assert main(['annotate', str(plans), '--output', str(out), '--jobs', '1']) == 1
     assert '3 of 4 files are done already' in capsys.readouterr().err
-    assert not (out / 'plans/more').exists()
+    assert not (out / 'plans/more/slower.json').exists()
     write_plan(plans / 'more/slower.json', 5.0)
 
 
@@ -93,3 +93,37 @@ def test_what_goes_with_one_plan_is_refused(plans, tmp_path, capsys):
     (plans / 'deep/slow.mcap.yaml').touch()
     assert main(['annotate', str(plans / 'deep'), '--output', str(tmp_path)]) == 2
     assert 'both would be written to' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('command', ['check', 'annotate'])
+def test_what_no_earlier_run_wrote_is_not_touched(plans, tmp_path, capsys, command):
+    mine, arguments = tmp_path / 'out/plans/torn.json', [
+        command, str(plans / 'torn.json'), '--output', str(tmp_path / 'out'), '--jobs', '1']
+    mine.parent.mkdir(parents=True)
+    mine.write_text('mine')
+    assert main(arguments) == 2
+    assert ('there is no ledger.jsonl' in capsys.readouterr().err) == (command == 'annotate')
+    if command == 'annotate':
+        # In the folder of a fleet, neither; and a check has written no plans that go with it.
+        mine.rename(tmp_path / 'kept')
+        mine.parent.rmdir()
+        assert main([command, str(plans / 'slow.json'), *arguments[2:]]) == 0
+        (tmp_path / 'kept').rename(mine)
+        assert main(arguments) == 2
+        assert 'is of no earlier run' in capsys.readouterr().err
+    else:
+        assert main(['annotate', *arguments[1:], '--force']) == 2
+        assert 'another command' in capsys.readouterr().err
+    assert mine.read_text() == 'mine'
+
+
+def test_no_plan_takes_the_place_of_one_of_an_earlier_run(plans, tmp_path, capsys):
+    """The plan of bag `slow` would go to plans/slow.yaml, where that of slow.yaml is."""
+    options = ['--output', str(tmp_path / 'out'), '--jobs', '1']
+    (tmp_path / 'slow.yaml').write_text((plans / 'slow.json').read_text())  # it is YAML as well
+    assert main(['annotate', str(tmp_path / 'slow.yaml'), *options]) == 0
+    (tmp_path / 'slow').mkdir()
+    (tmp_path / 'slow/metadata.yaml').touch()
+    assert main(['annotate', str(tmp_path / 'slow'), *options]) == 2
+    assert 'slow.yaml and slow: both would be written to' in capsys.readouterr().err
+    assert (tmp_path / 'out/plans/slow.yaml').is_file()

@@ -155,17 +155,32 @@ def test_ctrl_c_says_how_to_go_on(lab, tmp_path):
     assert not list(out.rglob('.hodyn-unfinished-*'))
 
 
-def test_a_bag_that_became_unreadable_leaves_nothing_of_its_earlier_result(lab, tmp_path):
-    bag = shutil.copytree(lab / 'day 1/a', tmp_path / 'bag')
-    (bag / 'bag.db3').write_bytes((bag / 'a.db3').read_bytes())
-    task = ReplayTask('panda', tmp_path / 'out', report=False)
-    assert task(bag, 'x/y').status == 'ok'
-    report, parquet = task.places('x/y')
-    assert report.is_dir()
-    assert parquet.is_file()
-    shutil.rmtree(bag)
-    assert not task(bag, 'x/y').has_result
-    assert not list((tmp_path / 'out').rglob('*'))
+def test_a_bag_that_became_unreadable_leaves_nothing_of_its_earlier_result(lab, tmp_path, capsys):
+    bag = shutil.copytree(lab / 'day 1/a', tmp_path / 'lab/x/y')
+    out = tmp_path / 'out'
+    assert main(command(tmp_path / 'lab', out, '--jobs', '1')[3:]) == 0
+    assert (out / 'reports/x/y/summary.json').is_file()
+    assert list((out / 'motion').rglob('*.parquet'))
+    for file in bag.iterdir():
+        file.write_text('torn')
+    assert main(command(tmp_path / 'lab', out, '--jobs', '1')[3:]) == 2
+    assert not [path for name in ('reports', 'motion') for path in (out / name).rglob('*')
+                if path.is_file()]
+
+
+def test_a_task_alone_tells_what_is_wrong_and_removes_nothing(tmp_path):
+    """It has no ledger, so it cannot know whose the files are."""
+    mine = tmp_path / 'out/reports/run1/summary.json'
+    mine.parent.mkdir(parents=True)
+    mine.write_text('mine')
+    torn = tmp_path / 'run1'
+    torn.mkdir()
+    for robot, said in (('panda', ''), ('nope', 'nope')):
+        outcome = ReplayTask(robot, tmp_path / 'out')(torn)
+        assert not outcome.has_result
+        assert said in outcome.status
+    assert mine.read_text() == 'mine'
+    assert not list((tmp_path / 'out/motion').rglob('bag=*'))
 
 
 @pytest.mark.parametrize(('options', 'said'), [

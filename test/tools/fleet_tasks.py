@@ -15,6 +15,7 @@ class ToldTask:
 
     diary: Path
     key = 'bag'
+    folders = ()
 
     def __call__(self, path, name):
         with self.diary.open('a') as file:
@@ -34,6 +35,12 @@ class ToldTask:
     def warm_up(self):
         with self.diary.open('a') as file:
             file.write('warm-up\n')
+
+    def places(self, name):
+        return ()
+
+    def present(self, name):
+        return []
 
     def remove(self, name):
         pass
