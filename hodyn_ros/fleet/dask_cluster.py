@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-import warnings
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.fleet.outcome import Job, Outcome, Task, failed, perform, prepare
@@ -30,18 +29,10 @@ class DaskCluster:
         except ImportError as error:
             raise HodynError(
                 f"--scheduler needs Dask ({error}): pip install 'hodyn_ros[cluster]'") from None
-        self._distributed: Any = distributed
-        self._client: Any
-        where = {'scheduler_file': address} if address.endswith('.json') else {'address': address}
         if address.endswith('.json') and not Path(address).is_file():
             raise HodynError(f'--scheduler {address}: no such scheduler file')
-        try:
-            self._client = self._distributed.Client(
-                **where, timeout=_TIMEOUT, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise HodynError(
-                f'--scheduler {address}: no Dask scheduler answers there ({error}); start one '
-                'with: dask scheduler') from None
+        self._distributed: Any = distributed
+        self._address = address
 
     def run(
         self, task: Task, jobs: Iterable[Job], is_stopping: Callable[[], bool],
@@ -52,10 +43,16 @@ class DaskCluster:
         One worker of each machine compiles the kernels before the others begin. A file whose
         worker dies is given to another one, as often as the scheduler allows
         (``distributed.scheduler.allowed-failures``).
+
+        Raises
+        ------
+        HodynError
+            When the cluster does not answer, has no workers, or none that can be used.
+
         """
-        client, distributed = self._client, self._distributed
+        client, distributed = self._connected(), self._distributed
         try:
-            self._warm_up(task)
+            self._warm_up(client, task)
             waiting = iter(list(jobs))
             running: dict[Any, Job] = {}
             done = distributed.as_completed(loop=client.loop)
@@ -76,6 +73,16 @@ class DaskCluster:
             with suppress(Exception):  # the scheduler may be gone
                 client.close()
 
+    def _connected(self) -> Any:
+        address = self._address
+        where = {'scheduler_file': address} if address.endswith('.json') else {'address': address}
+        try:
+            return self._distributed.Client(**where, timeout=_TIMEOUT, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise HodynError(
+                f'--scheduler {address}: no Dask scheduler answers there ({error}); start one '
+                'with: dask scheduler') from None
+
     def _outcome(self, task: Task, job: Job, future: Any) -> Outcome:
         try:
             return future.result()  # type: ignore[no-any-return]
@@ -85,8 +92,7 @@ class DaskCluster:
             return failed(
                 task.key, job, f'the cluster could not do it, {type(error).__name__}: {error}')
 
-    def _warm_up(self, task: Task) -> None:
-        client = self._client
+    def _warm_up(self, client: Any, task: Task) -> None:
         try:
             client.wait_for_workers(1, timeout=_TIMEOUT)
         except TimeoutError:
@@ -95,10 +101,17 @@ class DaskCluster:
                 '--nthreads 1') from None
         workers = client.scheduler_info(n_workers=-1)['workers']
         if any(worker['nthreads'] > 1 for worker in workers.values()):
-            warnings.warn(
-                'Dask workers with several threads: they wait for each other; start them with '
-                '--nthreads 1 --nworkers N', stacklevel=2)
+            # Warnings are caught for a process as a whole, and would be told of another file.
+            raise HodynError(
+                'the Dask cluster has workers with several threads; start them with: dask worker '
+                'ADDRESS --nthreads 1 --nworkers N')
         one_of_each = {worker['host']: address for address, worker in workers.items()}
-        client.gather([
-            client.submit(prepare, task, workers=[address], pure=False, allow_other_workers=True)
-            for address in one_of_each.values()])
+        try:
+            client.gather([
+                client.submit(
+                    prepare, task, workers=[address], pure=False, allow_other_workers=True)
+                for address in one_of_each.values()])
+        except Exception as error:  # workers died of it, or cannot read the task
+            raise HodynError(
+                'the Dask workers cannot begin; have they the same version of hodyn_ros, and '
+                f'memory? {type(error).__name__}: {error}') from error

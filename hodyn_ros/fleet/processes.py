@@ -12,6 +12,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 import signal
 import subprocess
+import time
 from typing import cast
 
 from hodyn_ros.common.errors import HodynError
@@ -61,13 +62,17 @@ class _Worker:
         name = signal.Signals(-code).name
         return f'{name}, as when memory ran out' if -code == signal.SIGKILL else name
 
-    def end(self) -> None:
-        """End it, whatever it is at."""
+    def begin_end(self) -> None:
+        """Have it end, whatever it is at."""
         self.connection.close()
         if self.job is not None or not self.is_ready:
             self._process.terminate()
+        self._deadline = time.monotonic() + _END
+
+    def finish_end(self) -> None:
+        """Wait until it has ended, once it was told to."""
         try:
-            self._process.wait(_END)
+            self._process.wait(max(0.0, self._deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -132,7 +137,8 @@ class Processes:
                         answer = worker.connection.recv()
                     except (EOFError, OSError):
                         how, job = worker.how_it_died(), worker.job
-                        worker.end()
+                        worker.begin_end()
+                        worker.finish_end()
                         workers[workers.index(worker)] = fresh = _Worker()
                         fresh.give_task(task)
                         if job is None:
@@ -157,7 +163,9 @@ class Processes:
                             other.give_task(task)
         finally:
             for worker in workers:
-                worker.end()
+                worker.begin_end()  # all at once: each has its time to undo what is unfinished
+            for worker in workers:
+                worker.finish_end()
 
 
 def _answering(workers: list[_Worker]) -> list[_Worker]:

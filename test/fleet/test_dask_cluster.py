@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 from fleet_tasks import Silence, ToldTask, jobs_of
 import pytest
@@ -75,6 +76,38 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster
 def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr('hodyn_ros.fleet.dask_cluster._TIMEOUT', 0.5)
     with pytest.raises(HodynError, match='no Dask scheduler answers there'):
-        DaskCluster('tcp://127.0.0.1:9')
+        next(DaskCluster('tcp://127.0.0.1:9').run(
+            ToldTask(tmp_path), [], lambda: False, lambda job: None))
     with pytest.raises(HodynError, match='no such scheduler file'):
         DaskCluster(str(tmp_path / 'scheduler.json'))
+
+
+@pytest.mark.parametrize(('threads', 'said'), [(2, 'several threads'), (1, 'cannot begin')])
+def test_workers_that_cannot_be_used_are_one_line(tmp_path, monkeypatch, threads, said):
+    """Threads would mix warnings; workers that died of the kernels left a traceback."""
+    import distributed
+
+    class Client:
+        is_closed = False
+
+        def wait_for_workers(self, *_, **__):
+            """Have one."""
+
+        def scheduler_info(self, **_):
+            return {'workers': {'tcp://1': {'nthreads': threads, 'host': 'here'}}}
+
+        def submit(self, *_, **__):
+            """Take it."""
+
+        def gather(self, _):
+            raise distributed.KilledWorker('prepare', SimpleNamespace(address='tcp://1'), 3)
+
+        def close(self):
+            self.is_closed = True
+
+    client = Client()
+    monkeypatch.setattr(distributed, 'Client', lambda **_: client)
+    with pytest.raises(HodynError, match=said):
+        next(DaskCluster('tcp://127.0.0.1:9').run(
+            ToldTask(tmp_path / 'diary'), [], lambda: False, lambda job: None))
+    assert client.is_closed

@@ -102,3 +102,24 @@ def test_ctrl_c_finishes_what_is_begun_and_the_next_run_does_the_rest(tmp_path):
     assert sorted(filter(lambda word: word != 'warm-up', task.diary.read_text().split())) == list(
         'abcd')
     assert (tmp_path / 'out' / LEDGER).read_text().count('"done"') == 4
+
+
+def test_workers_are_ended_all_at_once_and_not_one_after_the_other(tmp_path, monkeypatch):
+    """Ctrl-C twice, while each takes its time to undo what is unfinished."""
+    jobs = jobs_of(tmp_path, **dict.fromkeys('abc', 'stubborn'))
+    monkeypatch.setattr('hodyn_ros.fleet.processes._END', 2.0)
+    begun = []
+
+    class Enough(Exception):
+        pass
+
+    def is_stopping():
+        diary = tmp_path / 'diary'
+        if diary.exists() and len(set(diary.read_text().split()) & set('abc')) == 3:
+            begun.append(time.monotonic())
+            raise Enough
+        return False
+
+    with pytest.raises(Enough):
+        list(Processes(3).run(ToldTask(tmp_path / 'diary'), jobs, is_stopping, lambda job: None))
+    assert time.monotonic() - begun[0] < 4.0  # one after the other, 6
