@@ -18,6 +18,8 @@ COULOMB_WIDTH = 0.02
 class JointComparison:
     """How well the model predicts one joint's effort.
 
+    Where it says N m and rad, those of a prismatic joint are in N and m.
+
     Attributes
     ----------
     name : str

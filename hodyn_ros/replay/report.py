@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-CONTENTS = Contents(
+
+class _Report(Contents):
+    """What a replay leaves; an earlier one has its motion beside ``summary.json``."""
+
+    def is_result(self, folder: Path) -> bool:
+        """Whether a folder is an earlier report, and nothing else, with or without its page."""
+        return super().is_result(folder) and (folder / 'computed').is_dir()
+
+
+CONTENTS = _Report(
     frozenset({
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
         'spectrum.png', 'computed.csv', 'computed.parquet'}),
-    {name: Contents.of_bag(name) for name in ('computed', 'live')}, mark='report.html')
+    {name: Contents.of_bag(name) for name in ('computed', 'live')}, mark='summary.json')
 """What a replay leaves in its folder."""
 
 
@@ -53,7 +62,9 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
         with replacing(output / f'{name}.png', force=force) as file:
             file.write_bytes(buffer.getvalue())
         images.append((title, base64.b64encode(buffer.getvalue()).decode()))
-    write_text(output / 'report.html', _page(result, images), force=force)
+    # The name of a bag may have bytes that are no UTF-8.
+    page = _page(result, images).encode('utf-8', 'backslashreplace').decode()
+    write_text(output / 'report.html', page, force=force)
 
 
 def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
@@ -79,7 +90,7 @@ def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
 
 
 def figures_of(joint: JointComparison) -> list[str]:
-    """Return the figures of a row of the table: N m and %; empty where there is none."""
+    """Return the figures of a row of the table: N m or N, and %; empty where there is none."""
     values = (
         (joint.rms_error, '.3f', ''), (100 * joint.share, '.1f', ' %'),
         (joint.rms_slow_error, '.3f', ''), (100 * joint.slow_share, '.1f', ' %'),
@@ -112,11 +123,11 @@ img {{ max-width: 100% }}
 <h1>Replay of {title}</h1>
 {warned}<ul>{said}</ul>
 <h2>Prediction less recorded effort</h2>
-<p>Efforts as recorded, unfiltered; and “in band”, both within {bandwidth:.2g} Hz, the bandwidth of
-the motion: what is faster, as vibration, no model of the arm predicts. “Fast” is what changes from
-one message to the next, √½ of the RMS difference: vibration and measurement noise. “Resolved” is
-what the recording tells with a standard deviation below a quarter of the
-signal.</p>
+<p>Efforts (of prismatic joints in N) as recorded, unfiltered; and “in band”, both within
+{bandwidth:.2g} Hz, the bandwidth of the motion: what is faster, as vibration, no model of the arm
+predicts. “Fast” is what changes from one message to the next, √½ of the RMS difference: vibration
+and measurement noise. “Resolved” is what the recording tells with a standard deviation below a
+quarter of the signal.</p>
 <table><tr><th>joint</th><th>RMS, N m</th><th>of signal</th><th>in band, N m</th>
 <th>of signal</th><th>fast, N m</th><th>bias, N m</th><th>largest, N m</th>
 <th>variance explained</th><th>resolved</th></tr>{rows}</table>

@@ -143,10 +143,22 @@ def test_limits_are_not_said_to_be_kept_where_none_is_known(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_second_replay_replaces_the_first(tmp_path):
+@pytest.mark.parametrize('options', [(), ('--no-report',)])
+@pytest.mark.usefixtures('undrawn')
+def test_a_second_replay_replaces_the_first(tmp_path, options):
+    """Without its page too: it was taken for files of others."""
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    first = replayed(bag, tmp_path / 'out')
-    assert replayed(bag, tmp_path / 'out') == first
+    first = replayed(bag, tmp_path / 'out', *options)
+    assert replayed(bag, tmp_path / 'out', *options) == first
+
+
+def test_a_file_of_the_name_of_the_summary_is_no_earlier_replay(tmp_path, capsys):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
+    precious = tmp_path / 'out/summary.json'
+    precious.parent.mkdir()
+    precious.write_text('mine')
+    assert 'summary.json: exists' in refused(capsys, bag, '--output', tmp_path / 'out')
+    assert precious.read_text() == 'mine'
 
 
 def test_foreign_files_in_the_output_are_not_touched(tmp_path, capsys):
