@@ -102,7 +102,8 @@ def run_many(
 
     """
     from hodyn_ros.cli.fleet_progress import FleetProgress
-    from hodyn_ros.fleet.ledger import LEDGER, Ledger
+    from hodyn_ros.fleet.inputs import LEDGER
+    from hodyn_ros.fleet.ledger import Ledger
     from hodyn_ros.fleet.run import remove_unfinished, run_fleet
     from hodyn_ros.fleet.summary import SUMMARY, write_summary
     from hodyn_ros.replay.computed_parquet import need_pyarrow

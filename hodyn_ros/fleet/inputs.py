@@ -1,17 +1,19 @@
 """Which files are meant: bags or plans named one by one, in folders, or by a pattern."""
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 import glob
 import os
 from pathlib import Path
 import re
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import Job
+from hodyn_ros.fleet.outcome import Job, printable
+
+LEDGER = 'ledger.jsonl'
+"""The file by which the folder of a fleet is known."""
 
 _STORAGE = re.compile(r'(?P<stem>.+)\.(db3|mcap)(\.zstd)?', re.IGNORECASE)
 _PLANS = ('.yaml', '.yml', '.json', '.csv')
 _METADATA = 'metadata.yaml'
-_RESULTS = {'ledger.jsonl', 'report.html'}  # of a fleet, of a replay
 
 
 def is_many(arguments: Iterable[Path]) -> bool:
@@ -28,7 +30,8 @@ def find_bags(arguments: Iterable[Path]) -> list[Job]:
     ----------
     arguments : paths
         Bags, folders that hold bags at any depth, and patterns (``**`` for any depth). The name
-        of a bag is its path from the folder that was given.
+        of a bag is its path from the folder that was given. Links are followed; what is reached
+        in several ways is found once. Results of this package are passed over.
 
     Raises
     ------
@@ -87,22 +90,36 @@ def _is_bag_folder(name: str, files: list[str]) -> bool:
         bool(parts) and parts == {f'{name}_{i}' for i in range(len(parts))})
 
 
+def _is_result(files: Collection[str]) -> bool:
+    """Whether a folder that holds these is one of ours, of a fleet or of a replay."""
+    return LEDGER in files or {'summary.json', 'computed'}.issubset(files)
+
+
 def _found(
     arguments: Iterable[Path], what: str, is_file: Callable[[str], bool],
 ) -> list[Job]:
     found: dict[str, Path] = {}
     for argument in arguments:
-        count = 0
-        for name, path in _matches(argument, is_file):
-            count += 1
-            path = Path(os.path.abspath(path))
+        jobs = _once(_matches(argument, is_file))
+        for name, path in jobs:
             if found.setdefault(name, path) != path:
                 raise HodynError(
                     f'{found[name]} and {path}: both would be called {name!r}; give the folder '
                     'that holds both')
-        if not count:
+        if not jobs:
             raise HodynError(f'{argument}: no {what}')
     return [Job(name, found[name]) for name in sorted(found)]
+
+
+def _once(matches: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
+    """Return each file once: by its own name, or by that of the nearest link."""
+    found: dict[str, tuple[bool, int, str, Path]] = {}
+    for name, path in matches:
+        place = os.path.realpath(path)
+        one = (not place.endswith(f'{os.sep}{name}'), name.count(os.sep), printable(name),
+               Path(os.path.abspath(path)))
+        found[place] = min(found.get(place, one), one)
+    return [(name, path) for _, _, name, path in found.values()]
 
 
 def _matches(
@@ -122,24 +139,36 @@ def _matches(
     root = Path(*argument.parts[:fixed])
     for text in sorted(glob.glob(str(argument), recursive=True)):
         path = Path(text)
-        if path.is_dir():
-            if _is_bag_folder(path.name, os.listdir(path)):
-                yield str(path.relative_to(root)), path
-            else:
+        is_folder = path.is_dir()
+        bag = None
+        for folder in [*reversed(_up(path if is_folder else path.parent, root))]:
+            files = os.listdir(folder)
+            if _is_result(files):
+                break
+            if _is_bag_folder(folder.resolve().name, files):
+                bag = folder
+                break
+        else:
+            if is_folder:
                 yield from _below(path, root, is_file)
-        elif is_file(path.name) and not _is_bag_folder(path.parent.name, os.listdir(path.parent)):
-            yield str(path.relative_to(root)), path
+            elif is_file(path.name):
+                yield str(path.relative_to(root)), path
+        # A file of a bag means the bag; its metadata are no plan.
+        if bag is not None and (is_folder or _STORAGE.fullmatch(path.name)):
+            yield bag.resolve().name if bag == root else str(bag.relative_to(root)), bag
 
 
 def _below(
     folder: Path, root: Path, is_file: Callable[[str], bool],
 ) -> Iterator[tuple[str, Path]]:
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, followlinks=True):
         here = Path(place)
-        if not _RESULTS.isdisjoint(files):
+        if _is_result([*folders, *files]):
             folders.clear()  # bags in it are our own
             continue
-        folders[:] = sorted(name for name in folders if not name.startswith('.'))
+        folders[:] = sorted(
+            name for name in folders
+            if not name.startswith('.') and not _leads_up(here / name, folder))
         if here != root and _is_bag_folder(here.name, files):
             folders.clear()
             yield str(here.relative_to(root)), here
@@ -147,3 +176,20 @@ def _below(
         for name in sorted(files):
             if is_file(name) and not name.startswith('.'):
                 yield str((here / name).relative_to(root)), here / name
+
+
+def _up(folder: Path, top: Path) -> list[Path]:
+    """Return a folder and those above it, up to `top`."""
+    return [folder, *folder.parents][:len(folder.parts) - len(top.parts) + 1]
+
+
+def _leads_up(path: Path, top: Path) -> bool:
+    """Whether a folder is a link to one that it is in, so that it would be gone through for ever.
+
+    It may be in it by a way of other links.
+    """
+    if not path.is_symlink():
+        return False
+    target = Path(os.path.realpath(path))
+    return Path(os.path.realpath(top)).is_relative_to(target) or any(
+        Path(os.path.realpath(folder)) == target for folder in _up(path.parent, top))

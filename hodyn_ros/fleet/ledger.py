@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.inputs import fingerprint
+from hodyn_ros.fleet.inputs import LEDGER, fingerprint
 from hodyn_ros.fleet.outcome import Job, Outcome
-
-LEDGER = 'ledger.jsonl'
 
 Settings = Mapping[str, Any]
 

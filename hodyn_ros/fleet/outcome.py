@@ -99,6 +99,11 @@ class Job:
     path: Path
 
 
+def printable(text: str) -> str:
+    """Return a text that UTF-8 can hold; names of files may have bytes that are none."""
+    return text.encode('utf-8', 'backslashreplace').decode('utf-8')
+
+
 def failed(
     key: str, job: Job, status: str, *, is_final: bool = False, traceback: str = '',
 ) -> Outcome:
@@ -117,6 +122,7 @@ def failed(
 
     """
     status = ' '.join(status.split()).removeprefix(f'{job.path}: ')  # it is in the row
+    status = printable(status)
     return Outcome(
         job.name, status, [{key: job.name, 'path': str(job.path), 'status': status}],
         is_final=is_final, traceback=traceback)

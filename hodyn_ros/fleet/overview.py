@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from hodyn_ros.common.output_files import write_text
-from hodyn_ros.fleet.outcome import Outcome, Row
+from hodyn_ros.fleet.outcome import Outcome, Row, printable
 from hodyn_ros.fleet.replay_task import REPORTS
 
 OVERVIEW = 'overview.html'
@@ -50,12 +50,12 @@ def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None
     errors = _errors(outcomes)
     title = f'{len(outcomes)} recordings'
     count = sum(outcome.is_ok for outcome in outcomes)
-    write_text(path, _PAGE.format(
+    write_text(path, printable(_PAGE.format(
         title=title, count=count, other=len(outcomes) - count,
         names=''.join(f'<th>{escape(joint)}</th>' for joint in errors),
         bags=''.join(_bag_row(*entry, list(errors), report) for entry in ranked),
         joints=''.join(_joint_row(joint, outcomes) for joint in errors),
-        drift=_drift(outcomes, list(errors))), force=True)
+        drift=_drift(outcomes, list(errors)))), force=True)
 
 
 def _joints(outcome: Outcome) -> list[Row]:
@@ -138,9 +138,9 @@ def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
             axis.spines[['top', 'right']].set_visible(False)
             axis.grid(color='#e4e4e4', linewidth=0.6)
             axis.tick_params(labelsize=8)
-        left.set_ylabel(f'{joint}, N m', fontsize=8)
-    axes[0, 0].set_title('offset', loc='left', fontsize=9)
-    axes[0, 1].set_title('Coulomb friction', loc='left', fontsize=9)
+        left.set_ylabel(joint, fontsize=8)
+    axes[0, 0].set_title('offset, N m (prismatic: N)', loc='left', fontsize=9)
+    axes[0, 1].set_title('Coulomb friction, N m (prismatic: N)', loc='left', fontsize=9)
     axis = axes[-1, 0].xaxis
     axis.set_major_formatter(formatter(axis.get_major_locator()))
     buffer = io.BytesIO()
@@ -160,14 +160,14 @@ td:first-child, th:first-child, .failed td {{ text-align: left }}
 img {{ max-width: 100% }}
 </style></head><body>
 <h1>Replay of {title}</h1>
-<p>{count} without fault, {other} with one. RMS of prediction less recorded effort, N m. “Worst” is
-the joint that is furthest above the median of its errors in all recordings, and by what
-factor.</p>
+<p>{count} without fault, {other} with one. RMS of prediction less recorded effort, N m, of
+prismatic joints N. “Worst” is the joint that is furthest above the median of its errors in all
+recordings, and by what factor.</p>
 <h2>Recordings, the worst first</h2>
 <table><tr><th>recording</th><th>date, UTC</th><th>duration, s</th><th>worst</th>{names}
 <th>findings</th></tr>{bags}</table>
 <h2>Errors by joint</h2>
-<table><tr><th>joint</th><th>median, N m</th><th>9 of 10 below</th><th>largest</th><th>in</th>
+<table><tr><th>joint</th><th>median, N m or N</th><th>9 of 10 below</th><th>largest</th><th>in</th>
 <th>effort (median of RMS)</th></tr>{joints}</table>
 <h2>Drift</h2>
 <p>What the recorded efforts have and the prediction lacks, over the date of recording: a constant

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.fleet.outcome import Outcome
+from hodyn_ros.fleet.outcome import Outcome, printable
 from hodyn_ros.replay.computed_parquet import need_pyarrow
 
 SUMMARY = 'summary.parquet'
@@ -44,6 +44,12 @@ PLAN_COLUMNS: Mapping[str, str] = {
 """Columns and their types; docs/many_bags.md tells what they are."""
 
 
+def _printable(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_printable(one) for one in value]
+    return printable(value) if isinstance(value, str) else value
+
+
 def write_summary(
     outcomes: Iterable[Outcome], columns: Mapping[str, str], path: Path,
 ) -> None:
@@ -61,7 +67,7 @@ def write_summary(
         _TEXTS: arrow.list_(arrow.string()), _TIME: arrow.timestamp('ns', tz='UTC')}
     rows = [row for outcome in outcomes for row in outcome.rows]
     table = arrow.table({
-        name: arrow.array([row.get(name) for row in rows], types[kind])
+        name: arrow.array([_printable(row.get(name)) for row in rows], types[kind])
         for name, kind in columns.items()})
     with replacing(path, force=True) as file:
         arrow.parquet.write_table(table, file)

@@ -1,10 +1,14 @@
 """Which files many bags and plans are: names that stay, nothing twice, nothing of our own."""
+import os
 from pathlib import Path
 
 import pytest
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.fleet.inputs import find_bags, find_plans, fingerprint, is_many
+from hodyn_ros.fleet.outcome import failed
+from hodyn_ros.fleet.overview import write_overview
+from hodyn_ros.fleet.summary import BAG_COLUMNS, write_summary
 
 
 def make(folder, *names):
@@ -26,7 +30,7 @@ def lab(tmp_path):
         'monday/killed/killed_0.mcap', 'monday/killed/killed_1.mcap', 'tuesday/run_0.mcap',
         'tuesday/run_1.mcap', 'tuesday/notes.txt', 'packed.db3.zstd', '.trash/old.mcap',
         'fleet/ledger.jsonl', 'fleet/reports/one/computed/metadata.yaml',
-        'single/report.html', 'single/computed/metadata.yaml')
+        'single/summary.json', 'single/computed/metadata.yaml', 'monday/report.html')
     return tmp_path
 
 
@@ -43,6 +47,53 @@ def test_a_pattern_names_bags_from_its_first_wild_part_on(lab):
     assert 'monday/two.mcap' in names(find_bags([lab / '**' / '*.mcap']))
     with pytest.raises(HodynError, match='no bag there'):
         find_bags([lab / '*.nothing'])
+
+
+@pytest.mark.parametrize(('pattern', 'expected'), [
+    ('**/*.mcap', ['monday/killed', 'monday/two.mcap', 'tuesday/run_0.mcap',
+                   'tuesday/run_1.mcap']),
+    ('*/*/*.db3', ['monday/one']),
+    ('**', ['monday/killed', 'monday/one', 'monday/two.mcap', 'packed.db3.zstd',
+            'tuesday/run_0.mcap', 'tuesday/run_1.mcap']),
+    ('monday/killed/*.mcap', ['killed'])])
+def test_a_file_in_the_folder_of_a_bag_means_the_bag_and_results_are_none(lab, pattern, expected):
+    assert names(find_bags([lab / pattern])) == expected
+
+
+def test_a_pattern_that_matches_results_alone_finds_nothing(lab):
+    for pattern in ('fleet/**', 'sing*/*', 'sing*/computed/*'):
+        with pytest.raises(HodynError, match='no bag there'):
+            find_bags([lab / pattern])
+
+
+def test_links_are_followed_but_not_in_circles_and_a_bag_is_found_once(lab, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp('elsewhere')
+    make(elsewhere, 'far/metadata.yaml', 'day/near.mcap')
+    (lab / 'a_link').symlink_to(elsewhere / 'far')
+    (lab / 'days').symlink_to(elsewhere / 'day')
+    (lab / 'again').symlink_to(lab / 'monday')
+    (lab / 'monday/up').symlink_to(lab)
+    (elsewhere / 'day/back').symlink_to(lab / 'monday')
+    (lab / 'monday/there').symlink_to(elsewhere / 'day')
+    expected = {'a_link', 'monday/killed', 'monday/one', 'monday/two.mcap', 'packed.db3.zstd',
+                'tuesday/run_0.mcap', 'tuesday/run_1.mcap'}
+    found = set(names(find_bags([lab])))
+    assert expected < found
+    assert found - expected == {'days/near.mcap'}
+
+
+def test_names_that_are_not_utf_8_can_be_written(tmp_path):
+    make(tmp_path, os.fsdecode(b'caf\xe9.mcap'))
+    job, = find_bags([tmp_path / '*'])
+    assert job.name == 'caf\\udce9.mcap'
+    assert job.path.exists()
+    pq = pytest.importorskip('pyarrow.parquet')
+    outcome = failed('bag', job, f'{job.path}: {job.path} is torn')
+    write_summary([outcome], BAG_COLUMNS, tmp_path / 'summary.parquet')
+    row, = pq.read_table(tmp_path / 'summary.parquet').to_pylist()
+    assert row['bag'] == job.name
+    assert row['path'].endswith('/caf\\udce9.mcap')
+    write_overview([outcome], tmp_path / 'overview.html', 'report.html')
 
 
 def test_two_bags_of_one_name_are_refused_and_one_given_twice_is_one(lab):

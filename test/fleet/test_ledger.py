@@ -1,11 +1,12 @@
 """What is done already is known after any end, and what changed since is done again."""
 import json
+import sys
 
 import pytest
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.fleet.ledger import LEDGER, Ledger
-from hodyn_ros.fleet.outcome import Job, Outcome
+from hodyn_ros.fleet.outcome import Job, Outcome, failed_by
 
 SETTINGS = {'command': 'replay', 'robot': 'panda 1', 'bandwidth': None}
 
@@ -70,6 +71,17 @@ def test_what_the_machine_was_to_blame_for_is_tried_again(out, jobs):
     with opened(out) as ledger:
         done(ledger, jobs[0], is_final=False)
         assert not ledger.is_done(jobs[0])
+
+
+def test_a_machine_without_a_package_is_to_blame_and_not_the_file(jobs, monkeypatch):
+    from hodyn_ros.replay.computed_parquet import need_pyarrow
+
+    monkeypatch.setitem(sys.modules, 'pyarrow', None)
+    with pytest.raises(HodynError) as caught:
+        need_pyarrow()
+    assert not failed_by('bag', jobs[0], caught.value).is_final
+    assert failed_by('bag', jobs[0], HodynError('torn')).is_final
+    assert not failed_by('bag', jobs[0], OSError('disk full')).is_final
 
 
 def test_results_of_other_settings_are_refused_naming_them_and_replaced_when_forced(out, jobs):
