@@ -168,7 +168,8 @@ def _check_places(
     for job in jobs:
         if job.name not in begun and not force and (there := task.present(job.name)):
             raise FileExistsError(
-                f'{there[0]}: is of no earlier run; move it away, or choose another output')
+                f'{there[0]}: is of no earlier run; move it away, choose another output, or '
+                '--force to begin anew and replace it')
 
 
 def exit_code(outcomes: Sequence[Outcome], jobs: Sequence[Job], is_done: bool) -> int:

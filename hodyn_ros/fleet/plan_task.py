@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 import warnings
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed, failed_by, remove_results
+from hodyn_ros.fleet.outcome import (
+    OK,
+    Job,
+    Outcome,
+    Row,
+    failed,
+    failed_by,
+    printable,
+    remove_results,
+)
 from hodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
@@ -71,7 +80,7 @@ class PlanTask:
 
         """
         path = Path(path)
-        name = name or path.name
+        name = printable(name or path.name)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter('always', UserWarning)

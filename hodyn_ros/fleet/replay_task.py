@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import OK, Job, Outcome, Row, failed_by, remove_results
+from hodyn_ros.fleet.outcome import (
+    OK,
+    Job,
+    Outcome,
+    Row,
+    failed_by,
+    printable,
+    remove_results,
+)
 from hodyn_ros.fleet.summary import FIGURES, LIMITED
 from hodyn_ros.robot import Robot
 
@@ -63,7 +71,7 @@ class ReplayTask:
 
         """
         path = Path(path)
-        name = name or path.name
+        name = printable(name or path.name)
         try:
             robot = _loaded(self.robot)
             result, time = self._replayed(path, name, robot)

@@ -180,6 +180,9 @@ def test_a_task_alone_tells_what_is_wrong_and_removes_nothing(tmp_path):
         assert not outcome.has_result
         assert said in outcome.status
     assert mine.read_text() == 'mine'
+    # A name that is no UTF-8 is as good as others.
+    assert 'metadata.yaml' in ReplayTask('panda', tmp_path / 'out')(
+        tmp_path, os.fsdecode(b'run\xe9')).status
     assert not list((tmp_path / 'out/motion').rglob('bag=*'))
 
 
