@@ -69,5 +69,9 @@ def write_summary(
     table = arrow.table({
         name: arrow.array([_printable(row.get(name)) for row in rows], types[kind])
         for name, kind in columns.items()})
+    # Python's own times, which readers without pandas make of them, have no nanoseconds.
+    schema = arrow.schema([
+        (field.name, arrow.timestamp('us', tz='UTC') if field.type == types[_TIME] else field.type)
+        for field in table.schema])
     with replacing(path, force=True) as file:
-        arrow.parquet.write_table(table, file)
+        arrow.parquet.write_table(table.cast(schema, safe=False), file)
