@@ -137,7 +137,7 @@ def test_figures_on_the_standard_output_are_alone_there(capsys, plan):
 
 def test_a_brief_check_is_one_line(capsys, plan):
     assert main([*plan, '--brief']) == 0
-    assert capsys.readouterr().out == 'within all limits\n'
+    assert capsys.readouterr().out == 'within all limits (none is known)\n'
 
 
 @pytest.mark.parametrize('width', ['30', '60', '80'])

@@ -65,7 +65,8 @@ def test_workers_end_with_the_one_that_started_them(tmp_path):
         '    pass\n')
     with subprocess.Popen(
             [sys.executable, '-c', code, str(tmp_path)], stdout=subprocess.PIPE,
-            env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}) as process:
+            env={**os.environ, 'PYTHONUNBUFFERED': '1',
+                 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}) as process:
         assert process.stdout.readline()
         children = Path(f'/proc/{process.pid}/task/{process.pid}/children').read_text().split()
         assert children

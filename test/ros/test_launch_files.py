@@ -88,7 +88,8 @@ def test_names_topics_and_the_rest(monkeypatch):
 def test_the_demo_takes_robot_and_file(monkeypatch, params_file):
     file = params_file(robot='iiwa14', fade=1.0)
     nodes = launch(monkeypatch, DEMO, params_file=file, log_level='warn')
-    assert nodes['feedforward'].parameters == {'robot': 'iiwa14', 'fade': 1.0}
+    assert nodes['feedforward'].parameters == {
+        'robot': 'iiwa14', 'fade': 1.0, 'lookahead': 0.0005}
     assert nodes['simulated_driver'].parameters == {'robot': 'iiwa14'}
     assert {node.namespace for node in nodes.values()} == {'hodyn_demo'}
     nodes = launch(monkeypatch, DEMO, params_file=file, robot='fr3')
