@@ -17,7 +17,7 @@ from hodyn_ros.simulation.rigid_arm import SimulatedArm
 Array = NDArray[np.float64]
 
 BANDWIDTH, DAMPING = 20.0, 1.0
-FRICTION_STEPS = 2  # a period: friction is too steep in velocity to be held for a whole one
+FRICTION_STEPS = 2  # a period: steep friction, held for a whole one, would not be stable
 ELASTIC_STEP = 5e-4
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer is held."""
@@ -64,6 +64,7 @@ class RigidArmLoop:
         self._command: tuple[Array, Array] | None = None
         self._reference: Array | None = None
         self._motion = np.zeros((4, robot.n))
+        self._acceleration = np.zeros(robot.n)
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)
 
@@ -82,9 +83,15 @@ class RigidArmLoop:
         self.effort[:] = (
             torque + self._stiffness * (position - self.q) + self._damping * (velocity - self.qd))
         for _ in range(FRICTION_STEPS):
-            self._motion[1] = self.qd
-            friction = 0.0 if self._friction is None else self._friction.torque(self._motion)[0]
-            self._arm.step(self.effort - friction, dt / FRICTION_STEPS)
+            self._step_with_friction(dt / FRICTION_STEPS)
+
+    def _step_with_friction(self, dt: float) -> None:
+        # Friction of the step's middle: that of its start would come half a step late.
+        before = self.qd.copy()
+        self._motion[1] = self.qd + 0.5 * dt * self._acceleration
+        friction = 0.0 if self._friction is None else self._friction.torque(self._motion)[0]
+        self._arm.step(self.effort - friction, dt)
+        self._acceleration = (self.qd - before) / dt
 
 
 class ElasticArmLoop:
