@@ -64,14 +64,19 @@ class SimulatedDriver(Node):
     def tick(self) -> None:
         """Move the arm by the time since the last tick and publish its state."""
         stamp = self.get_clock().now()
-        elapsed = (stamp.nanoseconds - self._sent[-1]) * 1e-9 if self._sent else self.period
+        before = self._sent[-1] if self._sent else stamp.nanoseconds
         # While this process is held up the arm's time stands still: no controller is at work.
-        self._loop.step(min(elapsed, MAX_STEP * self.period))
+        elapsed = min((stamp.nanoseconds - before) * 1e-9, MAX_STEP * self.period)
+        if elapsed > 0.0:
+            self._loop.step(self._seconds(before), elapsed)
         self._state.position[:] = self._loop.q
         self._state.velocity[:] = self._loop.qd
         self._state.effort[:] = self._loop.effort
         self._sent.append(stamp.nanoseconds)
         self._publisher.publish(self._state.at(stamp.nanoseconds))
+
+    def _seconds(self, stamp: int) -> float:
+        return (stamp - self._sent[0]) * 1e-9
 
     def figures(self) -> dict[str, object]:
         """Return what was measured from the first answer until the node was deactivated.
@@ -102,6 +107,8 @@ class SimulatedDriver(Node):
     def _on_answer(self, topic: str, message: JointState) -> None:
         """Keep one message of an answer; apply it when the others of its stamp are there."""
         stamp = nanoseconds(message.header.stamp)
+        if not self._sent:
+            return
         if topic == 'torque':
             self._round_trips[stamp] = self.get_clock().now().nanoseconds - stamp
         answer = self._answers.setdefault(stamp, {})
@@ -109,7 +116,7 @@ class SimulatedDriver(Node):
         if len(answer) == len(self._loop.topics):
             self._loop.command({
                 name: np.array([part.position, part.velocity, part.effort])
-                for name, part in answer.items()})
+                for name, part in answer.items()}, self._seconds(stamp))
             self._answers = {s: a for s, a in self._answers.items() if s > stamp}
 
 

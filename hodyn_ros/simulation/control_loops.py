@@ -1,5 +1,6 @@
 """Simulated arms with the controllers around them, fed by what the feed-forward node answers."""
 from collections.abc import Mapping
+import math
 from typing import Protocol
 
 import numpy as np
@@ -19,13 +20,18 @@ Array = NDArray[np.float64]
 BANDWIDTH, DAMPING = 20.0, 1.0
 FRICTION_STEPS = 2  # a period: steep friction, held for a whole one, would not be stable
 ELASTIC_STEP = 5e-4
+LINE_PERIODS = 3.0  # beyond the last answer: with a node that has died nothing runs away
 HALF_HOLD = 0.5
-"""Periods from a state to the middle of the time for which its answer is held."""
+"""Periods from a state to the middle of the time for which its answer serves."""
 _NOW = np.zeros(1)
 
 
 class ControlLoop(Protocol):
     """A simulated arm and its controller.
+
+    An answer tells what belongs half a period after its state, the middle of the time for which
+    it is to serve. Late answers and uneven periods are bridged: what the arm is told lies on the
+    straight line through the last two.
 
     Attributes
     ----------
@@ -41,47 +47,67 @@ class ControlLoop(Protocol):
     qd: Array
     effort: Array
 
-    def command(self, answer: Mapping[str, Array]) -> None:
-        """Take an answer of the node: positions, velocities, efforts, (3, n), of each topic."""
+    def command(self, answer: Mapping[str, Array], instant: float) -> None:
+        """Take the node's answer to the state of an instant, s.
 
-    def step(self, dt: float) -> None:
-        """Move by dt, s; before the first command the brakes hold."""
+        It has positions, velocities, efforts, (3, n), of each topic.
+        """
+
+    def step(self, instant: float, dt: float) -> None:
+        """Move from an instant by dt, s; before the first command the brakes hold."""
+
+
+class AnswerLine:
+    """The straight line through the last two answers, held from some time after the last."""
+
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
+        self._instant = -math.inf
+        self._values: Array | None = None
+        self._slope: Array | float = 0.0
+
+    def add(self, instant: float, values: Array) -> None:
+        """Take what is to be at an instant, s; an answer of before the last says nothing new."""
+        if instant <= self._instant:
+            return
+        if self._values is not None:
+            self._slope = (values - self._values) / (instant - self._instant)
+        self._instant, self._values = instant, values
+
+    def at(self, instant: float) -> Array | None:
+        """Return what is to be at an instant, s; nothing before the first answer."""
+        if self._values is None:
+            return None
+        return self._values + self._slope * min(instant - self._instant, self._longest)
 
 
 class RigidArmLoop:
-    """A rigid arm under the published torque and a joint PD on the published reference.
-
-    The node is asked to look ahead to the middle of the period for which its answer is held; the
-    PD compares at the period's start, between this reference and the one before.
-    """
+    """A rigid arm under the published torque and a joint PD on the published reference."""
 
     topics: tuple[str, ...] = ('torque',)
 
-    def __init__(self, robot: Robot, position: Array) -> None:
+    def __init__(self, robot: Robot, position: Array, period: float) -> None:
         self._friction = robot.friction
         self._arm = SimulatedArm(robot, position)
         self._stiffness, self._damping = _gains(robot, position)
-        self._command: tuple[Array, Array] | None = None
-        self._reference: Array | None = None
+        self._lookahead = HALF_HOLD * period
+        self._answers = AnswerLine(LINE_PERIODS * period)
         self._motion = np.zeros((4, robot.n))
         self._acceleration = np.zeros(robot.n)
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)
 
-    def command(self, answer: Mapping[str, Array]) -> None:
+    def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take an answer of the node."""
-        reference, torque = answer['torque'][:2], answer['torque'][2]
-        before = reference if self._reference is None else self._reference
-        self._command = (0.5 * (before + reference), torque)
-        self._reference = reference
+        self._answers.add(instant + self._lookahead, answer['torque'])
 
-    def step(self, dt: float) -> None:
-        """Move by dt, s."""
-        if self._command is None:
+    def step(self, instant: float, dt: float) -> None:
+        """Move by dt, s: the PD compares at the beginning, the torque is that of the middle."""
+        now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
+        if now is None or middle is None:
             return
-        (position, velocity), torque = self._command
         self.effort[:] = (
-            torque + self._stiffness * (position - self.q) + self._damping * (velocity - self.qd))
+            middle[2] + self._stiffness * (now[0] - self.q) + self._damping * (now[1] - self.qd))
         for _ in range(FRICTION_STEPS):
             self._step_with_friction(dt / FRICTION_STEPS)
 
@@ -97,9 +123,8 @@ class RigidArmLoop:
 class ElasticArmLoop:
     """An elastic arm under a motor PD, by one of the methods of `elastic_tracking`.
 
-    The node is asked to look ahead to the middle of the period for which its answer is held; the
-    PD compares at the period's start, half a period earlier. The less complete methods are made
-    from what the node publishes for the full one, whose τ_m tells q̈ as well.
+    The less complete methods are made from what the node publishes for the full one, whose τ_m
+    tells q̈ as well.
     """
 
     topics: tuple[str, ...] = (*TORQUE_NAMES, 'motor_reference')
@@ -108,33 +133,33 @@ class ElasticArmLoop:
         if method not in METHODS:
             raise HodynError(f'method {method!r}: expected one of {", ".join(METHODS)}')
         self._method: Method = method
-        self._lead = HALF_HOLD * period
+        self._lookahead = HALF_HOLD * period
         self._actuators = robot.require_actuators()
         self._arm = ElasticArm(robot, position, longest_step=ELASTIC_STEP)
         self._motors = MotorLoop(self._actuators)
         self._first_motor = self._actuators.motor_of[:-1]
-        self._command: tuple[Array, Array, Array] | None = None
+        self._answers = AnswerLine(LINE_PERIODS * period)
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.zeros(robot.n)
 
-    def command(self, answer: Mapping[str, Array]) -> None:
+    def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take an answer of the node."""
-        theta, rate, torque = answer['motor_reference']
+        reference = answer['motor_reference']
         if self._method != 'full':
-            theta, rate, torque = self._less_complete(answer, torque)
-        self._command = (theta - self._lead * rate, rate, torque)
+            reference = self._less_complete(answer, reference[2])
+        self._answers.add(instant + self._lookahead, reference)
 
-    def step(self, dt: float) -> None:
-        """Move by dt, s."""
-        if self._command is None:
+    def step(self, instant: float, dt: float) -> None:
+        """Move by dt, s: the PD compares at the beginning, the torque is that of the middle."""
+        now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
+        if now is None or middle is None:
             return
-        commanded = self._motors.torque(*self._command, self._arm.theta, self._arm.theta_rate)
+        commanded = self._motors.torque(
+            now[0], now[1], middle[2], self._arm.theta, self._arm.theta_rate)
         self._arm.step(commanded, dt)
         self.effort[:] = self._arm.spring_torque()[0]
 
-    def _less_complete(
-        self, answer: Mapping[str, Array], torque: Array,
-    ) -> tuple[Array, Array, Array]:
+    def _less_complete(self, answer: Mapping[str, Array], torque: Array) -> Array:
         position, velocity, _ = answer['torque']
         motion = np.array([[position, velocity, np.zeros(len(position))]])
         torques = np.array([[answer[name][2] for name in TORQUE_NAMES]])
@@ -142,7 +167,8 @@ class ElasticArmLoop:
         inertia = self._actuators.motors[:, INERTIA]
         motion[0, 2] = ((torque - still) / inertia)[self._first_motor]
         made = references_of(self._actuators, _NOW, motion, torques, self._method)[0]
-        return made[0], made[1], made[3]
+        less_complete: Array = made[[0, 1, 3]]
+        return less_complete
 
 
 def make_control_loop(
@@ -169,7 +195,7 @@ def make_control_loop(
     """
     def make() -> ControlLoop:
         if robot.actuators is None:
-            return RigidArmLoop(robot, position)
+            return RigidArmLoop(robot, position, period)
         return ElasticArmLoop(robot, position, method, period)
 
     # One step of a loop that is thrown away compiles the kernels.
@@ -177,8 +203,8 @@ def make_control_loop(
     still = {topic: _still(position) for topic in trial.topics}
     if robot.actuators is not None:
         still['motor_reference'] = _still(np.repeat(position, np.diff(robot.actuators.motor_of)))
-    trial.command(still)
-    trial.step(period)
+    trial.command(still, 0.0)
+    trial.step(0.0, period)
     return make()
 
 

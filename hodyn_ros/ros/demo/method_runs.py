@@ -6,12 +6,10 @@ from typing import Any
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot.files import load_robot
 from hodyn_ros.ros.demo.recording_figure import draw_recording
-from hodyn_ros.ros.demo.run import PERIOD, DemoRun, was_disturbed
+from hodyn_ros.ros.demo.run import LOOKAHEAD, DemoRun, was_disturbed
 from hodyn_ros.simulation.elastic_tracking import METHODS
 from hodyn_ros.simulation.examples import ActuatorKind, fast_motion, write_example_robot
 
-HELD_AFTER = 1.5
-"""Periods from a state to the middle of the time that its answer is held."""
 TRIES = 3
 """How often a disturbed run is tried."""
 CONTENTS = Contents(
@@ -25,9 +23,6 @@ def compare_through_ros(
     stiffness: float | None = None, *, force: bool = False,
 ) -> dict[str, Any]:
     """Run one motion of an elastic arm with each method; return the figures.
-
-    The driver's answers are held from one period after its state to two: the node looks ahead to
-    the middle of that.
 
     Parameters
     ----------
@@ -57,7 +52,7 @@ def compare_through_ros(
         for method in METHODS:
             run = DemoRun(
                 str(file), robot, (times, positions), duration + 1.0, results / f'bag_{method}',
-                method, HELD_AFTER * PERIOD)
+                method)
             for tried in range(TRIES):
                 figures, recording = run.record(force=tried > 0)
                 if not was_disturbed(figures):
@@ -68,5 +63,5 @@ def compare_through_ros(
         method: max(figures['rms_tracking_error']) for method, figures in runs.items()}
     return {
         **runs['full'], 'robot': robot.name, 'actuator': actuator,
-        'lookahead': HELD_AFTER * PERIOD, 'comparison': comparison,
+        'lookahead': LOOKAHEAD, 'comparison': comparison,
         'rigid_over_full': comparison['rigid'] / comparison['full'], 'runs': runs}

@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 
 NAMESPACE = '/hodyn_demo'
 PERIOD = 1e-3  # of the simulated driver
+LOOKAHEAD = HALF_HOLD * PERIOD
 COMPILING = 'compiling the kernels, once after an install: some ten seconds, or more'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
@@ -61,8 +62,6 @@ class DemoRun:
         Folder to record to.
     method : str
         One of `elastic_tracking.METHODS`, for an arm with springs.
-    lookahead : float
-        The node's parameter, s: to the middle of the time for which a torque is held.
     retimed : bool
         Whether the node runs the path as fast as all limits allow.
 
@@ -74,7 +73,6 @@ class DemoRun:
     duration: float
     bag: Path
     method: str = 'full'
-    lookahead: float = HALF_HOLD * PERIOD
     retimed: bool = False
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
@@ -98,7 +96,7 @@ class DemoRun:
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
             figures = json.loads(report.read_text('utf-8'))
-        recording = Recording.read(self.bag, self.robot, f'{NAMESPACE}/', self.lookahead)
+        recording = Recording.read(self.bag, self.robot, f'{NAMESPACE}/', LOOKAHEAD)
         figures.update(recording.figures(), interruptions=interruptions)
         return figures, recording
 
@@ -150,7 +148,7 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
             ) as driver,
             process(
                 NAMESPACE, 'feedforward_node', f'robot:={run.robot_file}',
-                f'lookahead:={run.lookahead}', *run.retimed * ['stretch:=retime'], *permitted(),
+                f'lookahead:={LOOKAHEAD}', *run.retimed * ['stretch:=retime'], *permitted(),
             ) as node,
         ):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RECORDING_NICENESS)
