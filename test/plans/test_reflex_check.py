@@ -15,25 +15,46 @@ from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.files.writer import robot_mapping
 from hodyn_ros.robot.model import Limits
 
-ROBOTS = ('panda', 'fr3', 'iiwa14')
 MIDDLE = np.array([0.3, -0.2, 0.1, -1.6, 0.2, 1.8, 0.4])
+STARTS = {
+    'panda': MIDDLE, 'fr3': MIDDLE, 'iiwa14': MIDDLE,
+    'ur10e': np.array([0.1, -1.2, 1.4, -1.5, -1.5, 0.3])}
 CASES = [
-    (robot, stop.name) for robot in ROBOTS for stop in hd.load_robot(robot).reflexes.stops]
+    pytest.param(name, stop.name, stop.commands, id=f'{name}-{stop.name}-{stop.commands}')
+    for name in STARTS for stop in hd.load_robot(name).reflexes.stops]
 
 
-def with_only(robot, name):
+def with_only(robot, name, commands):
     """Return a robot that has one reflex, and no limits but those that it depends on."""
     none = Limits.none(robot.n)
     kept = {f: getattr(robot.limits, f) for f in (
         'stopping_min', 'stopping_max', 'stopping_deceleration', 'stopping_offset')}
-    stops = tuple(stop for stop in robot.reflexes.stops if stop.name == name)
+    stops = tuple(
+        stop for stop in robot.reflexes.stops if (stop.name, stop.commands) == (name, commands))
     return replace(
         robot, limits=replace(none, **kept), reflexes=replace(robot.reflexes, stops=stops))
 
 
-def moved(duration, reach=0.5):
+def moved(duration, start=MIDDLE):
     """Return a plan from rest to rest of all joints."""
-    return fit_plan([0.0, duration], np.stack([MIDDLE, MIDDLE + reach]))
+    return fit_plan([0.0, duration], np.stack([start, start + 0.5]))
+
+
+def edge(robot, start):
+    """Return durations of `moved`: one that just does not trip the only reflex, one that does."""
+    ff = FeedForward(robot)
+    stop, = robot.reflexes.stops
+
+    def share(duration):
+        peak, = reflex_peaks(moved(duration, start), ff, stop.commands)
+        return peak.share
+
+    slow, fast = 8.0, 0.02
+    assert share(slow) < 1.0 < share(fast)
+    while slow / fast > 1.0 + 1e-4:
+        middle = np.sqrt(slow * fast)
+        slow, fast = (middle, fast) if share(middle) < 1.0 else (slow, middle)
+    return slow * 1.001, fast * 0.999
 
 
 def sampled(robot, stop, plan):
@@ -54,33 +75,30 @@ def sampled(robot, stop, plan):
     return float((np.abs(value) / stop.limit[0]).max())
 
 
-@pytest.mark.parametrize(('robot', 'name'), CASES)
-def test_a_plan_trips_each_reflex_and_one_just_does_not(robot, name):
-    robot = with_only(hd.load_robot(robot), name)
+def test_every_built_in_robot_with_reflexes_is_among_the_cases():
+    """And with it all of its reflexes: none goes untried."""
+    assert set(STARTS) == {
+        name for name in hd.robot_names() if hd.load_robot(name).reflexes is not None}
+
+
+@pytest.mark.parametrize(('robot', 'name', 'commands'), CASES)
+def test_a_plan_trips_each_reflex_and_one_just_does_not(robot, name, commands):
+    start = STARTS[robot]
+    robot = with_only(hd.load_robot(robot), name, commands)
     stop, = robot.reflexes.stops
     ff = FeedForward(robot)
-
-    def share(duration):
-        peak, = reflex_peaks(moved(duration), ff, stop.commands)
-        return peak.share
-
-    slow, fast = 8.0, 0.02
-    assert share(slow) < 1.0 < share(fast)
-    while slow / fast > 1.0 + 1e-4:  # the duration at which it is on the edge
-        middle = np.sqrt(slow * fast)
-        slow, fast = (middle, fast) if share(middle) < 1.0 else (slow, middle)
-    for duration, trips in ((slow * 1.001, False), (fast * 0.999, True)):
-        plan = moved(duration)
-        peak, = reflex_peaks(plan, ff, stop.commands)
+    for duration, trips in zip(edge(robot, start), (False, True), strict=True):
+        plan = moved(duration, start)
+        peak, = reflex_peaks(plan, ff, commands)
         assert peak.trips is trips
         if not (stop.quantity == 'velocity' and robot.limits.depend_on_position.any()):
             assert peak.share == pytest.approx(sampled(robot, stop, plan), rel=1e-6)
         prepared = prepare_plan(PlanRequest(
-            JointWaypoints(robot.joint_names, [0.0, duration], [MIDDLE, MIDDLE + 0.5]), robot,
-            PlanSettings(commands=stop.commands)))
+            JointWaypoints(robot.joint_names, [0.0, duration], [start, start + 0.5]), robot,
+            PlanSettings(commands=commands)))
         wanted = f'would trip {name} at {peak.tripped_at or 0.0:.4g} s, {peak.tripped_by}: '
         assert (wanted in prepared.refusal) is trips
-        other = 'position' if stop.commands == 'effort' else 'effort'
+        other = 'position' if commands == 'effort' else 'effort'
         assert reflex_peaks(plan, ff, other) == ()
 
 
@@ -167,7 +185,7 @@ def near_an_end(robot, duration):
 
 def test_near_the_end_of_the_range_the_velocity_that_can_still_be_stopped_counts():
     """The FR3's: libfranka's getUpperJointVelocityLimits, written out here."""
-    robot = with_only(hd.load_robot('fr3'), 'joint_velocity_violation')
+    robot = with_only(hd.load_robot('fr3'), 'joint_velocity_violation', 'effort')
     plan = near_an_end(robot, 1.6)
     peak, = reflex_peaks(plan, FeedForward(robot), 'effort')
     t = 0.001 * np.arange(1601)
@@ -208,16 +226,38 @@ def test_what_no_stretch_mends_is_said():
     assert 'no reflex: its weight alone trips tau_j_range_violation' in refusal
 
 
-def test_a_limit_may_fall_with_speed():
-    """As that of a UR's torque does."""
-    robot = hd.load_robot('twolink')
+def falling(robot, joint, speed, limit):
+    """Return a robot whose only reflex is the torque of one joint, given over its speed."""
     mapping = robot_mapping(robot)
     mapping['reflexes'] = {'period': 0.002, 'stops': [{
-        'name': 'torque', 'commands': 'effort', 'quantity': 'effort', 'joints': ['joint2'],
-        'limit': {'speed': [0.0, 1.0, 2.0], 'limit': [40.0, 40.0, 10.0]}}]}
-    robot = hd.load_robot(mapping)
+        'name': 'torque at speed', 'commands': 'effort', 'quantity': 'effort', 'joints': [joint],
+        'limit': {'speed': speed, 'limit': limit}}]}
+    return with_only(hd.load_robot(mapping), 'torque at speed', 'effort')
+
+
+def test_a_limit_may_fall_with_speed():
+    robot = falling(hd.load_robot('twolink'), 'joint2', [0.0, 1.0, 2.0], [40.0, 40.0, 10.0])
     stop, = robot.reflexes.stops
     velocity = np.array([[0.0, -0.5], [5.0, 1.5], [0.0, -9.0]])
     np.testing.assert_allclose(
         stop.limit_at(velocity, robot.limits.stopping_range(velocity)),
         [[np.inf, 40.0], [np.inf, 25.0], [np.inf, 10.0]])
+
+
+def test_a_plan_trips_a_torque_that_falls_with_speed_and_one_just_does_not():
+    """Such as an own measurement of a UR; Universal Robots publishes no curve."""
+    start, speed, limit = STARTS['ur10e'], [0.0, 0.4, 2.0], [330.0, 330.0, 30.0]
+    arm, joint = hd.load_robot('ur10e'), 'shoulder_pan_joint'
+    robot = falling(arm, joint, speed, limit)
+    ff, flat = FeedForward(robot), falling(arm, joint, [0.0, 1.0], [330.0, 330.0])
+    for duration, trips in zip(edge(robot, start), (False, True), strict=True):
+        plan = moved(duration, start)
+        peak, = reflex_peaks(plan, ff, 'effort')
+        motion = plan.evaluate(0.002 * np.arange(np.ceil(duration / 0.002) + 1))
+        shares = np.abs(ff.torque(motion)[:, 0, 0]) / np.interp(
+            np.abs(motion[:, 1, 0]), speed, limit)
+        assert (peak.trips, peak.joint) == (trips, joint)
+        assert peak.share == pytest.approx(shares.max(), rel=1e-6)
+        assert 30.0 < peak.limit < 330.0
+        alone, = reflex_peaks(plan, FeedForward(flat), 'effort')
+        assert alone.share < 0.9

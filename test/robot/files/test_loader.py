@@ -12,7 +12,7 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot.files import without_limits
 
-NAMES = ('panda', 'iiwa14', 'fr3', 'twolink')
+NAMES = ('panda', 'iiwa14', 'fr3', 'ur10e', 'twolink')
 
 
 def text(name):
@@ -70,6 +70,36 @@ def test_drivers_names_and_limits_of_the_panda():
     assert robot.limits.position_max[3] == -0.0698
     assert robot.limits.effort_rate.tolist() == [1000.0] * 7
     assert np.isinf(hd.load_robot('twolink').limits.effort).all()
+
+
+def test_the_ur10e_moves_as_the_published_denavit_hartenberg_parameters_say():
+    """Universal Robots' article "DH parameters for calculations of kinematics and dynamics"."""
+    right = np.pi / 2.0
+    table = [  # a, d, alpha; mass; com; ixx, iyy, izz, ixy, ixz, iyz about it, all in DH frames
+        (0, 0.1807, right, 7.369, [0.021, 0, 0.027],
+         (0.03408, 0.03529, 0.02156, 2e-5, -0.00425, 8e-5)),
+        (-0.6127, 0, 0, 13.051, [0.38, 0, 0.158],
+         (0.02814, 0.77068, 0.76943, 5e-5, -0.01561, 2e-5)),
+        (-0.57155, 0, 0, 3.989, [0.24, 0, 0.068],
+         (0.01014, 0.30928, 0.30646, 8e-5, 0.00916, 0)),
+        (0, 0.17415, right, 2.1, [0, 0.007, 0.018], (0.00296, 0.00222, 0.00258, -1e-5, 0, -24e-5)),
+        (0, 0.11985, -right, 1.98, [0, 0.007, 0.018],
+         (0.00296, 0.00222, 0.00258, -1e-5, 0, -24e-5)),
+        (0, 0.11655, 0, 0.615, [0, 0, -0.026], (0.0004, 0.00041, 0.00034, 0, 0, 0))]
+    published = hd.load_robot({'name': 'published', 'bodies': [
+        {'name': f'link{i}', 'parent': i - 1, 'type': 'revolute', 'mass': mass, 'com': com,
+         'dh': {'a': a, 'd': d, 'alpha': alpha},
+         'inertia': [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]}
+        for i, (a, d, alpha, mass, com, (xx, yy, zz, xy, xz, yz)) in enumerate(table)]})
+    robot = hd.load_robot('ur10e')
+    q = np.random.default_rng(1).uniform(-2, 2, (20, 5, 6))
+    expected = hd.inverse_dynamics(published, q)
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(robot, q), expected, rtol=0, atol=1e-14 * np.abs(expected).max())
+    turned = np.diag([-1.0, -1.0, 1.0, 1.0])  # base_link looks the other way than UR's base
+    pose = hd.forward_kinematics(published, q[:, 0][:, None], 'link5')[0]
+    np.testing.assert_allclose(
+        turned @ hd.forward_kinematics(robot, q[:, 0][:, None], 'tool0')[0], pose, atol=1e-14)
 
 
 def test_a_robot_is_immutable_and_survives_pickling():

@@ -17,7 +17,7 @@ def mapping():
 
 
 def test_built_in_robots_load_by_name():
-    assert {'fr3', 'iiwa14', 'panda', 'twolink'} <= set(hd.robot_names())
+    assert {'fr3', 'iiwa14', 'panda', 'twolink', 'ur10e'} <= set(hd.robot_names())
 
 
 @pytest.mark.parametrize('name', hd.robot_names())
