@@ -62,6 +62,7 @@ def test_the_command_line_wins_over_the_users_file(monkeypatch, params_file):
 @pytest.mark.parametrize(('robot', 'config', 'topic'), [
     ('', 'panda', 'franka/joint_states'), ('panda', 'panda', 'franka/joint_states'),
     ('fr3', 'fr3', 'franka/joint_states'), ('iiwa14', 'iiwa14', None),
+    ('ur10e', 'ur10e', None),
     ('twolink', 'generic', None), ('robot_description', 'generic', None),
     (str(ROOT / 'hodyn_ros' / 'robot' / 'builtin' / 'panda.yaml'), 'generic', None)])
 def test_without_a_file_the_robots_own_or_the_generic_one_is_taken(
@@ -219,7 +220,7 @@ def test_numbers_are_read_as_ros_reads_them(monkeypatch, params_file):
         assert {type(x) for x in (value if isinstance(value, list) else [value])} == {float}
 
 
-@pytest.mark.parametrize('name', ['panda', 'fr3', 'iiwa14', 'generic'])
+@pytest.mark.parametrize('name', ['panda', 'fr3', 'iiwa14', 'ur10e', 'generic'])
 def test_a_copied_file_of_the_package_is_taken_as_it_is(monkeypatch, params_file, name):
     path = params_file((ROOT / 'config' / f'{name}.yaml').read_text())
     node = launch(monkeypatch, FILE, params_file=path)['feedforward']

@@ -43,7 +43,8 @@ def our_mass_matrix(robot, q):
 
 @pytest.mark.parametrize(('name', 'tolerance'), [
     # The nearest inertias that MuJoCo accepts are not quite the published ones of the iiwa14.
-    ('panda', 1e-13), ('fr3', 1e-13), ('iiwa14', 1e-4), ('twolink', 1e-11), ('rp', 1e-13)])
+    ('panda', 1e-13), ('fr3', 1e-13), ('iiwa14', 1e-4), ('ur10e', 1e-13),
+    ('twolink', 1e-11), ('rp', 1e-13)])
 def test_mass_matrix_and_bias_are_those_of_the_model(name, tolerance):
     robot = prismatic_arm() if name == 'rp' else load(name)
     arm = SimulatedArm(robot, np.zeros(robot.n))
