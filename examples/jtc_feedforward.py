@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hodyn_ros as hd
+from hodyn_ros.common import figures
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import annotate
 from hodyn_ros.reference import Plan, fit_plan
@@ -69,10 +70,11 @@ def main(path: str = 'jtc_feedforward.png') -> None:
     print(
         f'Q up to {np.abs(torque[:, 0]).max():.1f} N m, Q̇ up to {np.abs(torque[:, 1]).max():.0f} '
         f'N m/s: an effort {UPDATE_PERIOD * 1e3:g} ms late is off by up to {late.max():.3f} N m')
+    plt.style.use(figures.STYLE)
     figure, axes = plt.subplots(len(PERIODS) + 1, 1, figsize=(8, 9), sharex=True)
     joint = int(np.abs(torque[:, 2]).max(axis=0).argmax())
     axes[0].plot(instants, torque[:, 0, joint])
-    axes[0].set_ylabel(f'Q of joint {joint + 1}, N m')
+    axes[0].set_ylabel(f'Q of joint {joint + 1} (N m)')
     for period, axis in zip(PERIODS, axes[1:], strict=True):
         samples = annotate(plan, feedforward, period, **terms)
         error = jtc_efforts(samples.times, samples.torque[:, 0], instants) - torque[:, 0]
@@ -82,13 +84,12 @@ def main(path: str = 'jtc_feedforward.png') -> None:
             f'samples {period * 1e3:4g} ms apart: torque off by up to {np.abs(error).max():.2e} '
             f'N m (h²/8 |Q̈|: {bound.max():.2e}), position by {np.abs(moved).max():.1e} rad')
         axis.plot(instants, error[:, joint], label='linear between samples − Q')
-        axis.axhline(bound[joint], color='gray', linestyle=':', label='h²/8 max |Q̈|')
-        axis.axhline(-bound[joint], color='gray', linestyle=':')
-        axis.set_ylabel(f'{period * 1e3:g} ms: error, N m')
+        axis.axhline(bound[joint], color=figures.GREY, linestyle=':', label='h²/8 max |Q̈|')
+        axis.axhline(-bound[joint], color=figures.GREY, linestyle=':')
+        axis.set_ylabel(f'{period * 1e3:g} ms: error (N m)')
     axes[1].legend(loc='lower left')
-    axes[-1].set_xlabel('time, s')
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    axes[-1].set_xlabel(figures.TIME)
+    figure.savefig(path)
     print(f'figure: {path}')
 
 
