@@ -11,6 +11,8 @@ from matplotlib import rc_context
 BLACK, ORANGE, BLUE, GREEN, PURPLE, SKY, RED, GREY = (
     '#000000', '#e69f00', '#0072b2', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#7a7a7a')
 
+GRID = '#e4e4e4'
+
 COMPUTED, RECORDED, LIMIT = RED, SKY, BLACK
 """Of what the model says, what was measured, and what may not be passed."""
 
@@ -30,7 +32,7 @@ STYLE: dict[Any, Any] = {
     'figure.dpi': 110,
     'figure.figsize': (7.5, 4.2),
     'font.size': 9,
-    'grid.color': '#e4e4e4',
+    'grid.color': GRID,
     'grid.linewidth': 0.6,
     'legend.fontsize': 8,
     'legend.frameon': False,

@@ -117,6 +117,8 @@ def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
     from matplotlib.dates import ConciseDateFormatter
     from matplotlib.figure import Figure
 
+    from hodyn_ros.common import figures
+
     formatter: Any = ConciseDateFormatter  # its stub has no types
 
     height = 0.9 + _ROW * len(joints)
@@ -133,10 +135,10 @@ def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
                 (left, [-np.nan if row['bias'] is None else -row['bias'] for row in rows]),
                 (right, [np.nan if row['coulomb_left'] is None else row['coulomb_left']
                          for row in rows])):
-            axis.plot(times, values, '.', markersize=4, color='#1f4e79')
-            axis.axhline(0.0, color='black', linewidth=0.6)
+            axis.plot(times, values, '.', markersize=4, color=figures.BLUE)
+            axis.axhline(0.0, color=figures.BLACK, linewidth=0.6)
             axis.spines[['top', 'right']].set_visible(False)
-            axis.grid(color='#e4e4e4', linewidth=0.6)
+            axis.grid(color=figures.GRID, linewidth=0.6)
             axis.tick_params(labelsize=8)
         left.set_ylabel(joint, fontsize=8)
     axes[0, 0].set_title('offset, N m (prismatic: N)', loc='left', fontsize=9)
