@@ -14,6 +14,8 @@ _UNITS = {
     'position': 'rad', 'velocity': 'rad/s', 'acceleration': 'rad/s²', 'jerk': 'rad/s³',
     'effort': 'N m', 'effort_rate': 'N m/s', 'tracking_error': 'rad'}
 """Of a revolute joint; a prismatic one has m for rad, and N for N m."""
+_OF_PRISMATIC = {
+    quantity: unit.replace('N m', 'N').replace('rad', 'm') for quantity, unit in _UNITS.items()}
 _TOLD = {'position_min', 'position_max', *_UNITS} - {'tracking_error'}
 
 
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
         f'{figures["reach"]:.4g} m{" from its floating base" if robot.floating else ""}')
     table = make_table(
         'joint', 'type', 'link mass\nkg', *(
-            f'{name.replace("_", " ")}\n{unit}' for name, unit in _UNITS.items()), left=('type',))
+            f'{name.replace("_", " ")}\n{_unit(name, robot)}' for name in _UNITS),
+        left=('type',))
     for name, joint in figures['joints'].items():
         table.add_row(
             name, joint['type'], f'{joint["mass"]:.4g}', *(
@@ -52,6 +55,11 @@ def run(options: argparse.Namespace) -> int:
         console.print(f'• {sentence}')
     write_figures(figures, options.json)
     return 0
+
+
+def _unit(quantity: str, robot: Robot) -> str:
+    prismatic = {body.type == 'prismatic' for body in robot.bodies[robot.floating:]}
+    return ' or '.join((_OF_PRISMATIC if sort else _UNITS)[quantity] for sort in sorted(prismatic))
 
 
 def _figures(robot: Robot) -> dict[str, Any]:

@@ -118,6 +118,10 @@ def outcome(prepared: PreparedPlan) -> str:
         kept = report is not None and report.within_limits
         return f'{"refused" if kept else "beyond limits"}: {prepared.refusal}'
     report, missed = prepared.limit_report, prepared.deviation
-    none = '' if report is None or report.knows_limits else ' (none is known)'
     but = f', but {missed}' if missed and missed.value else ''
-    return f'within all limits{none}{but}'
+    if report is not None and not report.knows_limits:
+        return f'within all limits (none is known){but}'
+    unknown = [] if report is None else report.unknown_quantities
+    if unknown:
+        return f'within all known limits; no limit is known of {", ".join(unknown)}{but}'
+    return f'within all limits{but}'

@@ -177,5 +177,6 @@ class Ledger:
 def _difference(found: Settings, wanted: Settings) -> str:
     for key in (*wanted, *found):
         if found.get(key) != wanted.get(key):
-            return f'another {key.replace("_", " ")} ({found.get(key)}, now {wanted.get(key)})'
+            return (f'other settings: {key.replace("_", " ")} was {found.get(key)}, now it is '
+                    f'{wanted.get(key)}')
     return 'the same settings'

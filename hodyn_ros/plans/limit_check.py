@@ -113,6 +113,13 @@ class LimitReport:
         """Whether there is a limit that might be passed."""
         return any(np.isfinite([entry.lower, entry.upper]).any() for entry in self.worst)
 
+    @property
+    def unknown_quantities(self) -> list[str]:
+        """The quantities, but positions, that some joint has no limit of."""
+        return list(dict.fromkeys(
+            entry.quantity for entry in self.worst
+            if entry.quantity != 'position' and not np.isfinite([entry.lower, entry.upper]).any()))
+
 
 def bounds(limits: Limits, quantity: str) -> tuple[Array, Array]:
     """Return lower and upper limits (n,) of a quantity."""

@@ -95,7 +95,7 @@ class RigidArmLoop:
         self._motion = np.zeros((4, robot.n))
         self._acceleration = np.zeros(robot.n)
         self.q, self.qd = self._arm.q, self._arm.qd
-        self.effort = np.zeros(robot.n)
+        self.effort = self._arm.bias_torque()  # sensors feel what the brakes hold
 
     def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take an answer of the node."""
@@ -140,7 +140,7 @@ class ElasticArmLoop:
         self._first_motor = self._actuators.motor_of[:-1]
         self._answers = AnswerLine(LINE_PERIODS * period)
         self.q, self.qd = self._arm.q, self._arm.qd
-        self.effort = np.zeros(robot.n)
+        self.effort = np.array(self._arm.spring_torque()[0])
 
     def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take an answer of the node."""

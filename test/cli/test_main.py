@@ -140,6 +140,13 @@ def test_a_brief_check_is_one_line(capsys, plan):
     assert capsys.readouterr().out == 'within all limits (none is known)\n'
 
 
+def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_path, plan):
+    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}, joint2: {velocity: 9}}')
+    assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
+    assert capsys.readouterr().out == (
+        'within all known limits; no limit is known of acceleration, jerk, effort, effort_rate\n')
+
+
 @pytest.mark.parametrize('width', ['30', '60', '80'])
 def test_a_narrow_terminal_cuts_nothing(capsys, monkeypatch, plan, width):
     monkeypatch.setenv('COLUMNS', width)

@@ -89,7 +89,7 @@ def test_results_of_other_settings_are_refused_naming_them_and_replaced_when_for
         done(ledger, jobs[0])
         ledger.begin(jobs[1])
     for changed, said in (
-            ({'robot': 'panda 2'}, 'another robot'), ({'version': '9'}, 'another version')):
+            ({'robot': 'panda 2'}, 'robot was panda 1, now it is panda 2'), ({'version': '9'}, 'another version')):
         with pytest.raises(HodynError, match=said), opened(out, **changed):
             pass
     removed = []
@@ -114,7 +114,7 @@ def test_another_command_cannot_be_forced_to_remove_what_it_did_not_write(out, j
     removed = []
     with opened(out) as ledger:
         done(ledger, jobs[0])
-    with pytest.raises(HodynError, match='another command'), opened(
+    with pytest.raises(HodynError, match='command was replay, now it is annotate'), opened(
             out, removed, force=True, command='annotate'):
         pass
     assert not removed

@@ -113,7 +113,7 @@ def test_what_no_earlier_run_wrote_is_not_touched(plans, tmp_path, capsys, comma
         assert 'is of no earlier run' in capsys.readouterr().err
     else:
         assert main(['annotate', *arguments[1:], '--force']) == 2
-        assert 'another command' in capsys.readouterr().err
+        assert 'command was replay, now it is annotate' in capsys.readouterr().err
     assert mine.read_text() == 'mine'
 
 

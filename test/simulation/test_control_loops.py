@@ -47,6 +47,9 @@ def test_brakes_hold_until_the_first_answer(panda, elastic_panda):
         loop = make_control_loop(robot, home(robot), 'full', PERIOD)
         loop.step(0.0, PERIOD)
         np.testing.assert_array_equal(loop.q, home(robot))
+        # Efforts of 0 before the arm moves would ruin the recording's table.
+        held = hd.inverse_dynamics(robot, np.array([loop.q, 0 * loop.q, 0 * loop.q]))[0]
+        np.testing.assert_allclose(loop.effort, held, atol=1e-6)
 
 
 @pytest.mark.parametrize('method', ['rigid', 'torque', 'torque_rate', 'full'])

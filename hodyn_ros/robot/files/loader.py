@@ -34,7 +34,9 @@ from hodyn_ros.robot.files.joint_properties import (
 from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import Source, read_source, robot_names
 from hodyn_ros.robot.mass_matrix import find_massless_joint
-from hodyn_ros.robot.model import Robot
+from hodyn_ros.robot.model import Limits, Robot
+
+RANGE_TOLERANCE = 1e-6  # rad or m: digits that are left out of either
 
 InertiaCheck = Literal['error', 'warn']
 
@@ -93,6 +95,18 @@ def load_robot(
     return robot if limits is None else with_limits(robot, limits)
 
 
+def _check_ranges(
+    locked: Mapping[str, float], joints: list[str], limits: Limits, section: CheckedMapping,
+) -> None:
+    for joint, position in locked.items():
+        entry = joints.index(joint)
+        lower, upper = limits.position_min[entry], limits.position_max[entry]
+        if not lower - RANGE_TOLERANCE <= position <= upper + RANGE_TOLERANCE:
+            raise HodynError(
+                f'{section.context}: joint {joint!r} is locked at {position:g}, which is not '
+                f'within its range, {lower:g} to {upper:g} (rad, or m of a prismatic joint)')
+
+
 def _robot(
     data: Mapping[str, Any], context: str, locked: Mapping[str, float], built_in: bool,
     max_bodies: int | None,
@@ -129,6 +143,7 @@ def _robot(
     rotor_inertia = read_rotor_inertia(section, given)
     effort_gain = read_effort_gain(section, given)
     limits = read_limits(section, given)
+    _check_ranges(locked, given, limits, section)
     robot = Robot(
         name=section.text('name'),
         gravity=gravity,

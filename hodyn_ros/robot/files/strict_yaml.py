@@ -55,11 +55,16 @@ def load_all(text: str, context: str) -> list[Any]:
         raise HodynError(f'{context}: not valid YAML: nested too deeply') from None
 
 
+_BRACKETS = ("','", "']'", "'}'")
+
+
 def _cause(error: yaml.MarkedYAMLError) -> str:
     """Return the cause without what the text says; the parser's words for its parts may stay."""
     if isinstance(error, _OwnError):
         return f': {error.problem}'
-    cause = re.sub(r"'(?!<)[^']*'?", '…', error.problem or '')
+    cause = re.sub(
+        r"'(?!<)[^']*'?", lambda quoted: quoted[0] if quoted[0] in _BRACKETS else '…',
+        error.problem or '')
     return f': {cause}' if cause else ''
 
 

@@ -71,6 +71,7 @@ def robot_mapping(
             raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are taken here')
     links = {link.name: link for link in _parsed(root, 'link', urdf.Link, context)}
     joints = _parsed(root, 'joint', urdf.Joint, context)
+    _check_locked(locked, joints, context)
     order = _depth_first(links, joints, context)
     bodies: list[dict[str, Any]] = []
     limits: list[tuple[list[float | None], float | None, float | None]] = []
@@ -84,7 +85,8 @@ def robot_mapping(
         elif joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
             if bodies[-1]['type'] == 'fixed':
                 continue
-            limits.append(_limit(joint, context) if joint.name not in locked else _NO_LIMIT)
+            limits.append(
+                _range_alone(joint) if joint.name in locked else _limit(joint, context))
     mapping: dict[str, Any] = {'name': name, 'bodies': bodies}
     if limits:
         position, velocity, effort = zip(*limits, strict=True)
@@ -235,6 +237,20 @@ def _joint_chain(
     return chain
 
 
+def _check_locked(locked: Mapping[str, float], joints: list[Any], context: str) -> None:
+    """Raise HodynError for a joint that is not there, before what mimics it is complained of."""
+    movable: list[str] = []
+    for joint in joints:
+        if joint.type == 'planar':
+            movable += [f'{joint.name}_{suffix}' for suffix in ('x', 'y', 'yaw')]
+        elif joint.type not in ('fixed', 'floating'):
+            movable.append(joint.name)
+    for name in locked:
+        if name not in movable:
+            raise HodynError(
+                f'{context}: no joint {name!r} to lock; its joints are {", ".join(movable)}')
+
+
 def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
@@ -293,6 +309,14 @@ def _limit(joint: Any, context: str) -> tuple[list[float | None], float | None, 
     turns = joint.type == 'continuous'
     position = [None, None] if turns else [limit.lower, limit.upper]
     return position, known['velocity'], known['effort']
+
+
+def _range_alone(joint: Any) -> tuple[list[float | None], None, None]:
+    """Return what a joint that is locked is to be within; it need not be able to move."""
+    limit = joint.limit
+    if limit is None or joint.type == 'continuous' or not limit.lower < limit.upper:
+        return _NO_LIMIT
+    return [limit.lower, limit.upper], None, None
 
 
 def _inertia_keys(link: Any, what: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@ import pytest
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.robot.files import without_limits
+from hodyn_ros.robot.files import robot_mapping, without_limits
 
 pin = pytest.importorskip('pinocchio')
 
@@ -184,6 +184,26 @@ def test_locked_joints_are_carried_where_they_are():
         hd.load_robot(text, locked_joints={'g1': 0.0, 'g2': 0.0, 'g3': 0.0})
     with pytest.raises(ValueError, match="'g1' is locked at nan"):
         hd.load_robot(text, locked_joints={'g1': np.nan, 'g2': 0.0})
+
+
+def test_a_misspelt_lock_is_named_before_what_mimics_the_joint_that_was_meant():
+    text = arm(
+        link('l1'), link('f1'), link('f2'), joint('j1', 'base', 'l1'),
+        joint('g1', 'l1', 'f1', 'prismatic', LIMIT),
+        joint('g2', 'l1', 'f2', 'prismatic', LIMIT + '<mimic joint="g1"/>'))
+    with pytest.raises(ValueError, match="no joint 'g_1' to lock; its joints are j1, g1, g2"):
+        hd.load_robot(text, locked_joints={'g_1': 0.02})
+
+
+@pytest.mark.parametrize('source', ['URDF', 'mapping'])
+def test_a_joint_is_not_locked_where_it_cannot_be(source):
+    """Millimetres for metres put a finger 20 m away, without a word."""
+    robot = arm(
+        link('l1'), link('f1'), joint('j1', 'base', 'l1'),
+        joint('g1', 'l1', 'f1', 'prismatic', LIMIT))
+    robot = robot if source == 'URDF' else robot_mapping(hd.load_robot(robot))
+    with pytest.raises(ValueError, match=r"'g1' is locked at 20, which is not within its range"):
+        hd.load_robot(robot, locked_joints={'g1': 20.0})
 
 
 def test_inertia_check_can_be_relaxed():
