@@ -476,12 +476,12 @@ def _drift(ages: Array) -> Array:
 
 def _least_squares(ages: Array, knots: int) -> Array:
     hats = _hats(len(ages), knots)
-    line = np.full(len(ages), np.median(ages))
+    line = np.full(len(ages), _median(ages))
     largest = np.inf
     for _ in range(3):  # stamps that stray count no further than others do
         off = np.clip(ages - line, -largest, largest)
         line = line + hats @ np.linalg.lstsq(hats, off, rcond=None)[0]
-        largest = 3.0 * 1.5 * float(np.median(np.abs(ages - line)))
+        largest = 3.0 * 1.5 * _median(np.abs(ages - line))
     return np.asarray(line)
 
 
