@@ -249,7 +249,7 @@ def _between(low: Array, high: Array, period: float) -> Array:
     """Return a broken line between bounds, where they leave room in their middle, (S,)."""
     lines, misfits = [], []
     for knots in (2, max(2, len(low) // _KNOT + 1)):
-        hats = _hats(len(low), knots)
+        hats, _ = _hats(len(low), knots)
         line = 0.5 * (low + high)
         weight = np.ones(len(low))
         for _ in range(_STEPS):
@@ -475,22 +475,25 @@ def _drift(ages: Array) -> Array:
 
 
 def _least_squares(ages: Array, knots: int) -> Array:
-    hats = _hats(len(ages), knots)
+    hats, inverse = _hats(len(ages), knots)
     line = np.full(len(ages), _median(ages))
     largest = np.inf
     for _ in range(3):  # stamps that stray count no further than others do
         off = np.clip(ages - line, -largest, largest)
-        line = line + hats @ np.linalg.lstsq(hats, off, rcond=None)[0]
+        line = line + hats @ (inverse @ off)
         largest = 3.0 * 1.5 * _median(np.abs(ages - line))
     return np.asarray(line)
 
 
 @functools.lru_cache(maxsize=2)  # the two of `_drift`, again in each pass
-def _hats(count: int, knots: int) -> Array:
-    """Return what each knot of a broken line adds to its values, (count, knots)."""
+def _hats(count: int, knots: int) -> tuple[Array, Array]:
+    """Return what each knot of a broken line adds to its values, (count, knots), and the inverse.
+
+    The latter, (knots, count), makes of values the knots of the broken line of least squares.
+    """
     index = np.linspace(0.0, knots - 1.0, count)
-    return np.stack([
-        np.interp(index, np.arange(knots), row) for row in np.eye(knots)], axis=1)
+    hats = np.stack([np.interp(index, np.arange(knots), row) for row in np.eye(knots)], axis=1)
+    return hats, np.linalg.solve(hats.T @ hats, hats.T)
 
 
 @njit()
