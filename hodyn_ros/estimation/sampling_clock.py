@@ -32,6 +32,7 @@ _COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of
 _MAX_PHASES = 2000  # intervals that a period is sought in
 _DIVISORS = 10  # the period may be this small a part of the median interval
 _WINDOWS = (2, 5, 12, 30)  # samples on both sides that velocities are taken over
+_ABREAST = 256  # steps whose slopes are taken at a time
 _SMOOTH = 25  # samples that stamps are averaged over
 _MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
 _KNOT = 1000  # samples between the knots of the drift of the clocks
@@ -149,7 +150,7 @@ def sampling_instants(
             spread = max(_BOUND * found.period, 1.5 * float(np.median(np.abs(outside))))
             before, time = time, found.period * _count(
                 older - line, stamps - line, found.interval, found.deviation, found.period,
-                spread, _MISCOUNT)
+                spread, MAX_MOVE)
             if np.array_equal(before, time):
                 break
         time = time + _between(older - time, stamps - time, found.period)
@@ -217,7 +218,7 @@ def _fit(
         late = stamps - drift
         count = _count(
             late - 0.6 * period, late + 0.6 * period, interval, deviation, period, spread,
-            _MISCOUNT)
+            MAX_MOVE)
         drift = _drift(stamps - period * count)
         period += (drift[-1] - drift[0]) / (count[-1] - count[0])
         drift = _drift(stamps - period * count)
@@ -248,7 +249,7 @@ def _between(low: Array, high: Array, period: float) -> Array:
     """Return a broken line between bounds, where they leave room in their middle, (S,)."""
     lines, misfits = [], []
     for knots in (2, max(2, len(low) // _KNOT + 1)):
-        hats = _hats(len(low), knots)
+        hats, _ = _hats(len(low), knots)
         line = 0.5 * (low + high)
         weight = np.ones(len(low))
         for _ in range(_STEPS):
@@ -298,18 +299,20 @@ def _intervals(time: Array, position: Array, velocity: Array) -> tuple[Array, Ar
     Velocities are those recorded, or the slopes of the positions over some samples: for each joint
     what explains its advances best.
     """
-    steps, advance = np.diff(time), np.diff(position, axis=0)
+    position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
+    steps, advance = np.diff(time), np.diff(position)
     # A slope follows the step that it is taken over in part, and explains that much too well.
     candidates = [(_slopes(time, position, width), 0.75 / width) for width in _WINDOWS]
     if not np.isnan(velocity).any():
-        candidates.append((0.5 * (velocity[1:] + velocity[:-1]), 0.0))
-    speed, noise = np.zeros_like(advance), np.full(advance.shape[1], np.inf)
+        candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0))
+    speed, noise = np.zeros_like(advance), np.full(len(advance), np.inf)
     for candidate, itself in candidates:
-        misfit = (advance - steps[:, None] * candidate) / (1.0 - itself)
+        misfit = (advance - steps * candidate) / (1.0 - itself)
         for joint in range(len(noise)):
-            found = _noise(misfit[:, joint], candidate[:, joint])
+            found = _noise(misfit[joint], candidate[joint])
             if found < noise[joint]:
-                noise[joint], speed[:, joint] = found, candidate[:, joint]
+                noise[joint], speed[joint] = found, candidate[joint]
+    speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
     typical = (time[-1] - time[0]) / len(steps)
@@ -327,30 +330,56 @@ def _noise(misfit: Array, speed: Array) -> float:
     fast = np.abs(speed)
     moving = fast > 0.02 * fast.max()
     if moving.any():
-        misfit = misfit[moving & (fast <= np.median(fast[moving]))]
-    largest = 5.0 * 1.5 * np.median(np.abs(misfit))
-    return float(np.sqrt(np.mean(np.minimum(np.abs(misfit), largest) ** 2)))
+        misfit = misfit[moving & (fast <= _median(fast[moving]))]
+    off = np.abs(misfit)
+    return float(np.sqrt(np.mean(np.minimum(off, 5.0 * 1.5 * _median(off)) ** 2)))
+
+
+def _median(values: Array) -> float:
+    """Return the median of finite values; `numpy.median` takes four times as long."""
+    half = len(values) // 2
+    parted = np.partition(values, half)
+    upper = float(parted[half])
+    return upper if len(values) % 2 else 0.5 * (float(parted[:half].max()) + upper)
 
 
 @njit()
 def _slopes(time: Array, position: Array, width: int) -> Array:
-    """Return the slopes of lines through `width` samples on both sides of each step, (S−1, n).
+    """Return the slopes of lines through `width` samples on both sides of each step, (n, S−1).
 
-    At the ends, through as many that lie within.
+    At the ends, through as many that lie within. Positions are (n, S).
     """
-    count, n = position.shape
-    slopes = np.empty((count - 1, n))
-    for i in range(count - 1):
-        first = max(0, min(i + 1 - width, count - 2 * width))
-        last = min(count, first + 2 * width)
-        mean = np.mean(time[first:last])
-        square = 0.0
-        slopes[i] = 0.0
-        for k in range(first, last):
-            square += (time[k] - mean) ** 2
-            for joint in range(n):
-                slopes[i, joint] += (time[k] - mean) * (position[k, joint] - position[i, joint])
-        slopes[i] /= square
+    n, count = position.shape
+    many = min(count, 2 * width)
+    slopes = np.zeros((n, count - 1))
+    means, squares = np.empty(_ABREAST), np.empty(_ABREAST)
+    begin = 0
+    while begin < count - 1:
+        # Steps side by side, whose first samples are so too: loops over these are vectorised.
+        first = max(0, min(begin + 1 - width, count - many))
+        last = begin + 1
+        if first == begin + 1 - width:
+            last = min(begin + _ABREAST, count - many + width)
+        mean, square = means[:last - begin], squares[:last - begin]
+        mean[:] = 0.0
+        square[:] = 0.0
+        for k in range(first, first + many):
+            at = time[k:k + len(mean)]
+            for i in range(len(mean)):
+                mean[i] += at[i]
+        mean /= many
+        for k in range(first, first + many):
+            at = time[k:k + len(mean)]
+            for i in range(len(mean)):
+                square[i] += (at[i] - mean[i]) ** 2
+        for joint in range(n):
+            slope, middle = slopes[joint, begin:last], position[joint, begin:last]
+            for k in range(first, first + many):
+                at, moved = time[k:k + len(mean)], position[joint, k:k + len(mean)]
+                for i in range(len(mean)):
+                    slope[i] += (at[i] - mean[i]) * (moved[i] - middle[i])
+            slope /= square
+        begin = last
     return slopes
 
 
@@ -446,28 +475,31 @@ def _drift(ages: Array) -> Array:
 
 
 def _least_squares(ages: Array, knots: int) -> Array:
-    hats = _hats(len(ages), knots)
-    line = np.full(len(ages), np.median(ages))
+    hats, inverse = _hats(len(ages), knots)
+    line = np.full(len(ages), _median(ages))
     largest = np.inf
     for _ in range(3):  # stamps that stray count no further than others do
         off = np.clip(ages - line, -largest, largest)
-        line = line + hats @ np.linalg.lstsq(hats, off, rcond=None)[0]
-        largest = 3.0 * 1.5 * float(np.median(np.abs(ages - line)))
+        line = line + hats @ (inverse @ off)
+        largest = 3.0 * 1.5 * _median(np.abs(ages - line))
     return np.asarray(line)
 
 
 @functools.lru_cache(maxsize=2)  # the two of `_drift`, again in each pass
-def _hats(count: int, knots: int) -> Array:
-    """Return what each knot of a broken line adds to its values, (count, knots)."""
+def _hats(count: int, knots: int) -> tuple[Array, Array]:
+    """Return what each knot of a broken line adds to its values, (count, knots), and the inverse.
+
+    The latter, (knots, count), makes of values the knots of the broken line of least squares.
+    """
     index = np.linspace(0.0, knots - 1.0, count)
-    return np.stack([
-        np.interp(index, np.arange(knots), row) for row in np.eye(knots)], axis=1)
+    hats = np.stack([np.interp(index, np.arange(knots), row) for row in np.eye(knots)], axis=1)
+    return hats, np.linalg.solve(hats.T @ hats, hats.T)
 
 
 @njit()
 def _count(
     low: Array, high: Array, interval: Array, deviation: Array, period: float, spread: float,
-    miscount: float,
+    max_move: int,
 ) -> Array:
     """Return the number of the period in which each sample was taken, (S,), by Viterbi's method.
 
@@ -479,39 +511,41 @@ def _count(
         The time between samples, and its standard deviation, s.
     period, spread : float
         The period, and the standard deviation by which instants are beyond their bounds, s.
-    miscount : float
-        Greatest cost of a multiple that its interval contradicts, in ½ χ².
+    max_move : int
+        Samples are counted within this many periods of their bounds. The loops are vectorised
+        because it is no constant: those would be unrolled.
 
     """
-    samples, states = len(low), 2 * MAX_MOVE + 1
+    samples, states = len(low), 2 * max_move + 1
     nearest = np.round(0.5 * (low + high) / period)
     came = np.zeros((samples, states), dtype=np.int8)
     cost, least, origin = np.zeros(states), np.zeros(states), np.zeros(states)
-    # Of each move from state to state, −2 MAX_MOVE … 2 MAX_MOVE: off the interval; samples lost.
+    # Of each move from state to state, −2 max_move … 2 max_move: off the interval; samples lost.
     off_cost, lost_cost = np.empty(2 * states - 1), np.empty(2 * states - 1)
     for i in range(samples):
         if i > 0:
             for move in range(2 * states - 1):
-                steps = nearest[i] - nearest[i - 1] + move - 2 * MAX_MOVE
-                off = (steps * period - interval[i - 1]) / deviation[i - 1]
-                off_cost[move] = min(0.5 * off * off, miscount)
-                lost_cost[move] = miscount if steps < 1 else min(_LOST * (steps - 1), _STRAY)
+                steps = nearest[i] - nearest[i - 1] + move - 2 * max_move
+                misfit = (steps * period - interval[i - 1]) / deviation[i - 1]
+                off_cost[move] = min(0.5 * misfit * misfit, _MISCOUNT)
+                lost_cost[move] = _MISCOUNT if steps < 1 else min(_LOST * (steps - 1), _STRAY)
             least[:] = np.inf
             for before in range(states):
-                first = states - 1 - before
+                first, here = states - 1 - before, cost[before]
+                off, lost = off_cost[first:first + states], lost_cost[first:first + states]
                 for state in range(states):
-                    total = cost[before] + off_cost[first + state] + lost_cost[first + state]
+                    total = here + off[state] + lost[state]
                     better = total < least[state]
                     least[state] = total if better else least[state]
                     origin[state] = before if better else origin[state]
             came[i] = origin
         for state in range(states):
-            time = (nearest[i] + state - MAX_MOVE) * period
+            time = (nearest[i] + state - max_move) * period
             beyond = max(0.0, low[i] - time, time - high[i])
             cost[state] = least[state] + min(0.5 * (beyond / spread) ** 2, _STRAY)
     count = np.empty(samples)
     state = int(np.argmin(cost))
     for i in range(samples - 1, -1, -1):
-        count[i] = nearest[i] + state - MAX_MOVE
+        count[i] = nearest[i] + state - max_move
         state = came[i, state]
     return count

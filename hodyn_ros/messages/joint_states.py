@@ -95,10 +95,12 @@ class Layout:
 
     def fits(self, data: bytes) -> bool:
         """Return whether a message has this layout."""
-        return (
-            len(data) == self.size
-            and data.startswith(self.encapsulation)
-            and all(data.startswith(fixed, at) for at, fixed in self.fixed))
+        if len(data) != self.size or not data.startswith(self.encapsulation):
+            return False
+        for at, fixed in self.fixed:  # noqa: SIM110 - a generator takes twice as long
+            if not data.startswith(fixed, at):
+                return False
+        return True
 
     def field(self, data: bytes | bytearray, field: str) -> Array:
         """Return the view of an array, (names,), in a message of this layout.

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 
 RECORDED, PREDICTED, ERROR = '#1f4e79', '#d1731c', '#7a7a7a'
 _GRID = '#e4e4e4'
+_RAISED = str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻')
 _WIDTH, _ROW = 11.0, 1.55  # in, as all below
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.75, 0.12, 0.32, 0.55
 _GAP = 0.36  # between rows: a title
@@ -184,11 +185,18 @@ def spectrum_figure(result: Replay) -> Figure:
                      label=f'bandwidth of the motion, {width:.2g} Hz')
         if np.any(density[1:, i] > 0.0):
             axis.loglog(frequency[1:], density[1:, i], color=RECORDED, linewidth=1.0)
+            axis.xaxis.set_major_formatter(_power_of_ten)
+            axis.yaxis.set_major_formatter(_power_of_ten)
         axis.yaxis.set_minor_formatter(NullFormatter())
         axis.set_ylabel('N m/√Hz', fontsize=8)
         axis.legend(loc='lower left', fontsize=7, frameon=False)
     _label_once(axes, 'frequency, Hz')
     return figure
+
+
+def _power_of_ten(value: float, _: int) -> str:
+    """Return 10⁻³ for 0.001; to set it as mathematics takes more time than to draw the figure."""
+    return '10' + f'{np.log10(value):.0f}'.translate(_RAISED)
 
 
 def _time_label(trace: Trace) -> str:

@@ -58,7 +58,7 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
     images = []
     for name, title, figure in drawn:
         buffer = io.BytesIO()
-        figure.savefig(buffer, format='png', dpi=110)
+        figure.savefig(buffer, format='png', dpi=110, pil_kwargs={'compress_level': 3})
         with replacing(output / f'{name}.png', force=force) as file:
             file.write_bytes(buffer.getvalue())
         images.append((title, base64.b64encode(buffer.getvalue()).decode()))
