@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from hodyn_ros.estimation import kalman
-from hodyn_ros.estimation.nelder_mead import minimise
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -163,9 +163,9 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     best = min(starts, key=cost)
     simplex = np.vstack([best, best + 2.0 * np.eye(len(best))])
     simplex[1, 0] += 4.0
-    found = minimise(
-        cost, simplex, x_tolerance=0.02, cost_tolerance=0.05, max_evaluations=_MAX_EVALUATIONS)
-    return parameters(found), scale
+    found = minimize(cost, best, method='Nelder-Mead', options={
+        'initial_simplex': simplex, 'xatol': 0.02, 'fatol': 0.05, 'maxfev': _MAX_EVALUATIONS})
+    return parameters(found.x), scale
 
 
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
