@@ -27,6 +27,7 @@ _MIN_TOLD = 20  # intervals that are well measured, to speak of a clock
 _TOLD = 0.25  # of a period: an interval measured this well tells its multiple
 _BEST = 0.03  # of a period: no interval is taken to be measured better
 _BETTER = 0.95  # of the squared misfit under the stamps: what a clock must reach
+_CLOSER = 0.5  # of the median misfit of counts: stamps that are as close tell uneven sampling
 _MOVING = 0.05  # least share of a recording in which the arm moves, to speak of a clock
 _COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of multiples
 _MAX_PHASES = 2000  # intervals that a period is sought in
@@ -126,6 +127,8 @@ def sampling_instants(
     before = np.minimum(np.abs(np.diff(stamps) - found.interval)[told], found.period)
     misfit = _beyond(before, noise)
     as_stamped = replace(as_stamped, misfit=misfit)
+    if _median(before) < _CLOSER * _median(found.off[found.told]):
+        return as_stamped  # sampled unevenly, as the stamps say
     polled = np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS
     if not polled and not len(found.breaks):
         found = replace(found, breaks=_step(stamps - found.period * found.count, found.period))

@@ -168,6 +168,22 @@ def test_stamps_that_are_right_are_kept(seed):
     np.testing.assert_allclose(run.time, instants - instants[0], rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize('seed', range(4))
+def test_uneven_samples_are_where_their_exact_stamps_say(seed):
+    """A simulator that steps by the time that passed: its clock was said to be set nine times."""
+    rng = np.random.default_rng(seed)
+    steps = PERIOD * (1.0 + 0.15 * np.abs(rng.standard_normal(6000)))
+    late = rng.random(len(steps)) < 0.03
+    steps[late] *= rng.uniform(1.2, 3.4, np.count_nonzero(late))
+    instants = 1.0 + np.cumsum(steps)
+    found = states(instants, instants, seed)
+    found.position[:] = motion(instants)[:, 0]
+    found.velocity[:] = motion(instants)[:, 1]
+    timing = analyse(found)
+    assert len(timing.runs) == 1
+    assert np.abs(errors(found, timing, instants)).max() < 1e-7
+
+
 def bursts(seed):
     """Return stamps of a reader of every state that is held up for up to 15 periods."""
     rng, instants = even(seed, 3000)
