@@ -89,7 +89,8 @@ def test_results_of_other_settings_are_refused_naming_them_and_replaced_when_for
         done(ledger, jobs[0])
         ledger.begin(jobs[1])
     for changed, said in (
-            ({'robot': 'panda 2'}, 'robot was panda 1, now it is panda 2'), ({'version': '9'}, 'version was None, now it is 9')):
+            ({'robot': 'panda 2'}, 'robot was panda 1, now it is panda 2'),
+            ({'version': '9'}, 'version was None, now it is 9')):
         with pytest.raises(HodynError, match=said), opened(out, **changed):
             pass
     removed = []
