@@ -26,6 +26,7 @@ from hodyn_ros.cli import (
     retime,
     robots,
 )
+from hodyn_ros.cli.command_parser import CommandParser
 from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.version import VERSION
@@ -70,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
         except (HodynError, OSError, ImportError) as error:
             if isinstance(error, ImportError) and (error.name or '').startswith('hodyn_ros'):
                 raise  # a fault of the package, not of what is installed
-            text = ' '.join(str(error).split())
+            text = ' '.join(_said(error).split())
             for word, option in _OPTIONS.items():
                 text = text.replace(word, option)
             if isinstance(error, ModuleNotFoundError):
@@ -83,6 +84,12 @@ def _run(options: argparse.Namespace) -> int:
     for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
         print(f'hodyn {options.command}: warning: {text}', file=sys.stderr)
     return code
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f'{error.filename}: {error.strerror.lower()}'
+    return str(error)
 
 
 @contextmanager
@@ -109,7 +116,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='hodyn', description='Feed-forward torque and its rates for robot arms.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {VERSION}')
-    commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
+    commands = parser.add_subparsers(
+        dest='command', required=True, metavar='COMMAND', parser_class=CommandParser)
     for command in (
             demo, replay, identify, excite, check, retime, annotate, generate, info, robots):
         command.add_parser(commands)

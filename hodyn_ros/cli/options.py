@@ -37,8 +37,8 @@ def add_used_robot(parser: argparse.ArgumentParser) -> None:
         help='whether inertias that no rigid body has are refused (default), or only told')
     group.add_argument(
         '--limits', type=Path, metavar='YAML',
-        help="limits that count instead of the robot's: MoveIt's joint_limits.yaml, or as "
-        'docs/robots.md has them')
+        help="limits that count instead of the robot's: MoveIt's joint_limits.yaml, or a file "
+        'like `limits: {JOINT: {velocity: 1.0, effort_rate: 500}}`')
     group.add_argument(
         '--payload', nargs='+', action='append', default=[], metavar=('LINK KG', 'X Y Z'),
         help='load on a link: its mass, and where its centre is in the axes of the link, m '
@@ -79,7 +79,7 @@ def check_outputs(
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):
-            print(f'{output}: the earlier result there will be replaced')
+            print(f'{output}: the earlier result there gives way to this one')
     if not isinstance(json_file, Path):
         return
     results = [] if output is None else [output, *(output / name for name in (

@@ -48,8 +48,8 @@ def warnings(result: Replay) -> list[str]:
             'one publisher alone writes to the topic.')
     if found.clock_steps:
         said.append(
-            f'The clock of the stamps was set {len(found.clock_steps)} times by less than a gap: '
-            'the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
+            f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
+            'gap: the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
     share = result.gravity_share
     if abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
         with_or_without = 'with' if share >= 0.5 else 'without'
@@ -69,7 +69,7 @@ def warnings(result: Replay) -> list[str]:
         if extreme.beyond:
             said.append(
                 f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} '
-                f'where {extreme.limit:.4g} is allowed, in {extreme.beyond} messages.')
+                f'where {extreme.limit:.4g} is allowed, {_times(extreme.beyond)}.')
     for reflex in result.reflexes:
         if reflex.share > 1.0:
             said.append(
@@ -203,3 +203,7 @@ def _live(live: 'Agreement') -> str:
 def _range(values: Array) -> str:
     low, high = f'{values.min():.2g}', f'{values.max():.2g}'
     return low if low == high else f'{low} to {high}'
+
+
+def _times(count: int) -> str:
+    return 'once' if count == 1 else f'{count} times'

@@ -207,6 +207,22 @@ def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
     assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
 
 
+def test_files_may_follow_lists_of_values(capsys, tmp_path):
+    (tmp_path / 'arm.urdf').write_text(GRIPPER)
+    assert main([
+        'info', '--lock', 'finger1=0.02', 'arm.urdf', '--payload', 'l2', '0.5', '--json',
+        '-']) == 0
+    assert json.loads(capsys.readouterr().out)['mass'] == 3.5
+
+
+def test_a_word_unknown_is_told_with_the_usage_of_its_command(capsys):
+    with pytest.raises(SystemExit):
+        main(['info', 'panda', '--payloads', 'link7', '1'])
+    error = capsys.readouterr().err
+    assert error.startswith('usage: hodyn info')
+    assert error.endswith('hodyn info: error: unrecognized arguments: --payloads link7 1\n')
+
+
 @pytest.mark.parametrize(('options', 'message'), [
     (('--lock', 'finger1'), '--lock finger1: expected JOINT=VALUE'),
     (('--lock', 'finger1=nan'), 'expected JOINT=VALUE'),

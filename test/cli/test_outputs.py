@@ -231,7 +231,8 @@ def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, capsys):
     assert 'computed.csv' in first
     capsys.readouterr()
     assert main(replay) == 0
-    assert 'hodyn_replay: the earlier result there will be replaced' in capsys.readouterr().out
+    said = 'hodyn_replay: the earlier result there gives way to this one'
+    assert said in capsys.readouterr().out
     assert set(tree(tmp_path / 'hodyn_replay')) == first - {'computed.csv'}
     # With a file that is not ours the folder stays, and what is ours in it takes --force.
     (tmp_path / 'hodyn_replay/notes.txt').write_text('mine')
