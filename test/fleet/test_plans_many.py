@@ -82,7 +82,8 @@ def test_plans_are_checked_and_retimed(plans, tmp_path, capsys, command, options
         assert rows['slow.json'][0]['duration'] < 4.0
     # Other settings are another fleet.
     assert main([*arguments, str(out), '--interpolation', 'local', *options]) == 2
-    assert 'another interpolation (auto, now local)' in capsys.readouterr().err
+    said = 'results of other settings: interpolation was auto, now it is local'
+    assert said in capsys.readouterr().err
 
 
 def test_what_goes_with_one_plan_is_refused(plans, tmp_path, capsys):
@@ -113,7 +114,7 @@ def test_what_no_earlier_run_wrote_is_not_touched(plans, tmp_path, capsys, comma
         assert 'is of no earlier run' in capsys.readouterr().err
     else:
         assert main(['annotate', *arguments[1:], '--force']) == 2
-        assert 'command was replay, now it is annotate' in capsys.readouterr().err
+        assert f'command was {command}, now it is annotate' in capsys.readouterr().err
     assert mine.read_text() == 'mine'
 
 
