@@ -82,6 +82,11 @@ class Cursor:
     at: int
 
     @classmethod
+    def of(cls, data: bytes) -> 'Cursor':
+        """Return a cursor at the first field; raises HodynError if this is not plain CDR."""
+        return cls(data, byte_order(data), ENCAPSULATION)
+
+    @classmethod
     def after_stamp(cls, data: bytes) -> 'Cursor':
         """Return a cursor at the frame of a message that begins with a header.
 

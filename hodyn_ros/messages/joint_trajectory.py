@@ -43,7 +43,12 @@ class JointWaypoints:
 
 def decode(data: bytes) -> JointWaypoints:
     """Return the content of a serialized JointTrajectory; raise HodynError if it is none."""
-    names, points, cursor = _names_and_points(data)
+    return read(cdr.Cursor.of(data))
+
+
+def read(cursor: cdr.Cursor) -> JointWaypoints:
+    """Return the content of the JointTrajectory that begins here; HodynError if there is none."""
+    names, points = _names_and_points(cursor)
     if points > MAX_POINTS:
         raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
     times: list[float] = []
@@ -63,7 +68,7 @@ def decode(data: bytes) -> JointWaypoints:
 
 def is_empty(data: bytes) -> bool:
     """Return whether a serialized JointTrajectory has no points; HodynError if it is none."""
-    return _names_and_points(data)[1] == 0
+    return _names_and_points(cdr.Cursor.of(data))[1] == 0
 
 
 def encode(
@@ -100,18 +105,17 @@ def encode(
     return bytes(message.data)
 
 
-def _names_and_points(data: bytes) -> tuple[tuple[str, ...], int, cdr.Cursor]:
-    """Return the joints, how many points are announced, and a cursor at the first of them.
+def _names_and_points(cursor: cdr.Cursor) -> tuple[tuple[str, ...], int]:
+    """Return the joints and how many points are announced; the cursor is then at the first.
 
     Raises HodynError if the bytes are no message, or name too many joints.
     """
-    cursor = cdr.Cursor.after_stamp(data)
     try:
+        cursor.time()
         cursor.text()
         joints = cursor.count()
         if joints > cdr.MAX_JOINTS:
             raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
-        names = tuple(cursor.text() for _ in range(joints))
-        return names, cursor.count(), cursor
+        return tuple(cursor.text() for _ in range(joints)), cursor.count()
     except cdr.MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are no trajectory') from None
+        raise HodynError(f'{len(cursor.data)} bytes that are no trajectory') from None

@@ -1,8 +1,10 @@
 """The curves of a plan with the robot's limits, as a picture."""
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
+from numpy.typing import NDArray
 
 from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
@@ -11,6 +13,10 @@ from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, bounds, sample_times
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
 
+Array = NDArray[np.float64]
+
+MIN_SHARE = 0.1
+"""Of the height of an axis: a curve that has less would look flat."""
 # Enough for a smooth line; more than a picture has pixels add nothing.
 MIN_SAMPLES, MAX_SAMPLES = 1000, 20_000
 
@@ -33,7 +39,8 @@ def draw_curves(
 ) -> None:
     """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file.
 
-    Its ending says the format. An existing file is replaced with force only.
+    Limits that would flatten a curve are written above it. The ending says the format. An
+    existing file is replaced with force only.
     """
     form = image_format(path)
     robot = feedforward.robot
@@ -52,9 +59,7 @@ def draw_curves(
         lower, upper = bounds(robot.limits, quantity)
         for joint, axis in enumerate(row):
             axis.plot(instants, values[:, joint])
-            for limit in (lower[joint], upper[joint]):
-                if np.isfinite(limit):
-                    axis.axhline(limit, color=figures.LIMIT, linestyle='--', linewidth=0.8)
+            _show_limits(axis, values[:, joint], lower[joint], upper[joint])
             axis.tick_params(labelsize=6)
             axis.set_ylabel(f'{quantity} ({unit(robot, joint, quantity)})', fontsize=6)
     for joint, name in enumerate(robot.joint_names):
@@ -62,3 +67,16 @@ def draw_curves(
         axes[-1, joint].set_xlabel('time (s)', fontsize=7)
     with replacing(path, force=force) as file:
         figure.savefig(file, format=form, dpi=110)
+
+
+def _show_limits(axis: Axes, values: Array, lower: float, upper: float) -> None:
+    """Draw the limits, or write them where a curve between them would look flat."""
+    known = [limit for limit in (lower, upper) if np.isfinite(limit)]
+    if not known:
+        return
+    if np.ptp(values) < MIN_SHARE * np.ptp([*known, values.min(), values.max()]):
+        text = ', '.join(f'{limit:.4g}' for limit in known)
+        axis.set_title(f'limits {text}', loc='right', fontsize=5, color=figures.LIMIT, pad=2)
+        return
+    for limit in known:
+        axis.axhline(limit, color=figures.LIMIT, linestyle='--', linewidth=0.8)

@@ -5,8 +5,9 @@ import warnings
 from hodyn_ros.messages.bag_contents import Loss
 from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.bags import Bag
-from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode
+from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints
 from hodyn_ros.messages.message_types import TYPES
+from hodyn_ros.messages.trajectory_messages import DECODERS
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.robot import HodynError
 
@@ -21,13 +22,13 @@ def is_bag(path: Path) -> bool:
 def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> JointWaypoints:
     """Return a trajectory of a bag: the only one, or the one chosen by topic and index from 1."""
     with Bag(path) as bag:
-        topics = {known.name: known for known in bag.topics if known.type == MESSAGE_TYPE}
+        topics = {known.name: known for known in bag.topics if known.type in DECODERS}
         if topic is None and len(topics) == 1:
             topic = next(iter(topics))
         if topic is None or topic not in topics:
             known = ', '.join(sorted(topics)) or 'none'
             raise HodynError(
-                f'{path}: choose a topic of type {MESSAGE_TYPE}; in this bag: {known}')
+                f'{path}: choose a topic of a type of {", ".join(DECODERS)}; in this bag: {known}')
         found: list[bytes] = []
         losses: list[Loss] = []
         for item in bag.read(topics[topic]):
@@ -47,7 +48,7 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
             f'{path}: {len(found)} trajectories on {topic}; choose one by its number'
             + (f'; lost: {lost}' if lost else ''))
     try:
-        return decode(found[index - 1])
+        return DECODERS[topics[topic].type](found[index - 1])
     except HodynError as error:
         raise HodynError(f'{path}: {error}') from None
 

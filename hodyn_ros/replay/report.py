@@ -2,6 +2,7 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from html import escape
 import io
 import json
@@ -63,18 +64,22 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
             file.write_bytes(buffer.getvalue())
         images.append((title, base64.b64encode(buffer.getvalue()).decode()))
     # The name of a bag may have bytes that are no UTF-8.
-    page = _page(result, images).encode('utf-8', 'backslashreplace').decode()
+    page = _page(result, robot, images).encode('utf-8', 'backslashreplace').decode()
     write_text(output / 'report.html', page, force=force)
 
 
-def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
+def _page(result: Replay, robot: Robot, images: Sequence[tuple[str, str]]) -> str:
+    from hodyn_ros.plans.limit_check import unit  # as above
+
+    units = {name: partial(unit, robot, joint) for joint, name in enumerate(result.names)}
     rows = ''.join(
         '<tr><td>' + '</td><td>'.join([
             escape(joint.name), *figures_of(joint), resolved(result, i)]) + '</td></tr>'
         for i, joint in enumerate(result.joints))
     limits = ''.join(
         f'<tr><td>{escape(extreme.joint)}</td><td>{extreme.quantity}</td>'
-        f'<td>{extreme.value:.4g}</td><td>{_limit(extreme.limit)}</td><td>{extreme.beyond}</td>'
+        f'<td>{extreme.value:.4g}</td><td>{_limit(extreme.limit)}</td><td>{units[extreme.joint](extreme.quantity)}</td>'
+        f'<td>{extreme.beyond}</td>'
         f'<td>{1e-9 * (extreme.stamp - result.curves.start):.3f}</td></tr>'
         for extreme in result.extremes)
     pictures = ''.join(
@@ -113,9 +118,12 @@ def resolved(result: Replay, joint: int) -> str:
 
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Replay of {title}</title><style>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Replay of {title}</title><style>
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums;
+  display: block; overflow-x: auto }}
 td, th {{ padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd }}
 td:first-child, th:first-child {{ text-align: left }}
 img {{ max-width: 100% }}
@@ -133,8 +141,8 @@ quarter of the signal.</p>
 <th>variance explained</th><th>resolved</th></tr>{rows}</table>
 {pictures}
 <h2>Limits</h2>
-<table><tr><th>joint</th><th>quantity</th><th>extreme</th><th>limit</th><th>messages beyond</th>
-<th>at, s</th></tr>{limits}</table>
+<table><tr><th>joint</th><th>quantity</th><th>extreme</th><th>limit</th><th>unit</th>
+<th>messages beyond</th><th>at, s</th></tr>{limits}</table>
 </body></html>
 """
 

@@ -1,0 +1,47 @@
+"""The messages that hold a joint trajectory, MoveIt's among them, as bytes."""
+from collections.abc import Callable, Mapping
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.messages import cdr
+from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode, read
+
+
+def _robot_trajectory(data: bytes) -> JointWaypoints:
+    return _read_robot_trajectory(cdr.Cursor.of(data))
+
+
+def _display_trajectory(data: bytes) -> JointWaypoints:
+    cursor = cdr.Cursor.of(data)
+    try:
+        cursor.text()  # the model
+        parts = cursor.count()
+    except cdr.MALFORMED:
+        raise HodynError(f'{len(data)} bytes that are no DisplayTrajectory') from None
+    if parts != 1:
+        raise HodynError(f'a DisplayTrajectory of {parts} trajectories; send one')
+    return _read_robot_trajectory(cursor)
+
+
+def _read_robot_trajectory(cursor: cdr.Cursor) -> JointWaypoints:
+    waypoints = read(cursor)
+    try:
+        cursor.time()
+        cursor.text()
+        for _ in range(cursor.count()):
+            cursor.text()
+        base_points = cursor.count()
+    except cdr.MALFORMED:
+        raise HodynError(f'{len(cursor.data)} bytes that are no RobotTrajectory') from None
+    if base_points:
+        raise HodynError(
+            'multi_dof_joint_trajectory has points, of a base that moves; only joints can be '
+            'judged')
+    return waypoints
+
+
+DECODERS: Mapping[str, Callable[[bytes], JointWaypoints]] = {
+    MESSAGE_TYPE: decode,
+    'moveit_msgs/msg/RobotTrajectory': _robot_trajectory,
+    'moveit_msgs/msg/DisplayTrajectory': _display_trajectory,
+}
+"""What reads the trajectory in a message of a type; each raises HodynError where there is none."""
