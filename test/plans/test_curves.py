@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import matplotlib
+import numpy as np
 import pytest
 
 import hodyn_ros as hd
@@ -10,10 +13,11 @@ from hodyn_ros.reference.rest_to_rest import move_plan
 @pytest.mark.parametrize('share', [0.01, 0.9])
 def test_limits_far_away_do_not_flatten_a_curve(tmp_path, share):
     """Positions of a small motion fill their axis, with the limits written above it."""
-    robot = hd.load_robot('iiwa14')
-    reach = share * robot.limits.position_max
+    free = hd.load_robot('twolink')
+    end = np.array([1.5, 2.5])
+    robot = replace(free, limits=replace(free.limits, position_min=-end, position_max=end))
     with matplotlib.rc_context({'svg.fonttype': 'none'}):
-        draw_curves(move_plan(-reach, reach, 1.0), FeedForward(robot), tmp_path / 'curves.svg')
+        plan = move_plan(-share * end, share * end, 1.0)
+        draw_curves(plan, FeedForward(robot), tmp_path / 'curves.svg')
     text = (tmp_path / 'curves.svg').read_text().replace('\u2212', '-')
-    lower, upper = robot.limits.position_min[0], robot.limits.position_max[0]
-    assert (f'limits {lower:.4g}, {upper:.4g}' in text) == (share == 0.01)
+    assert ('limits -2.5, 2.5' in text) == (share == 0.01)
