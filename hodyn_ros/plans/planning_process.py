@@ -19,6 +19,7 @@ from hodyn_ros.plans.prepare import (
     refused,
 )
 from hodyn_ros.plans.waypoints import EndedError
+from hodyn_ros.reference.fit import fit_plan
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
@@ -51,6 +52,8 @@ def warm_up_planning(robot: Robot) -> None:
     # Spacing so uneven that all interpolations are tried, and so fast that a stretch is needed.
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
+    # The node compiles at the same time: what it compiles too comes last, and is on disk by then.
+    fit_plan(trajectory.times, trajectory.positions)
     prepare_plan(PlanRequest(
         trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
 

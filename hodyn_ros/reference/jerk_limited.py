@@ -23,16 +23,15 @@ from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.pieces import Array
 
-# Durations and jerks of a joint's pieces: two that bring its state within the limits, seven more.
-PIECES = 9
 # Ruckig's results keep the limits to its own round-off.
 ROUND_OFF = 1.0 - 1e-9
 
 
 class JerkLimited:
-    """Finds the pieces, (n, PIECES) durations (s) and jerks, from states (3, n) of q, q̇, q̈.
+    """Finds the pieces, (n, 9) durations (s) and jerks, from states (3, n) of q, q̇, q̈.
 
-    Each of its methods returns None when there is no such motion, or Ruckig finds none.
+    The first two of a joint bring its state within the limits. Each of its methods returns None
+    when there is no such motion, or Ruckig finds none.
     """
 
     def __init__(self, n: int) -> None:
@@ -83,9 +82,10 @@ class JerkLimited:
                 return None
         except RuckigError:
             return None
-        pieces = np.array([
-            (*p.brake.t, *p.t, *p.brake.j, *p.j) for p in self._trajectory.profiles[0]])
-        return pieces[:, :PIECES], pieces[:, PIECES:]
+        profiles = self._trajectory.profiles[0]
+        return (
+            np.array([(*profile.brake.t, *profile.t) for profile in profiles]),
+            np.array([(*profile.brake.j, *profile.j) for profile in profiles]))
 
 
 @njit()

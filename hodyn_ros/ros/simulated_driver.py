@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from functools import partial
 import json
+import math
 from pathlib import Path
 import sys
 import time
@@ -21,6 +22,7 @@ from hodyn_ros.messages.cdr import nanoseconds
 from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
+from hodyn_ros.ros import realtime
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.spinning import StopFlag, make_executor, until_told
 from hodyn_ros.simulation.control_loops import make_control_loop
@@ -28,7 +30,7 @@ from hodyn_ros.simulation.example_motion import home
 
 Array = NDArray[np.float64]
 
-MAX_STEP = 5.0  # periods
+MAX_STEP, LONGEST_STALL = 5.0, 200.0  # periods
 UNANSWERED_AT_END = 5
 
 
@@ -65,10 +67,12 @@ class SimulatedDriver(Node):
         """Move the arm by the time since the last tick and publish its state."""
         stamp = self.get_clock().now()
         before = self._sent[-1] if self._sent else stamp.nanoseconds
-        # While this process is held up the arm's time stands still: no controller is at work.
-        elapsed = min((stamp.nanoseconds - before) * 1e-9, MAX_STEP * self.period)
-        if elapsed > 0.0:
-            self._loop.step(self._seconds(before), elapsed)
+        # While this process is held up for longer the arm's time stands still.
+        elapsed = min((stamp.nanoseconds - before) * 1e-9, LONGEST_STALL * self.period)
+        # In few steps, which must not delay it further.
+        steps = math.ceil(elapsed / (MAX_STEP * self.period))
+        for k in range(steps):
+            self._loop.step(self._seconds(before) + k * elapsed / steps, elapsed / steps)
         self._state.position[:] = self._loop.q
         self._state.velocity[:] = self._loop.qd
         self._state.effort[:] = self._loop.effort
@@ -137,6 +141,7 @@ def _run(stop: StopFlag) -> None:
     report: str = node.declare_parameter('report', '').value
     executor = make_executor()
     executor.add_node(node)
+    realtime.freeze_gc()
     try:
         _drive(node, executor, stop)
         if report:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA
-from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.elastic_arm import ElasticArm
@@ -20,7 +19,7 @@ Array = NDArray[np.float64]
 BANDWIDTH, DAMPING = 20.0, 1.0
 FRICTION_STEPS = 2  # a period: steep friction, held for a whole one, would not be stable
 ELASTIC_STEP = 5e-4
-LINE_PERIODS = 3.0  # beyond the last answer: with a node that has died nothing runs away
+LINE_PERIODS = 50.0  # beyond the last answer: with a node that has died nothing runs away
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer serves."""
 _NOW = np.zeros(1)
@@ -89,7 +88,7 @@ class RigidArmLoop:
     def __init__(self, robot: Robot, position: Array, period: float) -> None:
         self._friction = robot.friction
         self._arm = SimulatedArm(robot, position)
-        self._stiffness, self._damping = _gains(robot, position)
+        self._stiffness, self._damping = _gains(self._arm.mass_matrix())
         self._lookahead = HALF_HOLD * period
         self._answers = AnswerLine(LINE_PERIODS * period)
         self._motion = np.zeros((4, robot.n))
@@ -213,11 +212,7 @@ def _still(position: Array) -> Array:
     return np.array([position, zeros, zeros])
 
 
-def _gains(robot: Robot, position: Array) -> tuple[Array, Array]:
+def _gains(mass_matrix: Array) -> tuple[Array, Array]:
     """Return PD gains for one bandwidth, by the inertia of each joint when the others are free."""
-    motions = np.zeros((robot.n + 1, 3, robot.n))
-    motions[:, 0] = position
-    motions[1:, 2] = np.eye(robot.n)
-    torque = inverse_dynamics(robot, motions)[:, 0]
-    inertia = 1.0 / np.diag(np.linalg.inv(torque[1:] - torque[0]))
+    inertia = 1.0 / np.diag(np.linalg.inv(mass_matrix))
     return inertia * BANDWIDTH**2, inertia * 2 * DAMPING * BANDWIDTH
