@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from random_robots import random_mapping
 
 import hodyn_ros as hd
 from hodyn_ros.actuators import LinkSide, SigmoidFriction
@@ -17,6 +18,10 @@ from hodyn_ros.simulation.examples import with_example_actuators
 RNG = np.random.default_rng(0)
 PANDA = hd.load_robot('panda')
 TREE = hd.load_robot('aerial_manipulator')
+COUPLED_KEYS = random_mapping(np.random.default_rng(1), 9)
+for follower in (3, 5):
+    COUPLED_KEYS['bodies'][follower]['mimic'] = {'joint': 'joint1', 'multiplier': -0.5}
+COUPLED = hd.load_robot(COUPLED_KEYS)
 ELASTIC = with_example_actuators(PANDA, 'sea', 1000.0)
 N, T = PANDA.n, 3
 BASE = {
@@ -63,6 +68,14 @@ CASES = {
         hd.InverseDynamics(PANDA, order, formulation).batch,
         {'q': motion(T, order + 3, N), 'out': np.zeros((T, order + 1, N))})
        for formulation in ('spatial', 'body_fixed', 'closed_form') for order in (2, 3)},
+    'handle, coupled joints': (
+        hd.InverseDynamics(COUPLED), {'q': motion(5, N), 'out': np.zeros((3, N))}),
+    'handle of a batch, coupled joints': (
+        hd.InverseDynamics(COUPLED).batch,
+        {'q': motion(T, 5, N), 'out': np.zeros((T, 3, N))}),
+    'forward_dynamics, coupled joints': (
+        lambda q, efforts: hd.forward_dynamics(COUPLED, q, efforts),
+        {'q': motion(2, N), 'efforts': motion(3, N)}),
     'handle with wrenches': (
         hd.InverseDynamics(PANDA).batch,
         {'q': motion(T, 5, N), 'out': np.zeros((T, 3, N)),
@@ -135,7 +148,7 @@ ANY_ORDER = {
     'inverse_dynamics': {'q': 3}, 'forward_kinematics': {'q': 1}, 'jacobian': {'q': 1},
     'center_of_mass': {'q': 1}, 'momentum': {'q': 2}, 'energy': {'q': 2},
     'torque_regressor': {'q': 3}, 'equations_of_motion': {'q': 2},
-    'forward_dynamics': {'efforts': 1},
+    'forward_dynamics': {'efforts': 1}, 'forward_dynamics, coupled joints': {'efforts': 1},
     'hybrid_dynamics': {'known': 1}, 'inverse_kinematics': {'twist': 1},
     'gravity_wrenches': {'q': 1}, 'friction': {'q': 4}, 'friction in place': {'q': 4},
     'friction of a batch': {'q': 4}, 'motor side': {'q': 3}, 'motor side along': {'q': 3},

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.options import Commands, add_json, add_used_robot, write_figures
@@ -50,6 +50,11 @@ def run(options: argparse.Namespace) -> int:
         table.add_row(
             name, joint['type'], f'{joint["mass"]:.4g}', *(
                 _text(joint[quantity]) for quantity in _UNITS))
+    for body in robot.bodies:
+        if body.mimic is not None:
+            table.add_row(
+                body.joint, body.type, f'{body.mass:.4g}', f'= {body.mimic}',
+                *('' for _ in range(len(_UNITS) - 1)))
     console.print(table)
     for sentence in figures['unknown']:
         console.print(f'• {sentence}')
@@ -58,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _unit(quantity: str, robot: Robot) -> str:
-    prismatic = {body.type == 'prismatic' for body in robot.bodies[robot.floating:]}
+    prismatic = {body.type == 'prismatic' for body in robot.joint_bodies}
     return ' or '.join((_OF_PRISMATIC if sort else _UNITS)[quantity] for sort in sorted(prismatic))
 
 
@@ -66,7 +71,6 @@ def _figures(robot: Robot) -> dict[str, Any]:
     from hodyn_ros.robot.files import robot_mapping
 
     limits = robot_mapping(robot)['limits']
-    bodies = robot.bodies[robot.floating:]
     return {
         'name': robot.name,
         'mass': sum(body.mass for body in robot.bodies),
@@ -77,7 +81,10 @@ def _figures(robot: Robot) -> dict[str, Any]:
         'joints': {body.joint: {
             'type': body.type, 'link': body.name, 'mass': body.mass,
             **{quantity: limits.get(quantity, [None] * robot.n)[i] for quantity in _UNITS},
-        } for i, body in enumerate(bodies)},
+        } for i, body in enumerate(robot.joint_bodies)},
+        'coupled_joints': {body.joint: {
+            'type': body.type, 'link': body.name, 'mass': body.mass, 'mimic': asdict(body.mimic),
+        } for body in robot.bodies if body.mimic is not None},
         'unknown': _unknown(robot),
     }
 
@@ -86,15 +93,16 @@ def _reach(robot: Robot) -> float:
     """Return a bound of how far a frame or a centre of mass can be from the first joint, m."""
     import numpy as np
 
+    ends = robot.coupling.to_bodies(
+        np.array([[robot.limits.position_min], [robot.limits.position_max]]))
+    strokes = np.abs(ends).max(axis=(0, 1))
     distances: list[float] = []
     for i, body in enumerate(robot.bodies):
         begins = body.parent == -1
         distance = 0.0 if begins else distances[body.parent] + float(
             np.linalg.norm(body.placement[:3, 3]))
         if body.type in ('prismatic', 'helical'):
-            entry = i - robot.floating
-            stroke = float(np.abs([
-                robot.limits.position_min[entry], robot.limits.position_max[entry]]).max())
+            stroke = float(strokes[i - robot.floating])
             distance += stroke * (1.0 if body.type == 'prismatic' else abs(body.pitch))
         distances.append(distance)
     places = [(i, body.com) for i, body in enumerate(robot.bodies)]

@@ -82,11 +82,16 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
 def _about(settings: Settings) -> str:
     """Return what a reader of the header has to know first."""
     robot, number = settings.robot, 'float' if settings.single else 'double'
-    kinds = [body.type for body in robot.bodies]
+    kinds = [body.type for body in robot.joint_bodies]
     width = max(len(name) for name in robot.joint_names)
     joints = '\n'.join(
         f'  [{i}] {name:{width}}  {kind}, {"m and N" if kind == "prismatic" else "rad and N m"}'
         for i, (name, kind) in enumerate(zip(robot.joint_names, kinds, strict=True)))
+    coupled = ', '.join(
+        f'{body.joint} = {body.mimic.multiplier:g} * {body.mimic.joint} + {body.mimic.offset:g}'
+        for body in robot.bodies if body.mimic is not None)
+    if coupled:
+        joints += f'\nJoints that follow these, in no array: {coupled}.'
     arguments = ''.join(f'{one}, ' for one, there in (
         ('gravity', settings.gravity_argument), ('&payload', settings.payload_link is not None))
         if there)

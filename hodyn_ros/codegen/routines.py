@@ -71,11 +71,13 @@ def inverse_dynamics(
         _add_payload(graph, robot, payload_link, table)
 
     def record() -> dict[str, Number | str]:
-        memory = _empty(on_expressions(rnea_body_fixed.workspace_size)(robot.n, order))
-        torque = _empty(order + 1, robot.n)
+        bodies = len(robot.bodies)
+        memory = _empty(on_expressions(rnea_body_fixed.workspace_size)(bodies, order))
+        torque = _empty(order + 1, bodies)
         on_expressions(rnea_body_fixed.single)(
-            model.parent, table, model.body_in_kernel, vector, memory, q, torque)
-        return _named('torque', torque)
+            model.parent, table, model.body_in_kernel, vector, memory,
+            robot.coupling.to_bodies(q), torque)
+        return _named('torque', robot.coupling.to_joints(torque))
 
     return [Section('', explore(graph, record))]
 

@@ -51,7 +51,7 @@ class BodyMotion:
         if base is not None:
             self._poses = base[0].reshape(len(motions), 4, 4)
             self._twists = base[1].reshape(len(motions), orders, 6)
-        self._model, self._motions = robot.kernel_model, motions
+        self._model, self._motions = robot.kernel_model, robot.coupling.to_bodies(motions)
         self.pose = np.empty((n_bodies, 12))
         self.screw, self.twist = np.empty((2, n_bodies, orders + 1, 6))
         self.inertia, self.ad_inertia = np.empty((2, n_bodies, inertias, 6, 6))

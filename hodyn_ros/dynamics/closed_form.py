@@ -70,16 +70,21 @@ def closed_form(
             f'robot {robot.name!r} has a floating base: use equations_of_motion')
     motion = checked_joints(q, 'q', robot, 2)
     orders = len(motion) - 1
-    terms = _terms(robot, motion, external(robot, external_wrenches, orders))
+    terms = _terms(
+        robot, robot.coupling.to_bodies(motion), external(robot, external_wrenches, orders))
     scale = np.array([math.factorial(k) for k in range(orders)], dtype=float)
-    return ClosedForm(*(np.array(term) * scale.reshape(-1, *[1] * np.ndim(term[0]))
-                        for term in terms))
+    s = robot.coupling.matrix()
+    mass, coriolis, coriolis_skew, gravity, applied = (
+        np.array(term) * scale.reshape(-1, *[1] * np.ndim(term[0])) for term in terms)
+    return ClosedForm(
+        s.T @ mass @ s, s.T @ coriolis @ s, s.T @ coriolis_skew @ s, gravity @ s, applied @ s)
 
 
 def inverse_dynamics(robot: Robot, q: Array, wrenches: Array) -> Array:
     """Return Q and its derivatives (r + 1, n) of a motion (r + 3, n): KM21 eq. (48); no checks.
 
-    wrenches are (r + 1, n_bodies, 6), or (0, 0, 0) for none.
+    n is the number of bodies, each with a joint of its own. wrenches are (r + 1, n_bodies, 6), or
+    (0, 0, 0) for none.
     """
     orders = len(q) - 2
     mass, coriolis, _, gravity, applied = _terms(robot, q[:-1], wrenches)
@@ -109,8 +114,8 @@ def _transposed(a: list[Array]) -> list[Array]:
 
 
 def _terms(robot: Robot, q: Array, wrenches: Array) -> tuple[list[Array], ...]:
-    """Return the Taylor coefficients of M, C, C̄, Q_grav and Q_ext; q (r + 2, n)."""
-    model, n, orders = robot.kernel_model, robot.n, len(q) - 1
+    """Return the Taylor coefficients of M, C, C̄, Q_grav and Q_ext; q (r + 2, n), n bodies."""
+    model, n, orders = robot.kernel_model, len(robot.bodies), len(q) - 1
     x = np.zeros((n, 6))  # joint screws, constant in kernel frames
     x[:, 2], x[:, 5] = model.body_table[:, ROTATION], model.body_table[:, TRANSLATION]
     screws = _block_diagonal(x[:, :, None])
@@ -147,7 +152,7 @@ def _terms(robot: Robot, q: Array, wrenches: Array) -> tuple[list[Array], ...]:
 def _exerted(robot: Robot, wrenches: Array, orders: int) -> list[Array]:
     """Return the wrenches that the robot exerts, in kernel frames, coefficients (6 n,)."""
     if len(wrenches) == 0:
-        return [np.zeros(6 * robot.n) for _ in range(orders)]
+        return [np.zeros(6 * len(robot.bodies)) for _ in range(orders)]
     to_kernel = [lie.adjoint(lie.inverse(pose)).T for pose in robot.kernel_model.body_in_kernel]
     return [
         -np.concatenate([t @ w for t, w in zip(to_kernel, wrenches[k], strict=True)])

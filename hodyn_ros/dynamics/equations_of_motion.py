@@ -73,7 +73,8 @@ def equations_of_motion(
     motions, batch = checked_motions(q, 'q', robot, 2)
     orders = motions.shape[1] - 1
     bodies = BodyMotion(robot, motions, batch, base_pose, base_twist, orders)
-    size = robot.n + 6 * robot.floating
+    base = 6 * robot.floating
+    size = base + len(robot.bodies) - robot.floating
     mass, coriolis = np.zeros((2, len(motions), orders, size, size))
     gravity = np.zeros((len(motions), orders, size))
     columns = np.zeros((size, orders + 1, 6))
@@ -82,10 +83,15 @@ def equations_of_motion(
     products = np.empty((3, orders, 6))
     for t in range(len(motions)):
         bodies.evaluate(t)
-        columns[size - robot.n:] = bodies.screw[robot.floating:]
+        columns[base:] = bodies.screw[robot.floating:]
         composite_body.equations_of_motion(
             robot.kernel_model.parent, robot.gravity, columns, bodies.inertia, bodies.ad_inertia,
             mass[t], coriolis[t], gravity[t], products)
+    if robot.coupling.followers.size:
+        s = robot.coupling.matrix(base)
+        mass, coriolis, gravity = s.T @ mass @ s, s.T @ coriolis @ s, gravity @ s
+        mass = 0.5 * (mass + mass.swapaxes(2, 3))  # symmetric to the last bit
+        size = s.shape[1]
     return EquationsOfMotion(
         mass.reshape(*batch, orders, size, size), coriolis.reshape(*batch, orders, size, size),
         gravity.reshape(*batch, orders, size))

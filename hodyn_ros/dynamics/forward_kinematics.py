@@ -112,10 +112,10 @@ def jacobian(
         robot.kernel_model.parent, robot.kernel_model.body_table,
         *_coefficients(robot, motion, batch, base_pose, base_twist), carriers, in_kernel, number,
         columns)
-    result = np.zeros((samples, orders, 6, robot.n))
+    result = np.zeros((samples, orders, 6, len(robot.bodies) - robot.floating))
     result[..., carriers - robot.floating] = columns.transpose(0, 2, 3, 1)
     result *= _factorials(orders)[:, None, None]
-    return result.reshape(*batch, orders, 6, robot.n)
+    return robot.coupling.to_joints(result).reshape(*batch, orders, 6, robot.n)
 
 
 def link_frame(robot: Robot, name: str) -> tuple[int, Array]:
@@ -145,7 +145,7 @@ def _coefficients(
     Returns
     -------
     q : (T, n) array
-        Joint positions.
+        Positions of the joints of all bodies.
     rate : (T, n, k + 1) array
         Coefficients of q̇; the last, unknown, is zero.
     base_pose : (T, 4, 4) array
@@ -154,9 +154,10 @@ def _coefficients(
         Coefficients of its twist; the last, unknown, is zero.
 
     """
-    samples, orders = len(motion), motion.shape[1]
+    motion = robot.coupling.to_bodies(motion)
+    samples, orders, n = motion.shape
     scale = 1.0 / _factorials(orders)[:-1, None]
-    rate = np.zeros((samples, robot.n, orders))
+    rate = np.zeros((samples, n, orders))
     rate[..., :-1] = np.swapaxes(motion[:, 1:] * scale, 1, 2)
     twist = np.zeros((samples, orders, 6))
     base = base_state(robot, base_pose, base_twist, batch, orders - 1)

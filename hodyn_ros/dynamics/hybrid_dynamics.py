@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.dynamics import coupled_dynamics
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
     checked,
@@ -51,7 +52,8 @@ def hybrid_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the efforts of the joints whose motion is given, and the motion of the others.
 
-    AGF26, Algorithm 4 (H-GHYB), with eq. (58) corrected: W_j acts on body j from its parent.
+    AGF26, Algorithm 4 (H-GHYB), with eq. (58) corrected: W_j acts on body j from its parent. Where
+    joints are coupled, the equations of motion are solved instead, in O(n³).
 
     Parameters
     ----------
@@ -142,13 +144,20 @@ def solve(
     elif base_wrench is not None or base_motion is not None:
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
-    model = robot.kernel_model
-    round_off = np.empty((count, 2, len(robot.bodies)))
-    singular = articulated_body.hybrid_dynamics_batch(
-        model.parent, model.body_table, model.body_in_kernel, robot.gravity, state, pose, twist,
-        prescribed, joints, base_prescribed, base_inputs,
-        wrenches.reshape(count, *wrenches.shape[-3:]), outputs, base_outputs, round_off,
-        articulated_body.workspace(len(robot.bodies), orders - 1))
+    wrenches = wrenches.reshape(count, *wrenches.shape[-3:])
+    if robot.coupling.followers.size:
+        error = np.empty((count, robot.n))
+        singular = coupled_dynamics.hybrid_dynamics_batch(
+            robot, state, pose, twist, prescribed, joints, base_prescribed, base_inputs, wrenches,
+            outputs, base_outputs, error)
+    else:
+        model = robot.kernel_model
+        round_off = np.empty((count, 2, len(robot.bodies)))
+        singular = articulated_body.hybrid_dynamics_batch(
+            model.parent, model.body_table, model.body_in_kernel, robot.gravity, state, pose,
+            twist, prescribed, joints, base_prescribed, base_inputs, wrenches, outputs,
+            base_outputs, round_off, articulated_body.workspace(len(robot.bodies), orders - 1))
+        error = round_off[:, 0, robot.floating:]
     if singular >= 0:
         motion, index = divmod(singular, len(robot.bodies))
         body = robot.bodies[index]
@@ -157,7 +166,7 @@ def solve(
             f'{where}the mass matrix of robot {robot.name!r} is not positive definite: nothing '
             f'resists joint {body.joint!r}; check the masses and inertias from body '
             f'{body.name!r} on')
-    _warn_of_round_off(robot, round_off[:, 0, robot.floating:], prescribed, outputs[:, 0])
+    _warn_of_round_off(robot, error, prescribed, outputs[:, 0])
     outputs = outputs.reshape(*batch, orders, robot.n)
     if base is None:
         return outputs
@@ -175,7 +184,7 @@ def _warn_of_round_off(
     relative = error / np.maximum(1.0, acceleration)
     motion, worst = np.unravel_index(int(relative.argmax()), relative.shape)
     if relative[motion, worst] > MAX_ROUND_OFF:
-        body = robot.bodies[int(worst) + robot.floating]
+        body = robot.joint_bodies[int(worst)]
         warnings.warn(
             f'robot {robot.name!r}: the acceleration of joint {body.joint!r} may be wrong by '
             f'{error[motion, worst]:.0e} (rad/s² or m/s²): it moves so little inertia that '

@@ -1,4 +1,5 @@
 """Inverse dynamics of any order (RNEA): the checked call, and the prepared handle for loops."""
+from collections.abc import Callable
 import functools
 import math
 import threading
@@ -71,6 +72,7 @@ class InverseDynamics(functools.partial[None]):
 
     The handle is a partial application of the kernel to the constants of the robot: a method
     that called the kernel would cost another 5 % of a call. The kernel itself compares the shapes.
+    Where joints are coupled, a function about it allocates the few numbers of the bodies' joints.
 
     Attributes
     ----------
@@ -105,23 +107,28 @@ class InverseDynamics(functools.partial[None]):
         if not isinstance(order, (int, np.integer)) or order < 0:
             raise HodynError(f'order must be an integer of at least 0, got {order!r}')
         unrolled = _unrolled(robot, order, formulation)
+        kernel: Callable[..., None]
+        arguments: tuple[Any, ...]
+        bodies = len(robot.bodies)
         if formulation == 'closed_form':
             if robot.floating:
                 raise HodynError(
                     "formulation 'closed_form' is for a fixed base; equations_of_motion gives the "
                     f'matrices of {robot.name!r}')
-            handle = super().__new__(cls, _closed_form, robot, order)
+            kernel, arguments = _closed_form, (robot, order)
         elif robot.floating:
-            handle = super().__new__(cls, _refuse_without_base, robot)
+            kernel, arguments = _refuse_without_base, (robot,)
         elif unrolled is None:
             kernels = recursion(formulation)
-            handle = super().__new__(
-                cls, kernels.single, *_model(robot), kernels.workspace(robot.n, order))
+            kernel = kernels.single
+            arguments = *_model(robot), kernels.workspace(bodies, order)
         else:
-            handle = super().__new__(cls, unrolled.single, unrolled.workspace(robot, 1))
+            kernel, arguments = unrolled.single, (unrolled.workspace(robot, 1),)
         prepare(
-            handle.func, *handle.args, np.empty((order + 3, robot.n)),
-            np.empty((order + 1, robot.n)))
+            kernel, *arguments, np.empty((order + 3, bodies)), np.empty((order + 1, bodies)))
+        if robot.coupling.followers.size and not robot.floating:
+            kernel, arguments = _coupled, (robot, order, functools.partial(kernel, *arguments))
+        handle = super().__new__(cls, kernel, *arguments)
         handle.robot, handle.order, handle.formulation = robot, order, formulation
         return handle
 
@@ -139,18 +146,21 @@ class InverseDynamics(functools.partial[None]):
         if self.robot.floating:
             _refuse_without_base(self.robot)
         self._check_batch(q, out, wrenches)
+        motion, torque = self._of_bodies(q, out)
 
         def compute(part: slice) -> None:
             acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
             if self.formulation == 'closed_form':
-                closed_form.inverse_dynamics_batch(self.robot, q[part], acting, out[part])
+                closed_form.inverse_dynamics_batch(self.robot, motion[part], acting, torque[part])
             elif wrenches is _NO_WRENCHES and self._unrolled is not None:
-                self._unrolled.batch(self._unrolled_scratch.array, q[part], out[part])
+                self._unrolled.batch(self._unrolled_scratch.array, motion[part], torque[part])
             else:
                 recursion(self.formulation).inverse_dynamics(
-                    *_model(self.robot), self._scratch.array, (), acting, q[part], out[part])
+                    *_model(self.robot), self._scratch.array, (), acting, motion[part],
+                    torque[part])
 
         in_threads(compute, len(q), threads, LANES)
+        self._sum_up(torque, out)
 
     def floating_batch(
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
@@ -166,20 +176,34 @@ class InverseDynamics(functools.partial[None]):
         check_array(base_pose, 'base_pose', (len(q), 4, 4))
         check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
         check_array(base_wrench, 'base_wrench', (len(q), self.order + 1, 6))
+        motion, torque = self._of_bodies(q, out)
 
         def compute(part: slice) -> None:
             base = base_pose[part], base_twist[part]
             if wrenches is _NO_WRENCHES and self._unrolled is not None:
                 second_order_spatial.batch_floating(
-                    self._unrolled_scratch.array, self.robot.gravity, *base, q[part], out[part],
-                    base_wrench[part])
+                    self._unrolled_scratch.array, self.robot.gravity, *base, motion[part],
+                    torque[part], base_wrench[part])
             else:
                 acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
                 recursion(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (*base, base_wrench[part]), acting,
-                    q[part], out[part])
+                    motion[part], torque[part])
 
         in_threads(compute, len(q), threads, LANES)
+        self._sum_up(torque, out)
+
+    def _of_bodies(self, q: Array, out: Array) -> tuple[Array, Array]:
+        """Return the motion of the bodies' joints, and where their torques are to be written.
+
+        Where no joint is coupled, these are the arguments.
+        """
+        motion = self.robot.coupling.to_bodies(q)
+        return motion, out if motion is q else np.empty((*out.shape[:-1], motion.shape[-1]))
+
+    def _sum_up(self, torque: Array, out: Array) -> None:
+        if torque is not out:
+            out[:] = self.robot.coupling.to_joints(torque)
 
     def _check_batch(self, q: Array, out: Array, wrenches: Array) -> None:
         n, motions = self.robot.n, len(q)
@@ -223,9 +247,20 @@ def _model(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
 
-def _closed_form(robot: Robot, order: int, q: Array, out: Array) -> None:
+def _coupled(
+    robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
+) -> None:
+    """Write the torques of a motion, by those of the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, robot.n))
+    torque = np.empty((order + 1, len(robot.bodies)))
+    of_bodies(robot.coupling.to_bodies(q), torque)
+    out[:] = robot.coupling.to_joints(torque)
+
+
+def _closed_form(robot: Robot, order: int, q: Array, out: Array) -> None:
+    check_array(q, 'q', (order + 3, len(robot.bodies)))
+    check_array(out, 'out', (order + 1, len(robot.bodies)))
     closed_form.inverse_dynamics_batch(robot, q[np.newaxis], _NO_WRENCHES, out[np.newaxis])
 
 

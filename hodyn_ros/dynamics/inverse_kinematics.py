@@ -79,8 +79,10 @@ def inverse_kinematics(
     target = checked(twist, 'twist', (orders, 6))
     scale = np.array([math.factorial(k) for k in range(orders + 1)], dtype=float)[:, None]
     index, in_kernel = kinematics.link_frame(robot, link)
+    carriers = kinematics.path_to(robot, index)
     rate = np.zeros((robot.n, orders))
-    free = _free_joints(robot, link, index, prescribed or {}, rate)
+    free = _free_joints(robot, link, carriers, prescribed or {}, rate)
+    by_joint = robot.coupling.matrix()
     rate /= scale[:-1, 0]
     if not (math.isfinite(damping) and damping >= 0.0):
         raise HodynError(f'damping must be a finite number of at least 0, got {damping!r}')
@@ -88,19 +90,21 @@ def inverse_kinematics(
     model, n_bodies = robot.kernel_model, len(robot.bodies)
     pose, (screw, body_twist) = np.empty((n_bodies, 12)), np.empty((2, n_bodies, orders, 6))
     here, no_base = np.empty((4, 4)), np.zeros((0, 1))
-    body_poses(model.parent, model.body_table, start, no_base, pose, screw)
+    positions = robot.coupling.to_bodies(start[np.newaxis])[0]
+    body_poses(model.parent, model.body_table, positions, no_base, pose, screw)
     link_pose(pose[index], in_kernel, here)
     law = None
     for k in range(orders):
         # Screws of order k follow from the rates below it. The free rates of order k are still
         # zero, so the link's twist comes to all that is known of it.
-        body_twists(model.parent, k, k + 1, rate, no_base, screw, body_twist)
-        converted = np.concatenate([screw[free, :k + 1], body_twist[index, None, :k + 1]])
+        body_twists(model.parent, k, k + 1, by_joint @ rate, no_base, screw, body_twist)
+        converted = np.concatenate([screw[carriers, :k + 1], body_twist[index, None, :k + 1]])
         change_representation(number, here, body_twist[index], converted)
-        columns, known = converted[:-1, k].T, converted[-1, k]
+        columns = converted[:-1, k].T @ by_joint[np.ix_(carriers, free)]
+        known = converted[-1, k]
         law = law or _RateLaw(columns, damping, robot, free)
         rate[free, k] = law.rates(columns, target[k] / scale[k] - known)
-        body_twists(model.parent, k, k + 1, rate, no_base, screw, body_twist)
+        body_twists(model.parent, k, k + 1, by_joint @ rate, no_base, screw, body_twist)
     return np.concatenate([start[None], rate.T * scale[:-1]])
 
 
@@ -154,7 +158,8 @@ class _RateLaw:
 
 
 def _free_joints(
-    robot: Robot, link: str, index: int, prescribed: Mapping[str, ArrayLike], rate: Array,
+    robot: Robot, link: str, carriers: list[int], prescribed: Mapping[str, ArrayLike],
+    rate: Array,
 ) -> list[int]:
     """Return the joints to solve for, and write the derivatives of those prescribed to rate."""
     names = robot.joint_names
@@ -165,7 +170,7 @@ def _free_joints(
                 f'joints are {", ".join(names)}')
         rate[names.index(name)] = checked(
             values, f'prescribed[{name!r}]', (rate.shape[1],))
-    free = [i for i in kinematics.path_to(robot, index) if names[i] not in prescribed]
+    free = [i for i in robot.coupling.joints_of(carriers) if names[i] not in prescribed]
     if len(free) < 6:
         raise HodynError(
             f'link {link!r} of robot {robot.name!r} is moved by {len(free)} free joints; a twist '

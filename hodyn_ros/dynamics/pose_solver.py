@@ -83,12 +83,14 @@ def solve_pose(
     carriers = kinematics.path_to(robot, index)
     if not carriers:
         raise HodynError(f'link {link!r} of robot {robot.name!r} is fixed to the world')
-    bounds = (low[carriers], high[carriers]) if within_limits else None
+    joints = robot.coupling.joints_of(carriers)
+    bounds = (low[joints], high[joints]) if within_limits else None
 
     residuals = []
     for start in starts:
         found, residual = _descend(
-            robot, start, index, in_kernel, carriers, target, bounds, tolerance, iterations)
+            robot, start, index, in_kernel, carriers, joints, target, bounds, tolerance,
+            iterations)
         if np.abs(residual.error).max() <= tolerance:
             return found
         residuals.append(residual)
@@ -109,36 +111,39 @@ class _Residual(NamedTuple):
 
 
 def _residual(
-    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
+    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], joints: list[int],
+    target: Array,
 ) -> _Residual:
     model, n_bodies = robot.kernel_model, len(robot.bodies)
     pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, 1, 6))
     here, no_base, no_twist = np.empty((4, 4)), np.zeros((0, 1)), np.zeros((0, 6))
-    body_poses(model.parent, model.body_table, q, no_base, pose, screw)
+    positions = robot.coupling.to_bodies(q[np.newaxis])[0]
+    body_poses(model.parent, model.body_table, positions, no_base, pose, screw)
     link_pose(pose[index], in_kernel, here)
     error = np.concatenate([
         lie.rotation_log(target[:3, :3] @ here[:3, :3].T), target[:3, 3] - here[:3, 3]])
     columns = screw[carriers]
     change_representation(HYBRID, here, no_twist, columns)
-    return _Residual(error, 0.5 * float(error @ error), columns[:, 0].T)
+    by_joint = robot.coupling.matrix()[np.ix_(carriers, joints)]
+    return _Residual(error, 0.5 * float(error @ error), columns[:, 0].T @ by_joint)
 
 
 def _descend(
-    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], target: Array,
-    bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
+    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], joints: list[int],
+    target: Array, bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
 ) -> tuple[Array, _Residual]:
     """Return the last configuration from one start, and what stands between it and the pose."""
     damping = 1e-3
-    here = _residual(robot, q, index, in_kernel, carriers, target)
+    here = _residual(robot, q, index, in_kernel, carriers, joints, target)
     for _ in range(iterations):
         if np.abs(here.error).max() <= tolerance:
             break
-        step = _step(here, damping * here.cost, q[carriers], bounds)
+        step = _step(here, damping * here.cost, q[joints], bounds)
         if np.abs(step).max() <= 1e-15 * max(1.0, np.abs(q).max()):
             break
         ahead = q.copy()
-        ahead[carriers] += step
-        there = _residual(robot, ahead, index, in_kernel, carriers, target)
+        ahead[joints] += step
+        there = _residual(robot, ahead, index, in_kernel, carriers, joints, target)
         if there.cost < here.cost:
             q, here, damping = ahead, there, 0.1 * damping
         else:
@@ -171,7 +176,7 @@ def _starts(robot: Robot) -> list[Array]:
     """Return the middle of the joint ranges and some more points spread evenly over them."""
     low, high = robot.limits.position_min, robot.limits.position_max
     reach = np.array([
-        1.0 if body.type == 'prismatic' else np.pi for body in robot.bodies[robot.floating:]])
+        1.0 if body.type == 'prismatic' else np.pi for body in robot.joint_bodies])
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * reach, -reach))
     high = np.where(np.isfinite(high), high, np.maximum(low + 2.0 * reach, reach))
     # The additive recurrence of the plastic numbers, x^(n+1) = x + 1, fills the unit cube evenly.

@@ -71,7 +71,8 @@ def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Arr
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; a regressor needs a fixed one')
-    count, orders, n = len(motions), motions.shape[1] - 2, robot.n
+    count, orders = len(motions), motions.shape[1] - 2
+    motions = robot.coupling.to_bodies(motions)
     factorials = np.array([math.factorial(k) for k in range(orders)], dtype=float)
     # Of q, q̇ and q̈, (3, orders, T, n).
     joints = np.array([
@@ -106,7 +107,7 @@ def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Arr
         spins.append(spin + turn)
         spin_rates.append(spin_rate)
         accelerations.append(moved)
-    out = np.zeros((count, orders, n, len(robot.bodies), PARAMETERS))
+    out = np.zeros((count, orders, len(robot.bodies), len(robot.bodies), PARAMETERS))
     for b in range(len(robot.bodies)):
         moment, force = _wrenches(spins[b], spin_rates[b], accelerations[b])
         j = b
@@ -118,6 +119,7 @@ def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Arr
                 np.matmul, _skews(origins[j]), force)
             j = robot.bodies[j].parent
     out *= factorials[:, None, None, None]
+    out = np.moveaxis(robot.coupling.to_joints(np.moveaxis(out, 2, -1)), -1, 2)
     return out.reshape(*batch, *out.shape[1:])
 
 

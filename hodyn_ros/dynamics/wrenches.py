@@ -146,9 +146,11 @@ def external_efforts(
             total[robot.kernel_model.parent[i]] += total[i]
     result = np.empty((orders, robot.n + 6 * robot.floating))
     for k in range(orders):
-        joints = sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1))
+        joints: Array = np.asarray(
+            sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1)))
         base_part = total[0, k, :6 * robot.floating]
-        result[k] = -math.factorial(k) * np.concatenate([base_part, joints[robot.floating:]])
+        result[k] = -math.factorial(k) * np.concatenate(
+            [base_part, robot.coupling.to_joints(joints[robot.floating:])])
     return result
 
 
@@ -157,6 +159,7 @@ def _motion(
 ) -> tuple[Array, Array, Array]:
     """Return poses, and coefficients of screws and twists, one less than q has."""
     model, orders, n_bodies = robot.kernel_model, len(q), len(robot.bodies)
+    q = robot.coupling.to_bodies(q)
     base_pose, base_twist = base if base is not None else (np.zeros((0, 1)), np.zeros((0, 6)))
     pose, (screw, twist) = np.empty((n_bodies, 12)), np.zeros((2, n_bodies, orders, 6))
     body_poses(model.parent, model.body_table, q[0], base_pose, pose, screw)

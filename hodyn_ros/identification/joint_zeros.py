@@ -41,7 +41,7 @@ def nearest_zeros(model: Terms) -> Array:
     given = torque(zeros)
     scale = np.abs(given).max()
     turnable = [
-        j for j in range(robot.n) if robot.bodies[j].type == 'revolute' and any(
+        j for j in range(robot.n) if robot.joint_bodies[j].type == 'revolute' and any(
             np.abs(torque(angle * np.eye(robot.n)[j]) - given).max() > 1e-6 * scale
             for angle in _QUARTERS[1:])][:_MAX_TURNED]
 

@@ -91,6 +91,11 @@ def _write_zeros(
 ) -> None:
     by_joint = dict(zip(robot.joint_names, zeros, strict=True))
     for entry in data['bodies']:
+        mimic = entry.get('mimic')
+        if mimic and by_joint.get(mimic['joint']):  # what follows stays where it was
+            mimic['offset'] = (mimic.get('offset') or 0.0) + float(
+                (1.0 if mimic.get('multiplier') is None else mimic['multiplier'])
+                * by_joint[mimic['joint']])
         zero = by_joint.get(entry.get('joint') or entry['name'])
         if entry['type'] == 'fixed' or not zero:
             continue
@@ -119,7 +124,7 @@ def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
     """Return the joints in the order of the bodies as listed, which lists in a file follow."""
     return [
         robot.joint_names.index(body.get('joint') or body['name'])
-        for body in bodies if body['type'] != 'fixed']
+        for body in bodies if body['type'] != 'fixed' and not body.get('mimic')]
 
 
 def _named_parents(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:

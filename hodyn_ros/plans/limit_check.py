@@ -213,7 +213,7 @@ def _motor_side(plan: Plan, feedforward: FeedForward) -> Iterator[LimitMargin]:
 
 def unit(robot: Robot, joint: int, quantity: str) -> str:
     """Return the SI unit of a quantity of a joint."""
-    prismatic = robot.bodies[robot.floating + joint].type == 'prismatic'
+    prismatic = robot.joint_bodies[joint].type == 'prismatic'
     return _UNITS[quantity][prismatic]
 
 

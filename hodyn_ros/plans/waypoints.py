@@ -130,11 +130,15 @@ def _order(
     except HodynError as error:
         raise OtherJointsError(str(error)) from None
     if len(names) > len(order) and not leave_out_other_joints:
-        known = {names[i] for i in order}
+        robot = joints.robot
+        prefix = names[order[0]].removesuffix(robot.joint_names[0])
+        known = {names[i] for i in order} | {
+            prefix + body.joint for body in robot.bodies if body.mimic is not None}
         extra = [name for name in names if name not in known]
-        raise OtherJointsError(
-            f'joint {", ".join(map(repr, extra))} is not one of robot {joints.robot.name!r}; '
-            'a reference may name no others')
+        if extra:
+            raise OtherJointsError(
+                f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}; '
+                'a reference may name no others')
     return order
 
 

@@ -1,5 +1,9 @@
 """The robot: the model that the kernels read, its joints' names, its files."""
 from hodyn_ros.common.errors import HodynError, NoKnownJointError
+from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.model import Body, KernelModel, Limits, Robot
 
-__all__ = ['Body', 'HodynError', 'KernelModel', 'Limits', 'NoKnownJointError', 'Robot']
+__all__ = [
+    'Body', 'Coupling', 'HodynError', 'KernelModel', 'Limits', 'Mimic', 'NoKnownJointError',
+    'Robot',
+]

@@ -145,4 +145,5 @@ class JointNames:
                 f'; expected {", ".join(repr(p + joints[0]) for p in expected)} …')
         return HodynError(
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
-            f'{self.robot.name!r} missing among the names')
+            f'{self.robot.name!r} missing among the names; lock joints that do not move '
+            '(locked_joints)')

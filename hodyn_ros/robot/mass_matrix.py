@@ -39,7 +39,8 @@ def find_massless_joint(robot: Robot) -> int | None:
         if values[0] > SINGULAR_MASS:
             return None
         column = int(np.abs(vectors[:, 0]).argmax())
-    return max(column - 5 * robot.floating, 0)
+    joint = column - 6 * robot.floating
+    return 0 if joint < 0 else int(robot.coupling.carried[joint]) + robot.floating
 
 
 def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
@@ -60,7 +61,7 @@ def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
         first.append(slice(count, count + screws[-1].shape[1]))
         count = first[-1].stop
     positions = np.zeros(len(parent))
-    positions[robot.floating:] = q
+    positions[robot.floating:] = robot.coupling.to_bodies(q[np.newaxis])
     to_body = [
         lie.adjoint(lie.inverse(pose_in_parent(row, position)))
         for row, position in zip(body_table, positions, strict=True)]
@@ -80,7 +81,8 @@ def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
             j = parent[j]
         if parent[i] >= 0:
             composite[parent[i]] += to_body[i].T @ composite[i] @ to_body[i]
-    return mass, round_off
+    s = robot.coupling.matrix(6 * robot.floating)
+    return s.T @ mass @ s, (s * s).T @ round_off
 
 
 def spatial_inertias(body_table: Array) -> Array:

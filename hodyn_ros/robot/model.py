@@ -13,6 +13,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
+from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.reflexes import Reflexes
 
 Array = NDArray[np.float64]
@@ -46,6 +47,8 @@ class Body:
         m, in the body's frame.
     inertia : (3, 3) array
         kg m², about the centre of mass, body axes.
+    mimic : Mimic or None
+        What the joint follows, where it does not move by itself.
 
     """
 
@@ -60,6 +63,7 @@ class Body:
     mass: float
     com: Array
     inertia: Array
+    mimic: Mimic | None = None
 
     @property
     def screw(self) -> Array:
@@ -209,6 +213,9 @@ class Robot:
         Pose of the base in the world; the placements of the first bodies contain it.
     kernel_model : KernelModel
         The bodies as the kernels read them.
+    coupling : Coupling
+        How the bodies move with the joints, where some joints follow others. All that has one
+        entry a joint has none for these.
 
     """
 
@@ -225,10 +232,14 @@ class Robot:
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))
     kernel_model: KernelModel = field(init=False)
+    coupling: Coupling = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
         object.__setattr__(self, 'kernel_model', _pack(self.bodies))
+        joints = self.bodies[self.floating:]
+        object.__setattr__(self, 'coupling', Coupling.of(
+            [body.joint for body in joints], [body.mimic for body in joints]))
         if self.actuators is not None and self.actuators.names != self.joint_names:
             raise HodynError(
                 f'robot {self.name!r}: the actuators are of joints '
@@ -254,14 +265,22 @@ class Robot:
         return self.bodies[0].type == 'floating'
 
     @property
+    def joint_bodies(self) -> tuple[Body, ...]:
+        """The body that each joint carries: no floating base, and none whose joint is coupled."""
+        return tuple(body for body in self.bodies[self.floating:] if body.mimic is None)
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, in the order of every joint vector; a floating base has none."""
-        return tuple(body.joint for body in self.bodies[self.floating:])
+        """Names of the joints, in the order of every joint vector.
+
+        A floating base has none, and joints that follow others do not count.
+        """
+        return tuple(body.joint for body in self.joint_bodies)
 
     @property
     def n(self) -> int:
-        """Number of joints, a floating base not counted."""
-        return len(self.bodies) - self.floating
+        """Number of joints, without a floating base and those that follow others."""
+        return len(self.coupling.carried)
 
     @property
     def serial(self) -> bool:
@@ -384,7 +403,8 @@ def _numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 
 
 def _arrays(robot: Robot) -> list[Array]:
-    owners: list[Any] = [robot, *robot.bodies, robot.limits, robot.kernel_model]
+    owners: list[Any] = [
+        robot, *robot.bodies, robot.limits, robot.kernel_model, robot.coupling]
     if robot.friction is not None:
         owners.append(robot.friction)
     if robot.reflexes is not None:

@@ -53,7 +53,7 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint that MuJoCo has not, or MuJoCo refuses it.
+        The robot has a joint that MuJoCo has not, or coupled ones, or MuJoCo refuses it.
 
     """
     try:
@@ -61,6 +61,10 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     except ImportError as error:
         raise ImportError(
             "the simulation needs MuJoCo: pip install 'hodyn_ros[sim]'") from error
+    if robot.coupling.followers.size:
+        raise HodynError(
+            f'robot {robot.name!r} has coupled joints, and the simulation only such as move by '
+            'themselves: lock those that they follow')
     changes = np.zeros(len(robot.bodies))
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')

@@ -197,7 +197,6 @@ def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
     (tmp_path / 'moveit.yaml').write_text(
         'joint_limits:\n  arm_j1: {has_velocity_limits: true, max_velocity: 0.5, '
         'has_acceleration_limits: false, max_acceleration: 9.0}\n  finger1: {}\n')
-    assert '--lock JOINT=VALUE' in refusal(capsys, 'info', 'arm.urdf')
     figures = info(
         capsys, 'arm.urdf', '--lock', 'finger1=0.02', '--limits', 'moveit.yaml',
         '--payload', 'l2', '0.5', '--payload', 'l1', '0.25', '1', '0', '0')
@@ -205,6 +204,32 @@ def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
     assert figures['mass'] == 3.75
     joint = figures['joints']['arm_j1']
     assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
+
+
+def finger_plan(*joints):
+    return json.dumps({'joint_names': joints, 'points': [
+        {'positions': [position] * len(joints), 'time_from_start': time}
+        for position, time in ((0.0, 0.0), (0.03, 2.0))]})
+
+
+def test_a_finger_that_follows_another_is_told_and_may_be_in_plans(capsys, tmp_path):
+    (tmp_path / 'arm.urdf').write_text(GRIPPER.replace(
+        '<mimic joint="finger1"/>', '<mimic joint="finger1" multiplier="2" offset="-0.01"/>'))
+    figures = info(capsys, 'arm.urdf')
+    assert list(figures['joints']) == ['arm_j1', 'finger1']
+    assert figures['joints']['finger1']['velocity'] == 0.1
+    assert figures['coupled_joints']['finger2']['mimic'] == {
+        'joint': 'finger1', 'multiplier': 2.0, 'offset': -0.01}
+    assert main(['info', 'arm.urdf']) == 0
+    assert '= 2 × finger1 − 0.01' in capsys.readouterr().out
+    for joints in (('arm_j1', 'finger1'), ('finger2', 'finger1', 'arm_j1')):
+        (tmp_path / 'plan.json').write_text(finger_plan(*joints))
+        main(['check', 'plan.json', '--robot', 'arm.urdf', '--json', '-'])
+        checked = json.loads(capsys.readouterr().out)
+        assert {entry['joint'] for entry in checked['worst']} == {'arm_j1', 'finger1'}
+    (tmp_path / 'plan.json').write_text(finger_plan('arm_j1'))
+    assert '--lock JOINT=VALUE' in refusal(
+        capsys, 'check', 'plan.json', '--robot', 'arm.urdf')
 
 
 def test_files_may_follow_lists_of_values(capsys, tmp_path):

@@ -34,6 +34,10 @@ def tree(n, seed=5, **changes):
     return replace(robot, **changes)
 
 
+COUPLED = hd.load_robot(
+    random_mapping(np.random.default_rng(6), 7, serial=False, coupled=True) | {'name': 'coupled'})
+
+
 def with_laws(*laws):
     """Return a tree whose joints have these laws."""
     robot = tree(len(laws))
@@ -48,7 +52,7 @@ ALL_LAWS = with_laws(*LAWS.values(), LinearSpring(1000.0, 3.0), LinearSpring(50.
 
 @needs_compiler
 @pytest.mark.parametrize('single', [False, True], ids=['double', 'float'])
-@pytest.mark.parametrize('robot', [TWOLINK, PANDA], ids=lambda robot: robot.name)
+@pytest.mark.parametrize('robot', [TWOLINK, PANDA, COUPLED], ids=lambda robot: robot.name)
 def test_c_gives_the_torques_of_the_library(robot, single, tmp_path):
     rng = np.random.default_rng(1)
     code = compiled(

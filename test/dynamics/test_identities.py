@@ -23,10 +23,14 @@ prove = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 def _case(seed, largest, floating, highest=6):
-    """Return a robot, its motion, base motion as keywords, and wrenches."""
+    """Return a robot, its motion, base motion as keywords, and wrenches.
+
+    A third of the robots have coupled joints.
+    """
     rng = np.random.default_rng(seed)
     robot = random_robot(
-        rng, int(rng.integers(1, largest + 1)), floating=floating, serial=bool(rng.random() < 0.5))
+        rng, int(rng.integers(1, largest + 1)), floating=floating,
+        serial=bool(rng.random() < 0.5), coupled=seed % 3 == 0)
     order = int(rng.integers(0, highest + 1))
     pose, twist = random_base_motion(rng, order)
     base = {'base_pose': pose, 'base_twist': twist} if floating else {}

@@ -6,11 +6,12 @@ import shutil
 
 import numpy as np
 import pytest
+from random_robots import random_mapping
 from recordings import PANDA, joint_state, messages, motion, record, write
 from rich.console import Console
 import yaml
 
-from hodyn_ros import load_robot
+from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.cli.identify import _print_payload, _print_rests, run_identify
@@ -24,6 +25,7 @@ from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.robot.files import robot_keys
+from hodyn_ros.robot.files.plain_values import plain
 
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
 AMPLITUDE = np.array([0.9, 1.1, 0.5, 0.8, 0.4, 0.35, 0.3])
@@ -258,6 +260,25 @@ def test_zeros_move_placements_and_limits(tmp_path):
         FeedForward(written).torque(q), FeedForward(robot).torque(shifted), rtol=1e-12)
     assert written.limits.position_min[0] == pytest.approx(-1.3)
     assert written.limits.position_max[0] == pytest.approx(1.7)
+
+
+def test_what_follows_a_joint_follows_it_from_its_new_zero(tmp_path):
+    keys = random_mapping(np.random.default_rng(4), 4, kinds=('revolute',))
+    keys['bodies'][0]['mimic'] = {'joint': 'joint1', 'multiplier': -1.5}
+    keys['bodies'][2]['mimic'] = {'joint': 'joint0', 'offset': 0.2}
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(plain(keys)))
+    robot = load_robot(tmp_path / 'arm.yaml')
+    zeros, rotors = np.array([0.3, -0.2]), np.array([0.5, 0.6])
+    write_robot(
+        str(tmp_path / 'arm.yaml'), robot,
+        Estimate(joints={'zero': zeros, 'rotor_inertia': rotors}), tmp_path / 'found.yaml')
+    written = load_robot(tmp_path / 'found.yaml')
+    np.testing.assert_array_equal(written.rotor_inertia, rotors)
+    q = np.random.default_rng(5).normal(size=(5, 2))
+    shifted = q.copy()
+    shifted[0] += zeros
+    np.testing.assert_allclose(
+        inverse_dynamics(written, q), inverse_dynamics(robot, shifted), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.slow

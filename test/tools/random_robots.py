@@ -30,8 +30,11 @@ def random_inertia(rng, mass):
     return np.trace(covariance) * np.eye(3) - covariance
 
 
-def random_mapping(rng, n_bodies, kinds=KINDS, floating=False, serial=True):
-    """Return a robot as a mapping; `n_bodies` counts the floating base."""
+def random_mapping(rng, n_bodies, kinds=KINDS, floating=False, serial=True, coupled=False):
+    """Return a robot as a mapping; `n_bodies` counts the floating base.
+
+    With `coupled`, some joints follow others, which may follow others again.
+    """
     bodies = []
     for i in range(n_bodies):
         mass = rng.uniform(0.2, 5.0)
@@ -52,12 +55,25 @@ def random_mapping(rng, n_bodies, kinds=KINDS, floating=False, serial=True):
             body['pitch'] = rng.uniform(-0.1, 0.1)
         bodies.append(body)
     gravity = 9.81 * random_rotation(rng)[2]
+    if coupled:
+        couple(rng, [body for body in bodies if body['type'] != 'floating'])
     return {'name': 'random', 'gravity': gravity, 'bodies': bodies}
 
 
-def random_robot(rng, n_bodies, kinds=KINDS, floating=False, serial=True):
+def couple(rng, bodies):
+    """Let about half of the joints, but one at least not, follow others before or after them."""
+    order = rng.permutation(len(bodies))
+    for place, i in enumerate(order):
+        if place and rng.random() < 0.5:
+            bodies[i]['mimic'] = {
+                'joint': bodies[order[rng.integers(place)]]['joint'],
+                'multiplier': float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 1.5)),
+                'offset': rng.normal(scale=0.5)}
+
+
+def random_robot(rng, n_bodies, kinds=KINDS, floating=False, serial=True, coupled=False):
     """Return a random robot; `n_bodies` counts the floating base."""
-    return load_robot(random_mapping(rng, n_bodies, kinds, floating, serial))
+    return load_robot(random_mapping(rng, n_bodies, kinds, floating, serial, coupled))
 
 
 def random_motion(rng, robot, order):

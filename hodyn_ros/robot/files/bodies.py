@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.files import joint_geometry
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Body, Robot
@@ -21,8 +22,9 @@ InertiaHandling = Literal['error', 'warn', 'accept']
 
 _BODY_KEYS = {
     'name', 'joint', 'parent', 'type', 'placement', 'dh', 'modified_dh', 'axis', 'point', 'pitch',
-    'mass', 'com', 'inertia',
+    'mass', 'com', 'inertia', 'mimic',
 }
+_MIMIC_KEYS = {'joint', 'multiplier', 'offset'}
 _DH_KEYS = ('a', 'alpha', 'd', 'theta')
 _TOOL_KEYS = {'name', 'link', 'placement', 'mass', 'com', 'inertia'}
 _JOINT_TYPES = ('revolute', 'prismatic', 'helical', 'fixed', 'floating')
@@ -50,6 +52,7 @@ def read_body(entry: Any, context: str) -> tuple[Body, Any]:
         mass=mass,
         com=com,
         inertia=inertia,
+        mimic=_mimic(section, moves=moves),
     ), section.get('parent')
 
 
@@ -91,6 +94,17 @@ def _pitch(section: CheckedMapping, kind: str) -> float:
     if pitch != 0.0 and kind != 'helical':
         section.fail('pitch', f'a {kind} joint has none; did you mean type helical?')
     return pitch
+
+
+def _mimic(section: CheckedMapping, *, moves: bool) -> Mimic | None:
+    if not section.has('mimic'):
+        return None
+    if not moves:
+        section.fail('mimic', f'a {section.get("type")} joint cannot follow another')
+    part = CheckedMapping(section.get('mimic'), f'{section.context}, mimic', _MIMIC_KEYS)
+    return Mimic(part.text('joint'), *(
+        part.number(key) if part.has(key) else default
+        for key, default in (('multiplier', 1.0), ('offset', 0.0))))
 
 
 def _inertia(section: CheckedMapping) -> tuple[float, Array, Array]:
@@ -166,10 +180,15 @@ def with_locked(
             raise HodynError(f'{section.context}: joint {joint!r} is locked at {position!r}; '
                              'expected a finite number, rad or m')
     return [
-        (replace(link, type='fixed', placement=link.placement @ lie.exp(
-            link.screw * locked[link.joint])), parent)
+        (fixed_at(link, locked[link.joint]), parent)
         if link.joint in locked and link.joint in joints else (link, parent)
         for link, parent in links]
+
+
+def fixed_at(link: Body, position: float) -> Body:
+    """Return a link whose joint is fixed at a position."""
+    return replace(
+        link, type='fixed', mimic=None, placement=link.placement @ lie.exp(link.screw * position))
 
 
 def sorted_by_parent(

@@ -71,8 +71,9 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     for name, entry in joints.items():
         index = known[str(name)]
         if index is None:
-            warnings.warn(
-                f'{context}: joint {name!r} is none of {robot.name!r}: left out', stacklevel=2)
+            coupled = any(str(name).endswith(body.joint) for body in robot.bodies if body.mimic)
+            what = 'follows another' if coupled else f'is none of {robot.name!r}'
+            warnings.warn(f'{context}: joint {name!r} {what}: left out', stacklevel=2)
             continue
         for key, value in read(entry, f'{context}, joint {name!r}').items():
             values[key][index] = value

@@ -23,6 +23,7 @@ from hodyn_ros.robot.files.bodies import (
     with_tool,
 )
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.coupled_joints import with_resolved_mimics
 from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import (
     read_effort_gain,
@@ -99,6 +100,8 @@ def _check_ranges(
     locked: Mapping[str, float], joints: list[str], limits: Limits, section: CheckedMapping,
 ) -> None:
     for joint, position in locked.items():
+        if joint not in joints:  # coupled: no range is known
+            continue
         entry = joints.index(joint)
         lower, upper = limits.position_min[entry], limits.position_max[entry]
         if not lower - RANGE_TOLERANCE <= position <= upper + RANGE_TOLERANCE:
@@ -122,7 +125,8 @@ def _robot(
         read_body(entry, f'robot {context!r}, body {_label(entry, i)}')
         for i, entry in enumerate(entries)
     ]
-    links = sorted_by_parent(with_locked(listed, locked, section), section)
+    links = sorted_by_parent(
+        with_resolved_mimics(with_locked(listed, locked, section), locked, section), section)
     bodies, frames = merge_fixed(links, section, check)
     check_merged(bodies, section)
     joints = [body.joint for body in bodies if body.type != 'floating']
@@ -136,9 +140,12 @@ def _robot(
     gravity = (
         section.array('gravity', (3,)) if section.has('gravity')
         else np.array([0.0, 0.0, -9.80665]))
-    # Lists with one entry a joint follow the bodies as they are listed.
-    given = [link.joint for link, _ in listed if link.type not in ('fixed', 'floating')]
-    order = [given.index(joint) for joint in joints]
+    # Lists with one entry a joint follow the bodies as they are listed; coupled ones have none.
+    given = [
+        link.joint for link, _ in listed
+        if link.type not in ('fixed', 'floating') and link.mimic is None]
+    own = [body.joint for body in bodies if body.joint in given and body.type != 'floating']
+    order = [given.index(joint) for joint in own]
     friction = read_friction(section, given)
     rotor_inertia = read_rotor_inertia(section, given)
     effort_gain = read_effort_gain(section, given)
@@ -153,7 +160,7 @@ def _robot(
         friction=None if friction is None else reordered(friction, order),
         rotor_inertia=None if rotor_inertia is None else rotor_inertia[order],
         effort_gain=None if effort_gain is None else effort_gain[order],
-        actuators=read_actuators(section, joints, [name for name in given if name in locked]),
+        actuators=read_actuators(section, own, [name for name in given if name in locked]),
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
     )

@@ -5,6 +5,7 @@ inertia of the rotors, damping is viscous friction. What it has not is refused, 
 warning.
 """
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 import re
 from typing import Any
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.coupling import Mimic, resolved
+from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 
 Array = NDArray[np.float64]
 
@@ -22,6 +25,7 @@ ROOT = re.compile(r'\ufeff?\s*(<\?.*?\?>\s*|<!--.*?-->\s*)*<mujoco\b', re.DOTALL
 """How MJCF begins."""
 
 _KINDS = {'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute'}
+_UNLIMITED = -np.inf, np.inf
 _ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
 _LEFT_OUT = {
     'jnt_stiffness': 'springs that pull a joint to its rest', 'dof_frictionloss': 'frictionloss'}
@@ -67,7 +71,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     context : str
         Names the source in messages.
     locked : mapping of str to float
-        Joints that are to be locked afterwards: what couples these does not count.
+        Joints that are to be locked afterwards: they follow none.
 
     Raises
     ------
@@ -75,7 +79,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         Naming the body or joint at fault.
 
     """
-    _check_couplings(model, context, locked)
+    mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []
     joints: list[int] = []
     for index in range(1, model.nbody):
@@ -91,22 +95,27 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     mapping: dict[str, Any] = {
         'name': name or 'mujoco model', 'bodies': bodies,
         'gravity': np.zeros(3) if is_weightless else np.array(model.opt.gravity)}
+    for link in bodies:
+        if link['joint'] in mimics:
+            link['mimic'] = asdict(mimics[link['joint']])
     _warn_of_what_is_left_out(model, context)
     if not joints:
         return mapping
-    unlimited = [None, None]
-    mapping['limits'] = {
-        'position': [
-            model.jnt_range[j].tolist() if model.jnt_limited[j] else unlimited for j in joints],
-        'effort': [_effort_limit(model, j, context) for j in joints]}
+    names = [_name(model, 'jnt', j) for j in joints]
+    mapping['limits'] = limit_keys({
+        name: _limits(model, j, context) for name, j in zip(names, joints, strict=True)
+        if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
-    if np.any(model.dof_armature[dofs]):
-        mapping['rotor_inertia'] = model.dof_armature[dofs].tolist()
-    if np.any(model.dof_damping[dofs]):
-        still = np.zeros(len(joints))
+    armature, damping = (
+        _reflected(dict(zip(names, values[dofs].tolist(), strict=True)), mimics)
+        for values in (model.dof_armature, model.dof_damping))
+    if any(armature):
+        mapping['rotor_inertia'] = armature
+    if any(damping):
+        still = np.zeros(len(damping))
         mapping['friction'] = {
             'law': 'sigmoid', 'amplitude': still, 'slope': still + _ANY_SLOPE,
-            'velocity_offset': still, 'viscous': np.array(model.dof_damping[dofs])}
+            'velocity_offset': still, 'viscous': np.array(damping)}
     for key, what in _LEFT_OUT.items():
         places = joints if key.startswith('jnt') else dofs
         those = [_name(model, 'jnt', j) for j, at in zip(joints, places, strict=True)
@@ -114,6 +123,15 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         if those:
             warnings.warn(f'{context}: {what}: left out, of {", ".join(those)}', stacklevel=2)
     return mapping
+
+
+def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
+    """Return inertias or dampings by joint as the joints that move by themselves feel them."""
+    felt = {name: value for name, value in values.items() if name not in mimics}
+    for name, mimic in mimics.items():
+        if mimic.joint in felt:
+            felt[mimic.joint] += mimic.multiplier ** 2 * values[name]
+    return list(felt.values())
 
 
 def _warn_of_what_is_left_out(model: Any, context: str) -> None:
@@ -182,8 +200,14 @@ def _turned(kind: str, axis: Array, point: Array, position: float) -> Array:
     return lie.exp(position * np.concatenate([axis, np.cross(point, axis)]))
 
 
-def _effort_limit(model: Any, joint: int, context: str) -> float | None:
-    """Return the force that a joint's limit, or what drives it, allows; None where none does."""
+def _limits(model: Any, joint: int, context: str) -> JointLimits:
+    effort = _effort_limit(model, joint, context)
+    lower, upper = model.jnt_range[joint].tolist() if model.jnt_limited[joint] else _UNLIMITED
+    return JointLimits(lower, upper, effort=effort)
+
+
+def _effort_limit(model: Any, joint: int, context: str) -> float:
+    """Return the force that a joint's limit, or what drives it, allows; infinite if none does."""
     import mujoco
 
     bounds = []
@@ -214,35 +238,42 @@ def _effort_limit(model: Any, joint: int, context: str) -> float | None:
         warnings.warn(
             f'{context}, joint {_name(model, "jnt", joint)!r}: what drives it goes one way only: '
             'its effort limit is taken as unknown', stacklevel=4)
-    return float(limit) if 0.0 < limit < np.inf else None
+    return float(limit) if limit > 0.0 else np.inf
 
 
-def _check_couplings(model: Any, context: str, locked: Mapping[str, float]) -> None:
-    """Refuse what closes loops or couples joints that move."""
+def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Mimic]:
+    """Return what each coupled joint follows; refuse what closes loops, or couples in other ways.
+
+    MuJoCo holds y − y0 at a polynomial in x − x0, with y0 and x0 where the joints are at first.
+    """
     import mujoco
 
+    mimics: dict[str, Mimic] = {}
     for e in range(model.neq):
         kind = mujoco.mjtEq(model.eq_type[e]).name
         if not model.eq_active0[e]:
             continue
         if kind == 'mjEQ_TENDON':
             raise HodynError(
-                f'{context}: an equality of tendons couples joints, and the equations of motion '
-                'here are those of independent joints; remove it')
+                f'{context}: an equality couples tendons; the joints here are coupled by those of '
+                'joints alone: remove it')
         if kind == 'mjEQ_JOINT':
-            pair = [
-                _name(model, 'jnt', int(j)) for j in (model.eq_obj1id[e], model.eq_obj2id[e])
-                if j >= 0]
-            if all(joint in locked for joint in pair):
+            pair = [int(j) for j in (model.eq_obj1id[e], model.eq_obj2id[e]) if j >= 0]
+            names = [_name(model, 'jnt', j) for j in pair]
+            if names[0] in locked:
                 continue
-            raise HodynError(
-                f'{context}: an equality couples {" and ".join(map(repr, pair))}, and the '
-                'equations of motion here are those of independent joints; lock them '
-                '(locked_joints), or remove it')
+            constant, slope, *rest = model.eq_data[e, :5].tolist()
+            if len(names) < 2 or any(rest) or slope == 0.0 or names[0] in mimics:
+                raise HodynError(
+                    f'{context}: an equality couples {" and ".join(map(repr, names))} otherwise '
+                    'than by a line, or one of several; lock them (locked_joints), or remove it')
+            first, other = (float(model.qpos0[model.jnt_qposadr[j]]) for j in pair)
+            mimics[names[0]] = Mimic(names[1], slope, first + constant - slope * other)
         if kind in ('mjEQ_CONNECT', 'mjEQ_WELD'):
             raise HodynError(
                 f'{context}: an equality ({kind[5:].lower()}) closes a loop; loops are not '
                 'supported')
+    return resolved(mimics, context)
 
 
 def _rotation(quaternion: Array) -> Array:

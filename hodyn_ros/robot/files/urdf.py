@@ -17,6 +17,8 @@ from urdf_parser_py.xml_reflection import core
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.coupling import Mimic, resolved
+from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 
 Array = NDArray[np.float64]
 
@@ -30,7 +32,8 @@ _TYPES = {
     'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
     'floating': 'floating', 'planar': 'planar',
 }
-_NO_LIMIT: tuple[list[float | None], None, None] = ([None, None], None, None)
+_PLANAR = ('x', 'y', 'yaw')
+"""What the names of the joints end with that stand for a planar one."""
 _parser_lock = Lock()
 
 
@@ -50,7 +53,7 @@ def robot_mapping(
     context : str
         Names the source in messages.
     locked : mapping of str to float, optional
-        Joints that are to be locked afterwards, and where. Those that mimic one of them are fixed.
+        Joints that are to be locked afterwards, and where: they mimic none.
     max_bodies : int, optional
         Largest number of links.
 
@@ -74,24 +77,20 @@ def robot_mapping(
     _check_locked(locked, joints, context)
     order = _depth_first(links, joints, context)
     bodies: list[dict[str, Any]] = []
-    limits: list[tuple[list[float | None], float | None, float | None]] = []
+    mimics: dict[str, Mimic] = {}
     for link, joint in order:
         what = f'{context}, link {link!r}'
         chain = _joint_chain(joint, link, context, locked)
         bodies += chain
         bodies[-1].update(_inertia_keys(links[link], what))
-        if len(chain) > 1:
-            limits += [_NO_LIMIT] * len(chain)
-        elif joint is not None and joint.type in ('revolute', 'continuous', 'prismatic'):
-            if bodies[-1]['type'] == 'fixed':
-                continue
-            limits.append(
-                _range_alone(joint) if joint.name in locked else _limit(joint, context))
+        if 'mimic' in chain[-1]:
+            mimics[joint.name] = Mimic(**chain[-1]['mimic'])
     mapping: dict[str, Any] = {'name': name, 'bodies': bodies}
+    mimics = resolved(mimics, context)
+    limits = limit_keys(
+        _limits([joint for _, joint in order], mimics, locked, context), mimics, context)
     if limits:
-        position, velocity, effort = zip(*limits, strict=True)
-        mapping['limits'] = {
-            'position': list(position), 'velocity': list(velocity), 'effort': list(effort)}
+        mapping['limits'] = limits
     return mapping
 
 
@@ -225,10 +224,9 @@ def _joint_chain(
     along = np.cross(np.roll(np.eye(3)[int(np.abs(normal).argmax())], 2), normal)
     along /= np.linalg.norm(along)
     motions = (
-        ('x', 'prismatic', along), ('y', 'prismatic', np.cross(normal, along)),
-        ('yaw', 'revolute', normal))
+        ('prismatic', along), ('prismatic', np.cross(normal, along)), ('revolute', normal))
     chain: list[dict[str, Any]] = []
-    for suffix, kind, axis in motions:
+    for suffix, (kind, axis) in zip(_PLANAR, motions, strict=True):
         chain.append({
             'name': f'{link} {suffix}', 'joint': f'{joint.name}_{suffix}', 'type': kind,
             'axis': axis, 'parent': chain[-1]['name'] if chain else keys['parent'],
@@ -238,11 +236,11 @@ def _joint_chain(
 
 
 def _check_locked(locked: Mapping[str, float], joints: list[Any], context: str) -> None:
-    """Raise HodynError for a joint that is not there, before what mimics it is complained of."""
+    """Raise HodynError for a joint that is not there, before limits are complained of."""
     movable: list[str] = []
     for joint in joints:
         if joint.type == 'planar':
-            movable += [f'{joint.name}_{suffix}' for suffix in ('x', 'y', 'yaw')]
+            movable += [f'{joint.name}_{suffix}' for suffix in _PLANAR]
         elif joint.type not in ('fixed', 'floating'):
             movable.append(joint.name)
     for name in locked:
@@ -255,11 +253,6 @@ def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[s
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
     what = f'{context}, joint {joint.name!r}'
-    leader = None if joint.mimic is None or joint.type == 'fixed' else joint.mimic.joint
-    if leader is not None and leader not in locked and joint.name not in locked:
-        raise HodynError(
-            f'{what}: it mimics {leader!r}, and the equations of motion here are those of '
-            'independent joints; lock that one (locked_joints), or remove the <mimic>')
     if joint.type not in _TYPES:
         raise HodynError(
             f'{what}: type {joint.type!r} is not supported; supported are {", ".join(_TYPES)}')
@@ -273,50 +266,65 @@ def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[s
         if length == 0.0 or not np.isfinite(length):
             raise HodynError(f'{what}: {axis.tolist()} is no axis')
         keys['axis'] = axis / length
-    if leader is not None and joint.name not in locked:
-        return _fixed_as_its_leader(keys, joint, locked[leader])
+    if joint.mimic is not None and joint.type != 'fixed' and joint.name not in locked:
+        if joint.type in ('planar', 'floating'):
+            raise HodynError(f'{what}: a {joint.type} joint cannot mimic another')
+        multiplier = 1.0 if joint.mimic.multiplier is None else joint.mimic.multiplier
+        offset = joint.mimic.offset or 0.0
+        if not np.all(np.isfinite([multiplier, offset])):
+            raise HodynError(f'{what}: its <mimic> is not finite')
+        keys['mimic'] = {'joint': joint.mimic.joint, 'multiplier': multiplier, 'offset': offset}
     return keys
 
 
-def _fixed_as_its_leader(keys: dict[str, Any], joint: Any, position: float) -> dict[str, Any]:
-    """Return the keys of a mimic, with default factor 1 and offset 0, of a locked joint."""
-    factor = 1.0 if joint.mimic.multiplier is None else joint.mimic.multiplier
-    moved = factor * position + (joint.mimic.offset or 0.0)
-    rotation = np.zeros(3) if joint.type == 'prismatic' else keys['axis']
-    translation = keys['axis'] if joint.type == 'prismatic' else np.zeros(3)
-    return {
-        'joint': keys['joint'], 'parent': keys['parent'], 'type': 'fixed',
-        'placement': keys['placement'] @ lie.exp(
-            moved * np.concatenate([rotation, translation]))}
+def _limits(
+    joints: list[Any], mimics: Mapping[str, Mimic], locked: Mapping[str, float], context: str,
+) -> dict[str, JointLimits]:
+    """Return the limits by joint, of all that move but those that follow a locked one."""
+    limits: dict[str, JointLimits] = {}
+    for joint in joints:
+        if joint is None or joint.type in ('fixed', 'floating'):
+            continue
+        if joint.type == 'planar':
+            limits |= {f'{joint.name}_{suffix}': JointLimits() for suffix in _PLANAR}
+        elif joint.name in locked:
+            limits[joint.name] = _range_alone(joint)
+        elif joint.name not in mimics:
+            limits[joint.name] = _limit(joint, context, driven=True)
+        elif mimics[joint.name].joint not in locked:
+            limits[joint.name] = _limit(joint, context, driven=False)
+    return limits
 
 
-def _limit(joint: Any, context: str) -> tuple[list[float | None], float | None, float | None]:
-    """Return position, velocity and effort limits; None where there is none."""
+def _limit(joint: Any, context: str, *, driven: bool) -> JointLimits:
+    """Return the limits of a joint; of effort none, where it is not driven itself."""
     limit = joint.limit
     if limit is None:
-        return _NO_LIMIT
-    known: dict[str, float | None] = {'velocity': limit.velocity, 'effort': limit.effort}
+        return JointLimits()
+    known = {'velocity': limit.velocity}
+    if driven:
+        known['effort'] = limit.effort
     for what, value in known.items():
         if value == 0.0:
             warnings.warn(
                 f'{context}, joint {joint.name!r}: its {what} limit is 0: taken as unknown',
                 stacklevel=2)
-            known[what] = None
+            known[what] = np.inf
         elif not (value or 0.0) > 0.0:
             raise HodynError(
                 f'{context}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
                 'one, or leave out <limit> if none is known')
-    turns = joint.type == 'continuous'
-    position = [None, None] if turns else [limit.lower, limit.upper]
-    return position, known['velocity'], known['effort']
+    if joint.type != 'continuous':
+        known |= {'lower': limit.lower, 'upper': limit.upper}
+    return JointLimits(**known)
 
 
-def _range_alone(joint: Any) -> tuple[list[float | None], None, None]:
+def _range_alone(joint: Any) -> JointLimits:
     """Return what a joint that is locked is to be within; it need not be able to move."""
     limit = joint.limit
     if limit is None or joint.type == 'continuous' or not limit.lower < limit.upper:
-        return _NO_LIMIT
-    return [limit.lower, limit.upper], None, None
+        return JointLimits()
+    return JointLimits(limit.lower, limit.upper)
 
 
 def _inertia_keys(link: Any, what: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Robots written to files: YAML, with all that they are, or URDF, as far as that can say it."""
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -116,6 +116,8 @@ def _body_keys(body: Body, names: list[str], in_base: Array) -> dict[str, Any]:
             keys['point'] = body.point
     if body.type == 'helical':
         keys['pitch'] = body.pitch
+    if body.mimic is not None:
+        keys['mimic'] = asdict(body.mimic)
     return {**keys, 'mass': body.mass, 'com': body.com, 'inertia': body.inertia}
 
 
@@ -212,9 +214,7 @@ def _urdf_joint(
         raise HodynError(
             f'joint {body.joint!r} of robot {robot.name!r} is helical, for which URDF has no '
             'word: save it as .yaml')
-    entry = index - robot.floating
-    limits = robot.limits
-    lower, upper = limits.position_min[entry], limits.position_max[entry]
+    lower, upper, velocity, effort = _urdf_limits(robot, index - robot.floating)
     kind = body.type
     if kind == 'revolute' and not np.isfinite([lower, upper]).all():
         kind = 'continuous'  # type: ignore[assignment]
@@ -223,13 +223,27 @@ def _urdf_joint(
     ElementTree.SubElement(joint, 'parent', link=parent)
     ElementTree.SubElement(joint, 'child', link=body.name)
     ElementTree.SubElement(joint, 'axis', xyz=_numbers(body.axis))
-    bounds = {
-        'lower': lower, 'upper': upper, 'velocity': limits.velocity[entry],
-        'effort': limits.effort[entry]}
+    bounds = {'lower': lower, 'upper': upper, 'velocity': velocity, 'effort': effort}
     known = {name: repr(float(value)) for name, value in bounds.items() if np.isfinite(value)}
     if known:
         # 0 says there that none is known.
         ElementTree.SubElement(joint, 'limit', {'velocity': '0', 'effort': '0', **known})
+    if body.mimic is not None:
+        ElementTree.SubElement(joint, 'mimic', {
+            name: value if isinstance(value, str) else repr(value)
+            for name, value in asdict(body.mimic).items()})
+
+
+def _urdf_limits(robot: Robot, body: int) -> tuple[float, float, float, float]:
+    """Return lower, upper, velocity and effort of a joint: of a coupled one, what it comes to."""
+    limits, mimic = robot.limits, robot.bodies[body + robot.floating].mimic
+    joint = int(robot.coupling.leader[body])
+    ends = float(limits.position_min[joint]), float(limits.position_max[joint])
+    velocity = float(limits.velocity[joint])
+    if mimic is None:
+        return *ends, velocity, float(limits.effort[joint])
+    lower, upper = sorted(map(mimic.position, ends))
+    return lower, upper, abs(mimic.multiplier) * velocity, np.inf
 
 
 def _origin(element: ElementTree.Element, pose: Array) -> None:

@@ -166,8 +166,6 @@ def test_locked_joints_are_carried_where_they_are():
         joint('g1', 'l1', 'f1', 'prismatic', '<limit velocity="0" effort="0"/>'),
         joint('g2', 'l1', 'f2', 'prismatic', '<mimic joint="g1"/>'),
         joint('j2', 'l1', 'l2', extra=LIMIT.replace('40', '50')))
-    with pytest.raises(ValueError, match=r"'g2': it mimics 'g1'.*lock that one"):
-        hd.load_robot(text)
     robot = hd.load_robot(text, locked_joints={'g1': 0.02, 'g2': -0.03})
     assert robot.joint_names == ('j1', 'j2')
     assert robot.limits.effort.tolist() == [40, 50]
@@ -186,7 +184,7 @@ def test_locked_joints_are_carried_where_they_are():
         hd.load_robot(text, locked_joints={'g1': np.nan, 'g2': 0.0})
 
 
-def test_a_misspelt_lock_is_named_before_what_mimics_the_joint_that_was_meant():
+def test_a_misspelt_lock_is_named():
     text = arm(
         link('l1'), link('f1'), link('f2'), joint('j1', 'base', 'l1'),
         joint('g1', 'l1', 'f1', 'prismatic', LIMIT),
@@ -239,7 +237,7 @@ def test_inertia_check_can_be_relaxed():
     (ONE_JOINT.replace('"revolute"', '"hinge"'), "joint 'j1'.*hinge"),
     (ONE_JOINT.replace('child link="l1"', 'child link="l2"'), "joint 'j1'.*no child link 'l2'"),
     (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'), "joint 'j1'.*multiple times"),
-    (ONE_JOINT.replace(LIMIT, LIMIT + '<mimic joint="j0"/>'), "joint 'j1': it mimics 'j0'"),
+    (ONE_JOINT.replace(LIMIT, LIMIT + '<mimic joint="j0"/>'), "joint 'j1' mimics 'j0'"),
     (ONE_JOINT.replace(LIMIT, '<limit lower="0" upper="1"/>'), "joint 'j1'"),
     (arm(link('l1'), link('l1'), joint('j1', 'base', 'l1')), "two links have the name 'l1'"),
     (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j1', 'base', 'l1')), 'two joints'),

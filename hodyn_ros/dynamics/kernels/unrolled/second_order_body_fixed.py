@@ -56,14 +56,14 @@ _ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
 def workspace(robot: Robot, motions: int) -> Array:
     """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
     gravity, table = _constants(robot)
-    frames = np.zeros((3 + 6 * robot.n, COEFFICIENTS, motions))
+    frames = np.zeros((3 + 6 * len(robot.bodies), COEFFICIENTS, motions))
     frames[:3, 1] = -gravity[:, np.newaxis]
     return joint_polynomials.packed_workspace(table[:, _ROTATION], table, frames)
 
 
 def _constants(robot: Robot) -> tuple[Array, Array]:
     """Return the gravity (3,) in the axes of the base, and the table (n, 18) of the bodies."""
-    table = np.empty((robot.n, COLUMNS))
+    table = np.empty((len(robot.bodies), COLUMNS))
     # From the tip on: each joint's frame is moved along its axis until the next one's origin is in
     # its xy plane, and turned until the next one's axis is tilted about its x axis.
     own = np.eye(4)

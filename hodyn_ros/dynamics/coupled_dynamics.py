@@ -1,0 +1,91 @@
+"""Forward and hybrid dynamics where joints are coupled: the equations of motion, solved.
+
+The articulated-body algorithm passes inertias from body to body, and bodies that follow one joint
+may be anywhere in the tree. Here M ν̇ = Q − … is solved order by order: the highest derivative
+enters Q⁽ᵏ⁾ by M alone, and all that remains is Q⁽ᵏ⁾ of the motion with zeros for what is not known
+yet. That takes r + 2 calls of the inverse dynamics and O(n³).
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
+from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot.mass_matrix import SINGULAR_MASS
+
+Array = NDArray[np.float64]
+
+
+def hybrid_dynamics_batch(
+    robot: Robot, state: Array, base_pose: Array, base_twist: Array,
+    prescribed: NDArray[np.bool_], inputs: Array, base_prescribed: bool, base_inputs: Array,
+    wrenches: Array, outputs: Array, base_outputs: Array, round_off: Array,
+) -> int:
+    """Write what is not given of accelerations and torques, as the kernel of that name does.
+
+    Parameters
+    ----------
+    robot : Robot
+        With coupled joints.
+    state, base_pose, base_twist : (T, 2, n), (T, 4, 4) and (T, 1, 6) arrays
+        Those of the base are not read where it is fixed.
+    prescribed, inputs, outputs : (n,), (T, r + 1, n) and (T, r + 1, n) arrays
+        Where `prescribed`, inputs are q̈ and its derivatives and outputs the torque; elsewhere, the
+        other way round.
+    base_prescribed, base_inputs, base_outputs : bool, (T, r + 1, 6) and (T, r + 1, 6) arrays
+        The same for the base: V̇ … or the wrench.
+    wrenches : (T, r + 1, n_bodies, 6) array
+        External wrenches, in body axes about the body origins; (T, 0, 0, 0) for none.
+    round_off : (T, n) array
+        Written: by how much each joint's acceleration may be wrong through rounding, roughly,
+        judged by the condition of M; 0 where it is given.
+
+    Returns
+    -------
+    int
+        −1, or t n_bodies + the body of motion t whose joint moves no mass.
+
+    """
+    floating, base = robot.floating, 6 * robot.floating
+    acting = wrenches if wrenches.shape[1] else None
+
+    def efforts(acceleration: Array) -> Array:
+        motion = np.concatenate([state, acceleration[..., base:]], axis=1)
+        if not floating:
+            return inverse_dynamics(robot, motion, external_wrenches=acting)
+        twist = np.concatenate([base_twist, acceleration[..., :base]], axis=1)
+        torque, wrench = inverse_dynamics(
+            robot, motion, base_pose=base_pose, base_twist=twist, external_wrenches=acting)
+        return np.concatenate([wrench, torque], axis=2)
+
+    given = np.concatenate([np.full(base, base_prescribed), prescribed])
+    if floating:
+        inputs = np.concatenate([base_inputs, inputs], axis=2)
+    free = np.flatnonzero(~given)
+    error = np.zeros((len(state), base + robot.n))
+    acceleration = np.where(given, inputs, 0.0)
+    if free.size:
+        mass = equations_of_motion(
+            robot, state, **{'base_pose': base_pose, 'base_twist': base_twist} if floating else {},
+        ).mass[:, 0][:, free[:, np.newaxis], free]
+        scale = np.sqrt(np.maximum(np.diagonal(mass, axis1=1, axis2=2), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(mass / (scale[:, :, np.newaxis] * scale[:, np.newaxis]))
+        singular = np.flatnonzero(values[:, 0] <= SINGULAR_MASS)
+        if singular.size:
+            motion = int(singular[0])
+            joint = int(free[np.abs(vectors[motion, :, 0]).argmax()]) - base
+            body = 0 if joint < 0 else int(robot.coupling.carried[joint]) + floating
+            return motion * len(robot.bodies) + body
+        for k in range(inputs.shape[1]):
+            missing = (inputs - efforts(acceleration))[:, k, free] / scale
+            scaled = np.einsum(
+                'tij,tj->ti', vectors, np.einsum('tji,tj->ti', vectors, missing) / values)
+            acceleration[:, k, free] = scaled / scale
+            if k == 0:
+                error[:, free] = np.finfo(float).eps / values[:, :1] / scale * np.abs(
+                    scaled).max(axis=1, keepdims=True)
+    found = np.where(given, efforts(acceleration), acceleration)
+    outputs[:], round_off[:] = found[..., base:], error[:, base:]
+    if floating:
+        base_outputs[:] = found[..., :base]
+    return -1

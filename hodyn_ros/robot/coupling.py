@@ -1,0 +1,149 @@
+"""Coupled joints, whose positions follow those of others, as a gripper's fingers do.
+
+With their multipliers in a matrix S, which has a row for the joint of each body and a column for
+each joint that moves by itself, the joints of the bodies are at S q + c. By virtual power, Sᵀ of
+the torques at these is what the joints must give: torques and their derivatives, and the columns
+of Jacobians, are summed, and the mass matrix is Sᵀ M S. S and c are constant.
+"""
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.errors import HodynError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """What a coupled joint follows: its position is m q + c, with q that of another joint.
+
+    Attributes
+    ----------
+    joint : str
+        The other joint.
+    multiplier : float
+        m, in the unit of the follower per unit of q.
+    offset : float
+        c, rad or m.
+
+    """
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    def __str__(self) -> str:
+        size = '' if abs(self.multiplier) == 1.0 else f'{abs(self.multiplier):.4g} × '
+        shift = f' {"−" if self.offset < 0.0 else "+"} {abs(self.offset):.4g}'
+        return (
+            f'{"−" if self.multiplier < 0.0 else ""}{size}{self.joint}'
+            f'{shift if self.offset else ""}')
+
+    def position(self, leader: float) -> float:
+        """Return the position of the follower, rad or m, for one of the other joint."""
+        return self.multiplier * leader + self.offset
+
+
+def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
+    """Return what each coupled joint follows in the end, where that may follow another.
+
+    Raises HodynError when some follow each other in a cycle.
+    """
+    result = {}
+    for joint, mimic in mimics.items():
+        path = [joint]
+        while mimic.joint in mimics:
+            path.append(mimic.joint)
+            if path[-1] in path[:-1]:
+                raise HodynError(
+                    f'{context}: joints mimic each other in a cycle: {", ".join(map(repr, path))}')
+            above = mimics[mimic.joint]
+            mimic = Mimic(
+                above.joint, mimic.multiplier * above.multiplier, mimic.position(above.offset))
+        result[joint] = mimic
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """From the motion of the joints to that of the bodies, and back from torques to torques.
+
+    Bodies are counted without a floating base, which has no joint. Where no joint is coupled,
+    there is nothing to do, and what is given is returned.
+
+    Attributes
+    ----------
+    carried : (n,) int64 array
+        The body that each joint carries.
+    leader : (n_bodies,) int64 array
+        The joint that each body moves with.
+    followers : (f,) int64 array
+        The bodies whose joints are coupled.
+    multiplier, offset : (f,) arrays
+        Their m and c.
+
+    """
+
+    carried: NDArray[np.int64]
+    leader: NDArray[np.int64]
+    followers: NDArray[np.int64]
+    multiplier: Array
+    offset: Array
+
+    @classmethod
+    def of(cls, joints: Sequence[str], mimics: Sequence[Mimic | None]) -> 'Coupling':
+        """Return that of the joints of all bodies, by name and by what they follow.
+
+        Raises HodynError for one that follows no joint that moves by itself.
+        """
+        own = [name for name, mimic in zip(joints, mimics, strict=True) if mimic is None]
+        leaders = []
+        for name, mimic in zip(joints, mimics, strict=True):
+            leader = name if mimic is None else mimic.joint
+            if leader not in own:
+                raise HodynError(
+                    f'joint {name!r} mimics {leader!r}, which is no joint that moves by itself')
+            leaders.append(own.index(leader))
+        coupled = [mimic for mimic in mimics if mimic is not None]
+        free = np.array([mimic is None for mimic in mimics], dtype=np.bool_)
+        return cls(
+            np.flatnonzero(free).astype(np.int64), np.array(leaders, dtype=np.int64),
+            np.flatnonzero(~free).astype(np.int64),
+            np.array([mimic.multiplier for mimic in coupled], dtype=np.float64),
+            np.array([mimic.offset for mimic in coupled], dtype=np.float64))
+
+    def to_bodies(self, q: NDArray[Any]) -> NDArray[Any]:
+        """Return the motion of the bodies' joints, (…, k, n_bodies), of one (…, k, n)."""
+        if not self.followers.size:
+            return q
+        motion = q.take(self.leader, axis=-1)
+        motion[..., self.followers] *= self.multiplier
+        motion[..., 0, self.followers] += self.offset
+        return motion
+
+    def to_joints(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return torques, or what is like them, by joint (…, n) of those by body (…, n_bodies)."""
+        if not self.followers.size:
+            return values
+        sums = values.take(self.carried, axis=-1)
+        for body, multiplier in zip(self.followers, self.multiplier.tolist(), strict=True):
+            sums[..., self.leader[body]] += multiplier * values[..., body]
+        return sums
+
+    def joints_of(self, bodies: Sequence[int]) -> list[int]:
+        """Return the joints that move these bodies, in their order."""
+        joints: list[int] = np.unique(self.leader[list(bodies)]).tolist()
+        return joints
+
+    def matrix(self, base: int = 0) -> Array:
+        """Return S, (n_bodies, n); with as many coordinates of a base before, that stay."""
+        bodies, n = len(self.leader), len(self.carried)
+        s = np.zeros((base + bodies, base + n))
+        s[np.arange(base), np.arange(base)] = 1.0
+        s[base + np.arange(bodies), base + self.leader] = 1.0
+        s[base + self.followers, base + self.leader[self.followers]] = self.multiplier
+        return s

@@ -1,0 +1,99 @@
+"""The coupled joints of a robot file: what each follows in the end, and what that means for it."""
+from collections.abc import Mapping
+from dataclasses import replace
+import math
+from typing import Any, NamedTuple
+import warnings
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot.coupling import Mimic, resolved
+from hodyn_ros.robot.files.bodies import fixed_at
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.model import Body
+
+
+class JointLimits(NamedTuple):
+    """Limits of a joint, infinite where there is none."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+def with_resolved_mimics(
+    links: list[tuple[Body, Any]], locked: Mapping[str, float], section: CheckedMapping,
+) -> list[tuple[Body, Any]]:
+    """Return the links so that each coupled joint follows one that moves by itself.
+
+    What follows a joint that is fixed, which is at 0 or where it is locked, is fixed as well.
+    """
+    joints = {link.joint: link for link, _ in links if link.type != 'floating'}
+    mimics = resolved(
+        {link.joint: link.mimic for link, _ in links if link.mimic is not None}, section.context)
+
+    def following(link: Body) -> Body:
+        if link.mimic is None:
+            return link
+        mimic = mimics[link.joint]
+        leader = joints.get(mimic.joint)
+        if leader is None:
+            moving = ', '.join(name for name, one in joints.items() if one.type != 'fixed')
+            raise HodynError(
+                f'{section.context}: joint {link.joint!r} mimics {mimic.joint!r}, which is no '
+                f'joint with one position; these are {moving}')
+        if leader.type == 'fixed' or mimic.multiplier == 0.0:
+            return fixed_at(link, mimic.position(locked.get(mimic.joint, 0.0)))
+        return replace(link, mimic=mimic)
+
+    return [(following(link), parent) for link, parent in links]
+
+
+def limit_keys(
+    limits: Mapping[str, JointLimits], mimics: Mapping[str, Mimic], context: str,
+) -> dict[str, Any]:
+    """Return the limits, as keys of a robot file, of the joints that move by themselves.
+
+    They are so tight that the joints that follow keep theirs too.
+
+    Parameters
+    ----------
+    limits : mapping of str to JointLimits
+        By joint. Those of effort of coupled joints do not count: they have no motor.
+    mimics : mapping of str to Mimic
+        Of the coupled joints, resolved.
+    context : str
+        Names the source in messages.
+
+    Warns
+    -----
+    UserWarning
+        Where a joint that follows cannot be within its range: this is left out.
+
+    """
+    result = {joint: own for joint, own in limits.items() if joint not in mimics}
+    for joint, own in limits.items():
+        if joint not in mimics:
+            continue
+        mimic = mimics[joint]
+        if mimic.joint not in result or mimic.multiplier == 0.0:
+            continue
+        leader = result[mimic.joint]
+        ends = sorted((end - mimic.offset) / mimic.multiplier for end in (own.lower, own.upper))
+        lower, upper = max(leader.lower, ends[0]), min(leader.upper, ends[1])
+        if not lower < upper:
+            warnings.warn(
+                f'{context}: joint {joint!r}, which is at {mimic}, cannot be within its range, '
+                f'{own.lower:g} to {own.upper:g}, while that one is within its own: it is left '
+                'out', stacklevel=2)
+            lower, upper = leader.lower, leader.upper
+        velocity = min(leader.velocity, own.velocity / abs(mimic.multiplier))
+        result[mimic.joint] = JointLimits(lower, upper, velocity, leader.effort)
+    columns = [[None if math.isinf(v) else v for v in column] for column in zip(
+        *result.values(), strict=True)]
+    if not columns:
+        return {}
+    lowest, highest, *others = columns
+    return {
+        'position': list(map(list, zip(lowest, highest, strict=True))),
+        **dict(zip(('velocity', 'effort'), others, strict=True))}
