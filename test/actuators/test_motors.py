@@ -67,6 +67,11 @@ def test_a_softening_spring_says_how_much_it_carries():
     assert 0.99 * curve.max() < spring.greatest_torque < curve.max()
 
 
+@pytest.mark.parametrize(('cubic', 'bounded'), [(-0.5, True), (0.0, False), (0.5, False)])
+def test_only_a_softening_spring_gives_way(cubic, bounded):
+    assert np.isfinite(CubicSpring(900.0, cubic).greatest_torque) == bounded
+
+
 def test_pickled_actuators_are_the_same_and_read_only():
     model = actuators(*LAWS.values())
     copy = pickle.loads(pickle.dumps(model))

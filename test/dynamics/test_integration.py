@@ -75,6 +75,18 @@ def test_external_wrenches_act():
     np.testing.assert_allclose(states[-1], start, atol=1e-12)
 
 
+def test_euler_is_explicit():
+    """Guards the semi-implicit method, whose error falls with the step as well."""
+    slider = hd.load_robot({
+        'name': 'slider', 'bodies': [{
+            'name': 'cart', 'parent': -1, 'type': 'prismatic', 'placement': np.eye(4),
+            'axis': [0, 0, 1], 'mass': 2.0, 'com': [0, 0, 0], 'inertia': np.eye(3)}]})
+    states = hd.simulate_by_euler(slider, no_torque, [[1.0], [0.5]], 0.1, 2)[:, :, 0]
+    g = 9.80665
+    np.testing.assert_allclose(
+        states, [[1.0, 0.5], [1.05, 0.5 - 0.1 * g], [1.1 - 0.01 * g, 0.5 - 0.2 * g]], rtol=1e-12)
+
+
 def test_eulers_error_falls_with_the_step():
     robot = hd.load_robot('twolink')
     start = [[0.3, 0.5], [0.0, 0.0]]

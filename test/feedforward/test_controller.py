@@ -2,10 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import gammainc
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid
+from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import (
@@ -13,7 +15,9 @@ from hodyn_ros.feedforward.controller import (
     ControllerSettings,
     FeedforwardController,
 )
+from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.reference import fit_plan
+from hodyn_ros.reference.smoothing import SmoothingFilter
 
 MS = 1_000_000
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -151,6 +155,37 @@ def test_with_gravity_it_fades_to_the_weight_and_never_to_nothing(feedforward):
     assert np.abs(controller.output[0]).max() > 10.0
 
 
+def test_it_fades_to_the_weight_where_the_reference_has_come_to(feedforward):
+    controller = controller_at_home(feedforward, fade=0.2)
+    controller.reference.follow(plan_to(controller, HOME + 0.4, 0.8, 0), 0)
+    run(controller, 0, 900 * MS, 10 * MS)
+    controller.fade_out(900 * MS)
+    assert controller.is_fading
+    assert not controller.has_faded_out(1099 * MS)
+    assert controller.has_faded_out(1100 * MS)
+    controller.evaluate(1100 * MS)
+    still = np.zeros((5, 7))
+    still[0] = HOME + 0.4
+    np.testing.assert_allclose(controller.output, feedforward.torque(still), atol=1e-9)
+
+
+def test_numbers_that_are_none_are_noticed_wherever_they_are(tendons):
+    controller = controller_at_home(tendons)
+    controller.evaluate(0)
+    assert controller.is_finite
+    for values in (controller.q, controller.output, controller.motors.reference):
+        before = values[1, 2]
+        values[1, 2] = np.nan
+        assert not controller.is_finite
+        values[1, 2] = before
+    assert controller.is_finite
+
+
+def test_a_robot_whose_torques_are_not_finite_is_refused_when_it_warms_up(panda):
+    with pytest.raises(hd.HodynError, match='torques at zero position are not finite'):
+        warm_up(FeedForward(panda.with_gravity((0.0, 0.0, -1e308))), ControllerSettings())
+
+
 def test_a_payload_is_taken_without_a_step(feedforward, panda):
     controller = controller_at_home(feedforward, fade=0.3)
     controller.reference.follow(plan_to(controller, HOME + 0.3, 1.5, 0), 0)
@@ -282,6 +317,31 @@ def test_a_clipped_output_keeps_to_the_limits_and_says_so(panda):
     assert not clipped[0]
 
 
+def test_a_clipped_output_keeps_to_efforts_that_do_not_hold_the_weight(panda):
+    weak = replace(panda, limits=replace(panda.limits, effort=np.full(7, 5.0)))
+    controller = controller_at_home(FeedForward(weak), limit_output=True)
+    for now in (0, 700 * MS):
+        controller.evaluate(now)
+        assert controller.clipped
+        assert np.abs(controller.output[0]).max() == 5.0
+    assert np.abs(controller.torque[0]).max() > 10.0
+
+
+@pytest.mark.parametrize('bandwidth', [20.0, 100.0])
+def test_wrenches_are_smoothed_with_the_bandwidth_that_is_asked_for(feedforward, bandwidth):
+    """Five equal lags answer a step by the regularised gamma function."""
+    controller = controller_at_home(feedforward, wrench_bandwidth=bandwidth)
+    controller.evaluate(0)
+    wrenches = np.zeros((3, 7, 6))
+    wrenches[0, 6] = 0.5
+    assert controller.set_external_wrench(6, wrenches[0, 6]) == (1.0, -1)
+    controller.evaluate(50 * MS)
+    without = feedforward.torque(controller.q)[0]
+    whole = feedforward.torque(controller.q, wrenches=wrenches)[0] - without
+    np.testing.assert_allclose(
+        controller.torque[0] - without, gammainc(5, 0.05 * bandwidth) * whole, atol=1e-9)
+
+
 @pytest.fixture(scope='module')
 def tendons(panda):
     laws = [JointActuator(Rigid(), Motor(0.5)) for _ in range(7)]
@@ -324,6 +384,28 @@ def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):
     calm.reference.follow(plan_to(calm, HOME + 0.3, 2.0, 0), 0)
     calm.evaluate(3000 * MS)
     np.testing.assert_allclose(controller.motors.reference, calm.motors.reference, atol=1e-6)
+
+
+def test_motors_are_given_the_whole_torque_whatever_the_output_leaves_out(tendons):
+    controller = controller_at_home(tendons, gravity_in_output=False, friction_in_output=False)
+    controller.reference.follow(plan_to(controller, HOME + 0.2, 1.0, 0), 0)
+    run(controller, 0, 300 * MS)
+    expected = MotorSide(tendons.robot.actuators).evaluate(
+        controller.q, tendons.torque(controller.q))
+    np.testing.assert_allclose(controller.motors.reference, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize('bandwidth', [20.0, 100.0])
+def test_the_stiffness_is_smoothed_as_streams_are(tendons, bandwidth):
+    controller = controller_at_home(tendons, bandwidth=bandwidth)
+    controller.evaluate(0)
+    controller.set_stiffness(np.full(7, 1500.0))
+    controller.evaluate(50 * MS)
+    smooth = SmoothingFilter(np.full(7, 2000.0), bandwidth)
+    smooth.set_target(np.full(7, 1500.0))
+    expected = MotorSide(tendons.robot.actuators).evaluate(
+        controller.q, controller.torque, smooth.advance(0.05)[:3].copy())
+    np.testing.assert_allclose(controller.motors.reference, expected, rtol=1e-12)
 
 
 def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):

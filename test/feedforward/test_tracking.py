@@ -21,6 +21,19 @@ def test_a_departure_counts_when_it_persists():
     assert not watch.has_departed
 
 
+def test_it_begins_anew_where_the_reference_was_led_to_the_arm():
+    watch, away = TrackingWatch(np.full(2, 0.1)), np.array([0.0, 0.3])
+    assert (watch.joint, watch.error, watch.ratio) == (0, 0.0, 0.0)
+    for _ in range(2):
+        for expected in (False, False, True):
+            watch.compare(away, np.zeros(2))
+            assert watch.has_departed is expected
+        watch.forget()
+        assert not watch.has_departed
+        assert not watch.is_beyond
+        assert not watch.is_notable
+
+
 def test_two_wrong_readings_are_no_departure():
     watch = TrackingWatch(np.full(1, 0.1))
     for _ in range(100):

@@ -6,6 +6,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans import limit_check
 from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, check_limits, sample_times
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
@@ -92,6 +93,16 @@ def test_a_torque_peak_between_samples_is_found(feedforward):
             assert abs(worst.value) >= np.abs(values).max() * (1 - 1e-6)
 
 
+@pytest.mark.parametrize('block', [1, 7])
+def test_no_peak_hides_between_the_blocks_of_a_long_plan(feedforward, monkeypatch, block):
+    plan = fit_plan([0.0, 0.1, 0.2], START + np.array([[0.0], [0.02], [-0.01]]))
+    whole = check_limits(plan, feedforward)
+    monkeypatch.setattr(limit_check, 'BLOCK', block)
+    for one, other in zip(whole.worst, check_limits(plan, feedforward).worst, strict=True):
+        assert other.value == pytest.approx(one.value, rel=1e-9)
+        assert other.time == pytest.approx(one.time, abs=1e-9)
+
+
 def test_out_of_range_is_found_and_not_mended(feedforward):
     plan = step(1, 0.6, 2.0)
     limit_report = check_limits(plan, feedforward)
@@ -119,6 +130,18 @@ def test_a_weight_too_heavy_to_hold_is_not_mended():
     mended = smallest_time_scaling(upright, feedforward)
     assert mended.factor is None
     assert 'arm cannot hold the weight at ' in mended.reason
+
+
+def test_a_slide_has_units_of_its_own():
+    slide = load_robot({
+        'name': 'slide', 'bodies': [{
+            'name': 'cart', 'parent': -1, 'type': 'prismatic', 'axis': [0, 0, 1], 'mass': 2.0,
+            'placement': np.eye(4).tolist(), 'com': [0, 0, 0], 'inertia': np.eye(3).tolist()}]})
+    units = {e.quantity: e.unit for e in check_limits(
+        fit_plan([0.0, 1.0], [[0.0], [1.0]]), FeedForward(slide)).worst}
+    assert units == {
+        'position': 'm', 'velocity': 'm/s', 'acceleration': 'm/s²', 'jerk': 'm/s³', 'effort': 'N',
+        'effort_rate': 'N/s'}
 
 
 def test_round_off_at_the_end_of_the_range_is_not_out_of_it(feedforward):

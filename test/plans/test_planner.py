@@ -9,7 +9,7 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.messages.joint_trajectory import decode, encode
-from hodyn_ros.plans.planner import Planner
+from hodyn_ros.plans.planner import MIN_HEADROOM, TRIES, Planner
 from hodyn_ros.plans.planning_process import prepare
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
@@ -92,6 +92,87 @@ def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, robot)
     assert planner.poll(reference, 0) is None
     assert planner._worker.jobs[0].robot is planner.robot
     assert polled(planner, reference, 0).refusal == ''
+
+
+def test_a_plan_that_was_made_for_another_reference_is_made_again(planner):
+    """Guards plans that begin where the reference was when they were asked for."""
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3)
+    planner._worker.work()
+    reference.latch(HOME + 0.1)
+    assert planner.poll(reference, 0) is None
+    np.testing.assert_array_equal(planner._worker.jobs[0].state[0], HOME + 0.1)
+    assert polled(planner, reference, 0).refusal == ''
+    np.testing.assert_allclose(reference.state_at(0)[0], HOME + 0.1, atol=1e-12)
+
+
+def test_plans_are_of_the_arm_that_became_known_meanwhile(planner):
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3)
+    planner._worker.work()
+    planner.bind('left_')
+    assert planner.poll(reference, 0) is None
+    assert planner._worker.jobs[0].settings.driver_prefix == 'left_'
+
+
+def test_a_plan_that_is_dropped_is_never_followed(planner):
+    reference = ReferenceManager(HOME, 50.0)
+    assert not planner.cancel()
+    submit(planner, reference, 0, HOME + 0.3)
+    assert planner.busy
+    assert planner.cancel()
+    assert not planner.busy
+    planner._worker.work()
+    assert planner.poll(reference, 0) is None
+    assert reference.is_idle(0)
+    # Nor does it pass for the next one.
+    submit(planner, reference, 0, HOME - 0.2)
+    assert planner.poll(reference, 0) is None
+    assert polled(planner, reference, 0).refusal == ''
+    np.testing.assert_allclose(reference.state_at(3 * SECOND)[0], HOME - 0.2, atol=1e-12)
+
+
+def test_the_next_trajectory_takes_the_place_of_one_that_is_being_made(planner):
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3)
+    submit(planner, reference, 0, HOME - 0.2)
+    assert polled(planner, reference, 0) is None
+    assert polled(planner, reference, 0).refusal == ''
+    assert not planner.busy
+    np.testing.assert_allclose(reference.state_at(3 * SECOND)[0], HOME - 0.2, atol=1e-12)
+
+
+def test_a_reference_that_moves_on_each_time_is_given_up_after_some_tries(planner):
+    reference = following(planner, HOME + 0.3)
+    submit(planner, reference, SECOND, HOME - 0.3)
+    starts = []
+    for _ in range(TRIES - 1):
+        starts.append(planner._worker.jobs[0].start)
+        planner._worker.work()
+        reference.revision += 1
+        assert planner.poll(reference, SECOND) is None
+    # Each try is given more time than the one before.
+    assert (np.diff(starts) > 0).all()
+    planner._worker.work()
+    reference.revision += 1
+    assert 'moved on each time' in planner.poll(reference, SECOND).refusal
+
+
+def test_a_stamp_says_when_and_what_lies_before_now_is_left_out(planner):
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3, stamp=3 * SECOND)
+    job, = planner._worker.jobs
+    assert (job.start, job.requested, job.skipped) == (3 * SECOND, 3 * SECOND, 0.0)
+    late = 3 * SECOND + SECOND // 2
+    submit(planner, reference, late, HOME + 0.3, stamp=3 * SECOND)
+    job = planner._worker.jobs[1]
+    assert job.start == late + round(MIN_HEADROOM * 1e9)
+    assert job.skipped == pytest.approx((job.start - 3 * SECOND) * 1e-9)
+    planner.submit(
+        trajectory(planner.robot, HOME, stamp=5 * SECOND), reference, 0, annotate=True,
+        left_out=SECOND)
+    job = planner._worker.jobs[2]
+    assert (job.start, job.left_out, job.annotate) == (4 * SECOND, SECOND, True)
 
 
 def test_no_plan_is_taken_while_a_stream_is_followed(planner, robot):

@@ -284,8 +284,9 @@ def test_joints_that_move_without_any_limit_are_refused_and_said():
 def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):
     with pytest.raises(hd.HodynError, match='stop at point 5: there are points 0 to 1'):
         hd.retime(panda, [HOME, NEXT], stop_at=[5])
-    with pytest.raises(hd.HodynError, match='path tolerance'):
-        hd.retime(panda, [HOME, NEXT], path_tolerance=0.1)
+    for tolerance in (0.1, -1e-3):
+        with pytest.raises(hd.HodynError, match='path tolerance'):
+            hd.retime(panda, [HOME, NEXT], path_tolerance=tolerance)
 
 
 def test_a_torque_limit_below_friction_makes_it_crawl(panda):

@@ -89,3 +89,10 @@ def test_group_laws(seed):
     np.testing.assert_allclose(lie.exp(lie.adjoint(a) @ x), a @ lie.exp(x) @ lie.inverse(a),
                                atol=1e-13)
     np.testing.assert_allclose(lie.adjoint(a @ b), lie.adjoint(a) @ lie.adjoint(b), atol=1e-14)
+
+
+def test_ad_is_the_derivative_of_the_adjoint():
+    rng = np.random.default_rng(8)
+    screw, h = rng.normal(size=6), 1e-6
+    numeric = (lie.adjoint(lie.exp(h * screw)) - lie.adjoint(lie.exp(-h * screw))) / (2 * h)
+    np.testing.assert_allclose(lie.ad(screw), numeric, atol=1e-9)

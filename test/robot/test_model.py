@@ -94,3 +94,8 @@ def test_a_robot_is_immutable_and_survives_pickling():
             changed.frames['tool'] = (0, np.eye(4))
     again = pickle.loads(pickle.dumps(robot.with_base_pose(lie.pose(None, [1.0, 2.0, 3.0]))))
     np.testing.assert_array_equal(again.base_pose[:3, 3], [1.0, 2.0, 3.0])
+
+
+def test_a_name_is_no_robot():
+    with pytest.raises(hd.HodynError, match="what load_robot returns, got 'panda'"):
+        hd.inverse_dynamics('panda', np.zeros((3, 7)))

@@ -9,6 +9,7 @@ from random_robots import (
 )
 
 import hodyn_ros as hd
+from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.mass_matrix import mass_matrix
 
 
@@ -43,6 +44,17 @@ def test_the_tool_is_a_frame_and_a_mass():
         'body2', 0.7, rotation @ tool['com'] + position, rotation @ tool['inertia'] @ rotation.T)
     np.testing.assert_allclose(
         hd.inverse_dynamics(robot, motion), hd.inverse_dynamics(loaded, motion), rtol=1e-10)
+
+
+def test_a_tool_on_a_link_fixed_to_the_world_weighs_on_no_joint():
+    data = mapping()
+    data['bodies'] = [*data['bodies'], {
+        'name': 'stand', 'parent': -1, 'type': 'fixed', 'placement': np.eye(4), 'mass': 5.0,
+        'com': np.zeros(3), 'inertia': np.eye(3)}]
+    tool = {'link': 'stand', 'mass': 3.0, 'com': np.zeros(3), 'inertia': np.eye(3)}
+    plain, robot = hd.load_robot(data), hd.load_robot({**data, 'tool': tool})
+    assert robot.frame('tool')[0] == -1
+    assert [body.mass for body in robot.bodies] == [body.mass for body in plain.bodies]
 
 
 @pytest.mark.parametrize(('tool', 'message'), [
@@ -220,12 +232,17 @@ def test_a_file_is_read_and_a_wrong_one_is_refused(tmp_path):
     ('name: [unclosed\n', 'not valid YAML'),
     ('just text', 'a robot file is a mapping'),
     ('- just\n- a list\n', 'a robot file is a mapping'),
+    ('name: a\n---\nname: b\n', 'holds 2 YAML documents; keep one'),
 ])
 def test_yaml_is_read_strictly(text, message, tmp_path):
     path = tmp_path / 'robot.yaml'
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         hd.load_robot(path)
+
+
+def test_a_tuple_of_a_launch_file_is_a_list():
+    assert strict_yaml.load('a: !!python/tuple [1, 2]', 'launch') == {'a': [1, 2]}
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path):

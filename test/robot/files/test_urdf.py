@@ -3,6 +3,7 @@ import pytest
 import yaml
 
 import hodyn_ros as hd
+from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import robot_mapping, without_limits
 
 pin = pytest.importorskip('pinocchio')
@@ -113,6 +114,15 @@ def test_limits_are_taken_and_a_continuous_joint_has_no_range():
     assert robot.limits.velocity.tolist() == [3, 5, np.inf]
     assert robot.limits.effort.tolist() == [40, 6, np.inf]
     assert np.all(np.isinf(robot.limits.acceleration))
+
+
+def test_what_a_urdf_does_not_say_is_as_the_format_has_it():
+    plain = ONE_JOINT.replace('<axis xyz="0 2 1"/>', '').replace(
+        '<origin xyz="0 0.1 0.3" rpy="0.5 0 0"/>', '')
+    robot = hd.load_robot(plain)
+    np.testing.assert_array_equal(robot.gravity, [0.0, 0.0, -9.80665])
+    turned = hd.forward_kinematics(robot, [0.3], 'l1')[0]
+    np.testing.assert_allclose(turned, lie.pose(lie.rotation_x(0.3)), atol=1e-15)
 
 
 def test_bodies_come_depth_first_in_document_order():

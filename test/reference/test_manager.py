@@ -1,0 +1,152 @@
+"""Which reference is followed, what waits, and what becomes of it when something else is asked."""
+import numpy as np
+import pytest
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.reference import MotionLimits
+from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
+from hodyn_ros.reference.rest_to_rest import move_plan
+
+S, MS = 10**9, 10**6
+LIMITS = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 10.0, 400.0)))
+TIGHT = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 1e-3, 1e-3)))
+
+
+def position(reference, now):
+    out = np.empty((5, 1))
+    reference.evaluate(now, out)
+    return out.item(0)
+
+
+@pytest.fixture
+def reference():
+    """Return one that goes from 0 to 1 within 2 s, and has two plans that wait."""
+    reference = ReferenceManager(np.zeros(1), 50.0)
+    reference.follow(move_plan([0.0], [1.0], 2.0), 0)
+    position(reference, 0)
+    reference.follow(move_plan([1.0], [2.0], 2.0), 5 * S)
+    reference.follow(move_plan([2.0], [0.0], 2.0), 8 * S)
+    return reference
+
+
+def test_plans_that_wait_take_over_when_due_and_are_seen_ahead(reference):
+    for now, expected in ((3 * S, 1.0), (7 * S, 2.0), (10 * S, 0.0)):
+        assert reference.state_at(now)[0, 0] == pytest.approx(expected, abs=1e-12)
+    for now, mode, expected in (
+            (S, 'following', 0.5), (2 * S, 'holding', 1.0), (5 * S - 1, 'holding', 1.0),
+            (6 * S, 'following', 1.5), (10 * S, 'holding', 0.0)):
+        assert position(reference, now) == pytest.approx(expected, abs=1e-12)
+        assert reference.mode(now) == mode
+        assert reference.is_idle(now) == (now == 10 * S)
+
+
+@pytest.mark.parametrize('ending', ['stop', 'drop', 'latch'])
+def test_what_waits_is_given_up(reference, ending):
+    """Guards plans that start seconds after a stop."""
+    before = reference.revision
+    if ending == 'stop':
+        reference.stop(S, LIMITS)
+    elif ending == 'drop':
+        assert reference.drop_waiting()
+        assert not reference.drop_waiting()
+    else:
+        reference.latch(np.array([0.25]))
+    assert reference.revision > before
+    rest = position(reference, 4 * S)
+    assert rest == {'drop': 1.0, 'latch': 0.25}.get(ending, pytest.approx(rest))
+    assert reference.is_idle(4 * S)
+    assert position(reference, 20 * S) == rest
+
+
+def test_dropping_nothing_is_no_change(reference):
+    reference.drop_waiting()
+    before = reference.revision
+    assert not reference.drop_waiting()
+    assert reference.revision == before
+
+
+def test_a_plan_stops_on_its_way_and_holds():
+    reference = ReferenceManager(np.zeros(1), 50.0)
+    reference.follow(move_plan([0.0], [1.0], 2.0), 0)
+    position(reference, S)
+    reference.stop(S, LIMITS)
+    position(reference, S + 100 * MS)
+    assert reference.mode(S + 100 * MS) == 'stopping'
+    assert reference.mode(4 * S) == 'holding'
+    assert 0.5 < position(reference, 4 * S) < 1.0
+    assert not reference.streaming
+
+
+def test_a_held_reference_is_not_stopped():
+    reference = ReferenceManager(np.array([0.4]), 50.0)
+    reference.stop(S, LIMITS)
+    assert reference.mode(S) == 'holding'
+    assert position(reference, 2 * S) == 0.4
+    assert reference.is_idle(2 * S)
+
+
+def test_so_many_plans_wait_at_most():
+    reference = ReferenceManager(np.zeros(1), 50.0)
+    plan = move_plan([0.0], [0.0], 0.5)
+    for k in range(MAX_WAITING):
+        assert not reference.is_full
+        reference.follow(plan, (k + 1) * S)
+        assert reference.revision == k + 1
+    assert reference.is_full
+
+
+def test_how_long_a_plan_has_run_is_known_while_it_waits_runs_and_has_ended(reference):
+    first = move_plan([0.0], [1.0], 2.0)
+    reference = ReferenceManager(np.zeros(1), 50.0)
+    reference.follow(first, S)
+    assert reference.elapsed(first, 0) == -1.0
+    assert reference.progress(0) is None
+    for now, run in ((S, 0.0), (2 * S, 1.0), (5 * S, 4.0)):
+        position(reference, now)
+        assert reference.elapsed(first, now) == pytest.approx(run)
+        assert reference.progress(now) == (pytest.approx(min(run, 2.0)), 2.0)
+    assert reference.elapsed(object(), 5 * S) is None
+    reference.latch(np.zeros(1))
+    assert reference.elapsed(first, 5 * S) is None
+    assert reference.progress(5 * S) is None
+
+
+def test_a_plan_that_is_stopped_is_given_up():
+    reference = ReferenceManager(np.zeros(1), 50.0)
+    plan = move_plan([0.0], [1.0], 2.0)
+    reference.follow(plan, 0)
+    position(reference, S)
+    for limits in (TIGHT, LIMITS):
+        reference.stop(S, limits)
+        assert reference.elapsed(plan, S) is None
+        assert reference.progress(S) is None
+        assert reference.mode(S) == 'stopping'
+
+
+def test_a_stream_begins_and_ends_with_the_reference_holding():
+    reference = ReferenceManager(np.zeros(1), 50.0)
+    before = reference.revision
+    reference.set_target(0, np.array([0.3]), None, S, LIMITS)
+    assert reference.streaming
+    assert reference.mode(0) == 'streaming'
+    assert reference.revision == before + 1
+    reference.set_target(MS, np.array([0.3]), None, S, LIMITS)
+    assert reference.revision == before + 1
+    assert not reference.is_held_back
+    assert reference.progress(0) is None
+    assert 0.0 < reference.state_at(200 * MS)[0, 0] <= 0.3
+    for now in range(0, 2 * S, MS):
+        position(reference, now)
+    reference.stop(2 * S, LIMITS)
+    assert not reference.streaming
+    for now in range(2 * S, 4 * S, 10 * MS):
+        position(reference, now)
+    assert reference.is_idle(4 * S)
+    assert position(reference, 4 * S) == pytest.approx(0.3, abs=1e-5)
+
+
+def test_no_stream_begins_while_a_plan_is_under_way_or_waits(reference):
+    for now in (S, 4 * S):
+        position(reference, now)
+        with pytest.raises(HodynError, match='under way'):
+            reference.set_target(now, np.array([0.3]), None, now + S, LIMITS)
