@@ -248,3 +248,14 @@ def test_one_sample_after_another_is_the_whole_motion():
         for k in range(len(times))]
     assert np.array_equal(whole, np.array(single))
     assert side.actuators.motor_names[-4:] == ('j7_motor2', 'j8_motor1', 'j8_motor2', 'j9')
+
+
+def test_arrays_that_do_not_fit_are_refused_unless_told_otherwise():
+    """Guards reading beyond their ends."""
+    side = MotorSide(actuators(LAWS['linear'], LAWS['variable']))
+    q, torque = np.zeros((5, 2)), np.zeros((3, 2))
+    for wrong in ((q[:2], torque), (q[:, :1].copy(), torque), (q, torque[:2])):
+        with pytest.raises(ValueError, match='shape'):
+            side.evaluate(*wrong)
+    with pytest.raises(ValueError, match='stiffness'):
+        side.evaluate(q, torque, np.zeros((2, 2)))

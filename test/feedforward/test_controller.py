@@ -237,6 +237,19 @@ def test_a_stream_is_joined_and_left_without_a_step_and_within_effort_limits(fee
     assert controller.reference.mode(2500 * MS) == 'holding'
 
 
+def test_streams_are_as_late_as_the_bandwidth_makes_them(feedforward):
+    """A ramp without velocities is followed 2/ω late, and what the sampling adds."""
+    late = []
+    for bandwidth in (20.0, 100.0):
+        controller = controller_at_home(feedforward, bandwidth=bandwidth)
+        for now in range(0, 800 * MS, 10 * MS):
+            target = HOME + 0.2e-9 * now
+            controller.stream(now, target, None, now + 100 * MS)
+            controller.evaluate(now)
+        late.append((target - controller.q[0]) / 0.2)
+    assert late[0] - late[1] == pytest.approx(2.0 / 20.0 - 2.0 / 100.0, abs=0.01)
+
+
 def test_what_passes_the_effort_limits_is_told_with_joint_value_and_limit(feedforward):
     controller = controller_at_home(feedforward)
     controller.evaluate(0)

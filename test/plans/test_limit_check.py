@@ -115,6 +115,15 @@ def test_out_of_range_is_found_and_not_mended(feedforward):
     assert 'joint2 is out of its range' in mended.reason
 
 
+def test_below_the_range_is_out_of_it_as_well(feedforward):
+    plan = step(1, -3.2, 3.0)
+    worst = entry(check_limits(plan, feedforward), 'joint2', 'position')
+    assert worst.exceeded
+    assert worst.value == pytest.approx(-2.0)
+    assert worst.limit == -1.7628
+    assert 'joint2 is out of its range' in smallest_time_scaling(plan, feedforward).reason
+
+
 def test_a_weight_too_heavy_to_hold_is_not_mended():
     mapping = {
         'name': 'lever', 'gravity': [0, 0, -9.80665],
