@@ -270,6 +270,7 @@ class FeedforwardNode(LifecycleNode):
             lock_memory=self._settings.lock_memory, cpus=self._settings.cpu_affinity)
         if self._settings.keep_awake:
             self._let_sleep = realtime.keep_awake(self.get_logger().warning)
+        realtime.warm_up_log()
         realtime.freeze_gc()
         self._say_what_is_left_out()
 

@@ -30,7 +30,9 @@ from hodyn_ros.simulation.example_motion import home
 
 Array = NDArray[np.float64]
 
-MAX_STEP, LONGEST_STALL = 5.0, 200.0  # periods
+MAX_PERIODS = 5.0  # in one step of the arm
+# What is longer is a stall, which the node's reference leaves out too (its `max_time_step`), s.
+LONGEST_GAP = 10e-3
 UNANSWERED_AT_END = 5
 
 
@@ -52,7 +54,9 @@ class SimulatedDriver(Node):
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}
-        self._sent: list[int] = []
+        # The arm's time, s, at each state sent, by its stamp: without stalls of this process.
+        self._instants: dict[int, float] = {}
+        self._last_sent = 0
         self._round_trips: dict[int, int] = {}
         self._publisher = self.create_publisher(JointState, 'joint_states', QoSProfile(depth=1))
         self._left_at: int | None = None
@@ -65,35 +69,36 @@ class SimulatedDriver(Node):
 
     def tick(self) -> None:
         """Move the arm by the time since the last tick and publish its state."""
-        stamp = self.get_clock().now()
-        before = self._sent[-1] if self._sent else stamp.nanoseconds
-        # While this process is held up for longer the arm's time stands still.
-        elapsed = min((stamp.nanoseconds - before) * 1e-9, LONGEST_STALL * self.period)
+        stamp = self.get_clock().now().nanoseconds
+        instant, elapsed = 0.0, 0.0
+        if self._instants:
+            instant = self._instants[self._last_sent]
+            elapsed = (stamp - self._last_sent) * 1e-9
+            if elapsed > max(LONGEST_GAP, MAX_PERIODS * self.period):
+                elapsed = self.period
         # In few steps, which must not delay it further.
-        steps = math.ceil(elapsed / (MAX_STEP * self.period))
+        steps = math.ceil(elapsed / (MAX_PERIODS * self.period))
         for k in range(steps):
-            self._loop.step(self._seconds(before) + k * elapsed / steps, elapsed / steps)
+            self._loop.step(instant + k * elapsed / steps, elapsed / steps)
         self._state.position[:] = self._loop.q
         self._state.velocity[:] = self._loop.qd
         self._state.effort[:] = self._loop.effort
-        self._sent.append(stamp.nanoseconds)
-        self._publisher.publish(self._state.at(stamp.nanoseconds))
-
-    def _seconds(self, stamp: int) -> float:
-        return (stamp - self._sent[0]) * 1e-9
+        self._instants[stamp] = instant + elapsed
+        self._last_sent = stamp
+        self._publisher.publish(self._state.at(stamp))
 
     def figures(self) -> dict[str, object]:
         """Return what was measured from the first answer until the node was deactivated.
 
         Raises HodynError when that was too short to say anything.
         """
-        first = next(iter(self._round_trips), self._sent[-1])
-        last = self._left_at or self._sent[-1]
-        sent = [stamp for stamp in self._sent if first <= stamp <= last][:-UNANSWERED_AT_END]
+        first = next(iter(self._round_trips), self._last_sent)
+        last = self._left_at or self._last_sent
+        sent = [stamp for stamp in self._instants if first <= stamp <= last][:-UNANSWERED_AT_END]
         trips = np.array([self._round_trips[s] for s in sent if s in self._round_trips])
         if len(trips) < 2:
             raise HodynError(
-                f'{len(trips)} of {len(self._sent)} states were answered before the node left')
+                f'{len(trips)} of {len(self._instants)} states were answered before the node left')
         return {
             'states': len(sent),
             'rate': (len(sent) - 1) / ((sent[-1] - sent[0]) * 1e-9),
@@ -105,13 +110,13 @@ class SimulatedDriver(Node):
         }
 
     def _on_node_state(self, message: DiagnosticStatus) -> None:
-        if message.message == 'fading' and self._sent:
-            self._left_at = self._sent[-1]
+        if message.message == 'fading' and self._instants:
+            self._left_at = self._last_sent
 
     def _on_answer(self, topic: str, message: JointState) -> None:
         """Keep one message of an answer; apply it when the others of its stamp are there."""
         stamp = nanoseconds(message.header.stamp)
-        if not self._sent:
+        if stamp not in self._instants:
             return
         if topic == 'torque':
             self._round_trips[stamp] = self.get_clock().now().nanoseconds - stamp
@@ -120,7 +125,7 @@ class SimulatedDriver(Node):
         if len(answer) == len(self._loop.topics):
             self._loop.command({
                 name: np.array([part.position, part.velocity, part.effort])
-                for name, part in answer.items()}, self._seconds(stamp))
+                for name, part in answer.items()}, self._instants[stamp])
             self._answers = {s: a for s, a in self._answers.items() if s > stamp}
 
 

@@ -63,3 +63,27 @@ def test_who_may_not_is_told_what_to_do():
     assert 'memlock' in lines[1]
     assert 'this machine has processors' in lines[2]
     assert '/dev/cpu_dma_latency' in lines[3]
+
+
+LOG = """
+import os
+from rclpy.logging import get_logger
+import hodyn_ros.ros.feedforward_node
+from hodyn_ros.ros import realtime
+looks, of = [], os.path.realpath
+os.path.realpath = lambda *rest, **options: looks.append(rest) or of(*rest, **options)
+counts = []
+logger = get_logger('a')
+for step in (realtime.warm_up_log, lambda: logger.warning('b')):
+    step()
+    counts.append(len(looks))
+    looks.clear()
+print(*counts)
+"""
+
+
+def test_the_first_line_of_the_log_looks_at_no_file_of_other_modules():
+    run = subprocess.run(
+        [sys.executable, '-c', LOG], capture_output=True, text=True, timeout=60, check=True)
+    warmed_up, logged = map(int, run.stdout.split())
+    assert logged < 20 < 0.1 * warmed_up
