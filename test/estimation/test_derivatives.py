@@ -80,3 +80,23 @@ def test_torque_deviation_against_drawn_motions():
         for j in range(7)], axis=2)
     drawn = feedforward.torque(np.ascontiguousarray(draws)).std(axis=0)
     np.testing.assert_allclose(expected, drawn, rtol=0.08)
+
+
+def test_noise_is_no_less_than_an_encoder_s_steps():
+    step = 1e-3
+    recording = record(rate=500.0, duration=3.0, position_noise=0.0, velocity=False)
+    given = samples(recording)
+    coarse = Samples(given.time, step * np.round(given.position / step), given.velocity)
+    assert np.any(np.diff(coarse.position, axis=0) == 0.0)
+    assert np.all(fit_noise([coarse]).position > 0.99 * step / np.sqrt(12.0))
+
+
+def test_between_evaluated_samples_deviations_are_linear():
+    given = samples(record(rate=100.0, duration=1.0))
+    found = smooth(given, fit_noise([given]))
+    feedforward = FeedForward(PANDA)
+    every, some = (torque_deviation(feedforward, found, step) for step in (1, 10))
+    at = np.append(np.arange(0, len(every), 10), len(every) - 1)
+    line = [[np.interp(np.arange(len(every)), at, every[at, k, j]) for j in range(7)]
+            for k in range(3)]
+    np.testing.assert_allclose(some, np.moveaxis(line, 2, 0), rtol=1e-12)

@@ -2,8 +2,8 @@
 
     python test/tools/mutants.py hodyn_ros/robot --sample 40 --seed 1
 
-The mutants are those of Cosmic Ray (`pip install cosmic-ray`), which would write each over its
-file and start pytest anew: all kernels that import the file would be compiled again, minutes for
+The mutants are those of Cosmic Ray (`pip install cosmic-ray coverage`), which would write each
+over its file and start pytest anew: all kernels that import the file would be compiled again, minutes for
 each mutant. Here a mutant is imported in the place of its module, the file on disk stays as it
 is, and so do the kernels, in a process forked from one that has imported numpy, numba and the
 like. It meets the fast tests that run its line: which these are is kept in `.pytest_cache` until
