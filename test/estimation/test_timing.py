@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from recordings import PANDA, motion, record
 
-from hodyn_ros.estimation.timing import StampStatus, TimingStatistics, analyse
+from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, TimingStatistics, analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 
@@ -80,6 +80,22 @@ def test_lone_messages_are_left_out():
     timing, statistics = judged(record(duration=3.0)[np.r_[0:100, 150:153, 200:300]])
     assert statistics.counts[StampStatus.LONE] == 3
     assert [len(run.message) for run in timing.runs] == [100, 100]
+
+
+@pytest.mark.parametrize('count', [MIN_RUN - 1, MIN_RUN])
+def test_the_shortest_run_is_one(count):
+    timing, statistics = judged(record(duration=3.0)[np.r_[0:100, 150:150 + count, 200:300]])
+    inside = [count] * (count == MIN_RUN)
+    assert [len(run.message) for run in timing.runs] == [100, *inside, 100]
+    assert statistics.counts[StampStatus.LONE] == count - sum(inside)
+
+
+def test_of_many_gaps_the_first_two_hundred_are_listed_and_all_counted():
+    recording = record(duration=60.0)
+    _, statistics = judged(recording[np.arange(6000) % 24 < 12])
+    assert len(statistics.gaps) == 200
+    assert statistics.counts[StampStatus.AFTER_GAP] == 249
+    assert [stamp for stamp, _ in statistics.gaps] == recording.stamp[11:11 + 200 * 24:24].tolist()
 
 
 def test_findings_of_parts_add_up():

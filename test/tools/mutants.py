@@ -3,11 +3,11 @@
     python test/tools/mutants.py hodyn_ros/robot --sample 40 --seed 1
 
 The mutants are those of Cosmic Ray (`pip install cosmic-ray coverage`), which would write each
-over its file and start pytest anew: all kernels that import the file would be compiled again, minutes for
-each mutant. Here a mutant is imported in the place of its module, the file on disk stays as it
-is, and so do the kernels, in a process forked from one that has imported numpy, numba and the
-like. It meets the fast tests that run its line: which these are is kept in `.pytest_cache` until
-sources or tests change.
+over its file and start pytest anew: all kernels that import the file would be compiled again,
+minutes for each mutant. Here a mutant is imported in the place of its module, the file on disk
+stays as it is, and so do the kernels, in a process forked from one that has imported numpy, numba
+and the like. It meets the fast tests that run its line: which these are is kept in
+`.pytest_cache` until sources or tests change.
 
 A mutant is killed when one of these tests fails or takes much longer than it should. Not mutated
 are compiled kernels and the constants beside them, annotations, decorators, words of errors, and
