@@ -6,7 +6,6 @@ One module a command; each imports the packages that it needs only when it runs,
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-import gc
 from io import TextIOWrapper
 import os
 import signal
@@ -38,15 +37,11 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
 # What the library calls what these options set.
 _OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn'}
-# New objects between two collections: a report makes and keeps so many that a tenth of the time
-# went into looking at them.
-_COLLECTED_AFTER = 20_000
 _EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; wrong input is one line and code 2."""
-    gc.set_threshold(_COLLECTED_AFTER, 20, 50)
     parser = _parser()
     if '_ARGCOMPLETE' in os.environ:
         from argcomplete import autocomplete

@@ -151,6 +151,8 @@ def test_joints_that_do_not_move_are_named():
     for name in ('amplitude', 'viscous', 'rotor_inertia', 'effort_gain'):
         assert 'joint2' in held[name]
         assert np.isnan(found.intervals[name][1])
+    # Of what was not asked for nothing is said.
+    assert set(dict(identify(PLAIN, given, ('rotor',)).held)) == {'rotor_inertia'}
 
 
 def test_values_at_the_bound_are_named():

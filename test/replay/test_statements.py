@@ -35,6 +35,30 @@ def test_zeros_a_quarter_turn_apart_are_named(replayed):
     assert not any('driver reports efforts' in sentence for sentence in facts(result))
 
 
+@pytest.mark.parametrize('gravity', [True, False])
+def test_whether_efforts_contain_gravity_is_said_and_what_follows_of_it(replayed, gravity):
+    recording = record(duration=3.0)
+    recording.effort = FeedForward(PANDA).torque(recording.q, gravity=gravity)[:, 0]
+    said = ' '.join(facts(replayed(recording)))
+    assert (' with gravity: ' in said) == gravity
+    assert (' without gravity: ' in said) == (not gravity)
+    assert ('compared with Q less gravity' in said) == (not gravity)
+
+
+def test_what_is_drawn_of_torque_rates_is_them(replayed):
+    recording = record(duration=3.0)
+    drawn = replayed(recording).curves.rates
+    middle = slice(50, 250)
+    for order in (1, 2):
+        columns = slice(7 * (order - 1), 7 * order)
+        true, error = recording.torque[middle, order], np.zeros(7)
+        for bound in (drawn.lower, drawn.upper):
+            found = [np.interp(recording.stamp[middle] * 1e-9 - 100.0, drawn.time, curve)
+                     for curve in bound[:, columns].T]
+            error = np.maximum(error, np.abs(found - true.T).max(axis=1))
+        assert np.all(error < 0.2 * order * np.abs(true).max(axis=0))
+
+
 def test_a_model_without_friction_is_sent_to_identify(replayed):
     result = replayed(record(duration=3.0), dataclasses.replace(PANDA, friction=None))
     said = next(sentence for sentence in warnings(result) if 'friction' in sentence)
