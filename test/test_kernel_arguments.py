@@ -267,3 +267,11 @@ def test_a_handle_of_one_robot_refuses_the_motion_of_another():
     motion_of_arm, out = motion(5, 2), np.zeros((3, 2))
     handle(motion_of_arm, out)
     np.testing.assert_array_equal(out, hd.inverse_dynamics(arm, motion_of_arm))
+
+
+def test_masked_entries_are_not_taken_for_what_is_behind_the_mask():
+    q = motion(5, N)
+    with pytest.raises(hd.HodynError, match=r'^q has masked entries'):
+        hd.inverse_dynamics(PANDA, np.ma.masked_greater(q, 0.0))
+    expected = hd.inverse_dynamics(PANDA, q)
+    np.testing.assert_array_equal(hd.inverse_dynamics(PANDA, np.ma.array(q)), expected)

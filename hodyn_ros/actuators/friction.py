@@ -32,7 +32,7 @@ class SigmoidFriction:
     Raises
     ------
     HodynError
-        When these are no numbers, or not as many of each.
+        When these are no finite numbers, or not as many of each.
 
     """
 
@@ -50,6 +50,9 @@ class SigmoidFriction:
         shapes = [getattr(self, name).shape for name in names]
         if shapes != 4 * [(self.amplitude.size,)]:
             raise HodynError(f'{", ".join(names)} have shapes {shapes}; expected (n,) for each')
+        for name in names:
+            if not np.isfinite(getattr(self, name)).all():
+                raise HodynError(f'{name} must be finite: {getattr(self, name)}')
 
     def add_to(self, q: Array, torque: Array, *, check: bool = True) -> None:
         """Add τ_f, τ̇_f, τ̈_f to torques in place, without allocating.

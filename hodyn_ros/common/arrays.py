@@ -20,6 +20,8 @@ def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
     """Return what kernels take, a copy only where needed, or say that these are no numbers."""
     if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.carray:
         return values  # a tenth of the time that it takes below
+    if np.ma.is_masked(values):
+        raise HodynError(f'{name} has masked entries: fill them or leave them out')
     try:
         array = np.asarray(values)
         if array.dtype.kind in 'fiub':

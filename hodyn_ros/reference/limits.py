@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import math
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class MotionLimits:
     Raises
     ------
     HodynError
-        When these are no numbers, or not as many of each.
+        When these are no numbers, NaN among them, or not as many of each.
 
     """
 
@@ -51,6 +52,8 @@ class MotionLimits:
             object.__setattr__(self, name, values)
             if values.shape != (self.lower.size,):
                 raise HodynError(f'{name} has shape {values.shape}; expected (n,), as lower has')
+            if math.isnan(np.add.reduce(values)):
+                raise HodynError(f'{name} has values that are no numbers: {values}')
 
     def widened_to(self, position: Array) -> MotionLimits:
         """Return these limits with a range that holds a position, (n,), where an arm is."""

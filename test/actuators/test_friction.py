@@ -2,8 +2,10 @@
 from laws_and_motions import Wave
 import mpmath as mp
 import numpy as np
+import pytest
 
 from hodyn_ros.actuators import SigmoidFriction
+from hodyn_ros.robot import HodynError
 
 mp.mp.dps = 50
 A = np.array([0.54615, 0.30301, 1.2794])
@@ -42,3 +44,13 @@ def test_there_is_none_at_rest_and_no_overflow_at_any_speed():
     limit = A / (1 + np.exp(ALPHA * S))
     assert np.allclose(torque[0, [0, 2]], limit[[0, 2]])
     assert np.allclose(torque[0, 1], limit[1] - A[1])
+
+
+@pytest.mark.parametrize('wrong', [np.nan, np.inf])
+@pytest.mark.parametrize('place', range(4))
+def test_what_is_not_finite_is_named(place, wrong):
+    given = [A, ALPHA, S, VISCOUS]
+    given[place] = np.array([0.1, wrong, 0.2])
+    name = ('amplitude', 'slope', 'velocity_offset', 'viscous')[place]
+    with pytest.raises(HodynError, match=f'^{name} must be finite'):
+        SigmoidFriction(*given)

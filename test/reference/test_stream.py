@@ -142,3 +142,12 @@ def test_what_is_not_finite_is_refused():
     stream = Stream(np.zeros(1), 0, OMEGA, limits())
     with pytest.raises(HodynError, match='must be finite'):
         stream.set_target(0, np.array([np.nan]), None, MS, limits())
+
+
+@pytest.mark.parametrize('place', range(5))
+def test_limits_that_are_no_numbers_are_named(place):
+    given = [np.full(2, value) for value in (-np.inf, np.inf, 2.0, 10.0, 100.0)]
+    given[place] = np.array([1.0, np.nan])
+    name = ('lower', 'upper', 'velocity', 'acceleration', 'jerk')[place]
+    with pytest.raises(HodynError, match=f'^{name} has values that are no numbers'):
+        MotionLimits(*given)
