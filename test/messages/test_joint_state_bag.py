@@ -416,6 +416,30 @@ def test_chunks_without_an_index_are_read(tmp_path):
     assert not bag.lost
 
 
+def test_one_message_that_is_missing_in_a_chunk_is_lost(tmp_path):
+    """Without a checksum nothing but the count of its index tells of it."""
+    recording = record(duration=0.3)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap'])
+    file = next(path.glob('*.mcap'))
+    raw = bytearray(file.read_bytes())
+    chunk = 8
+    while raw[chunk] != 6:
+        chunk += 9 + struct.unpack_from('<Q', raw, chunk + 1)[0]
+    raw[chunk + 33:chunk + 37] = bytes(4)  # its checksum
+    at = chunk + 9 + 40  # the records in it
+    while raw[at] != 5:
+        at += 9 + struct.unpack_from('<Q', raw, at + 1)[0]
+    raw[at] = 12  # metadata, which is passed over
+    file.write_bytes(raw)
+    states, bag = read(path)
+    assert_same(states, recording[1:])
+    loss, = bag.lost
+    assert loss.messages == 1
+    assert loss.place.startswith(f'bytes {chunk} to ')
+    assert 'index of the chunk has more' in loss.reason
+    assert bag.total == 30
+
+
 def test_the_log_of_a_killed_recorder_is_read_and_nothing_is_changed(tmp_path):
     recording = record(duration=0.5)
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording[:30])})
