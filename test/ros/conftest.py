@@ -145,7 +145,8 @@ class Live:
         self.node.create_subscription(
             DiagnosticStatus, '/feedforward/state',
             self._keep_state,
-            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+            # Each one counts, also those that come while this process is held up.
+            QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self.state_publisher = self.node.create_publisher(
             JointState, '/joint_states', QoSProfile(depth=1))
         self.trajectory_publisher = self.node.create_publisher(
