@@ -18,6 +18,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from hodyn_ros.common.output_files import write_text
+from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.messages.cdr import nanoseconds
 from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
@@ -31,8 +32,7 @@ from hodyn_ros.simulation.example_motion import home
 Array = NDArray[np.float64]
 
 MAX_PERIODS = 5.0  # in one step of the arm
-# What is longer is a stall, which the node's reference leaves out too (its `max_time_step`), s.
-LONGEST_GAP = 10e-3
+MAX_TIME_STEP = 10e-3  # s, as the node's parameter of this name
 UNANSWERED_AT_END = 5
 
 
@@ -54,7 +54,9 @@ class SimulatedDriver(Node):
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}
-        # The arm's time, s, at each state sent, by its stamp: without stalls of this process.
+        # Stalls of this process are left out of the arm's time, as of the node's reference.
+        self._arm_clock: ReferenceClock | None = None
+        # The arm's time, s, at each state sent, by its stamp.
         self._instants: dict[int, float] = {}
         self._last_sent = 0
         self._round_trips: dict[int, int] = {}
@@ -70,12 +72,12 @@ class SimulatedDriver(Node):
     def tick(self) -> None:
         """Move the arm by the time since the last tick and publish its state."""
         stamp = self.get_clock().now().nanoseconds
-        instant, elapsed = 0.0, 0.0
-        if self._instants:
-            instant = self._instants[self._last_sent]
-            elapsed = (stamp - self._last_sent) * 1e-9
-            if elapsed > max(LONGEST_GAP, MAX_PERIODS * self.period):
-                elapsed = self.period
+        if self._arm_clock is None:
+            self._arm_clock = ReferenceClock(stamp, MAX_TIME_STEP, 0.0)
+        before = self._arm_clock.now
+        self._arm_clock.move_to(stamp, time.monotonic())
+        elapsed = (self._arm_clock.now - before) * 1e-9
+        instant = self._instants.get(self._last_sent, 0.0)
         # In few steps, which must not delay it further.
         steps = math.ceil(elapsed / (MAX_PERIODS * self.period))
         for k in range(steps):
