@@ -107,7 +107,7 @@ def add_friction(
         torque[2, i] += (first + viscous[i]) * q[3, i] + second * q[2, i] ** 2
 
 
-@njit()
+@njit(nogil=True)
 def _add_batch(
     amplitude: Array, slope: Array, velocity_offset: Array, viscous: Array, q: Array,
     torque: Array,

@@ -38,6 +38,11 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+def threads() -> int:
+    """Return how many threads compute at once; workers that share the cores have one each."""
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
 def is_kept(kernel: Any) -> bool:
     """Return whether compiled code of a kernel is on disk, so that it need not be compiled."""
     file: Any = getattr(getattr(kernel, '_cache', None), '_cache_file', None)

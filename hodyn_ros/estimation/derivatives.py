@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
-from hodyn_ros.estimation import kalman
+from hodyn_ros.common.jit import threads
+from hodyn_ros.estimation import kalman, simplex_search
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -125,9 +124,7 @@ def fit_noise(runs: Sequence[Samples]) -> Noise:
             (run.time, run.position[:, joint] - run.position[0, joint],
              np.ascontiguousarray(run.velocity[:, joint])) for run in runs], step)
 
-    # The likelihood keeps no thread waiting; workers that share the cores have one thread each.
-    threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads()) as pool:  # the likelihood keeps no thread waiting
         parameters, scales = zip(*pool.map(fit, range(runs[0].position.shape[1])), strict=True)
     rows = np.array(parameters)
     return Noise(rows[:, 0], rows[:, 1], rows[:, 2], np.array(scales), step)
@@ -163,9 +160,9 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     best = min(starts, key=cost)
     simplex = np.vstack([best, best + 2.0 * np.eye(len(best))])
     simplex[1, 0] += 4.0
-    found = minimize(cost, best, method='Nelder-Mead', options={
-        'initial_simplex': simplex, 'xatol': 0.02, 'fatol': 0.05, 'maxfev': _MAX_EVALUATIONS})
-    return parameters(found.x), scale
+    found = simplex_search.minimum(
+        cost, simplex, near=0.02, alike=0.05, evaluations=_MAX_EVALUATIONS)
+    return parameters(found), scale
 
 
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:

@@ -164,7 +164,7 @@ def log_likelihood(
     return total
 
 
-@njit()
+@njit(nogil=True)
 def rts_smoother(
     time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
     noise: Array, history: Array, motion: Array, covariance: Array,
@@ -230,7 +230,7 @@ def rts_smoother(
                 covariance[t, i, j] = p[i, j] * scale[i + j]
 
 
-@njit()
+@njit(nogil=True)
 def smooth_signals(
     time: Array, signals: Array, slope_scale: float, step: float, noise: Array, found: Array,
 ) -> None:

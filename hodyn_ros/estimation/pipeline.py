@@ -3,12 +3,15 @@
 The stamps of each chunk are classified, its motion is smoothed and its torques computed with a
 margin on both sides, longer than the memory of the smoother; the margins are then dropped.
 """
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.jit import threads
 from hodyn_ros.estimation.derivatives import (
     Motion,
     Noise,
@@ -185,7 +188,7 @@ class Pipeline:
             lost=bag.lost, in_part=bag.in_part, notes=tuple(bag.notes))
 
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
-        """Compute chunk after chunk.
+        """Compute chunk after chunk, in another thread, while the one before is looked at.
 
         Parameters
         ----------
@@ -193,12 +196,22 @@ class Pipeline:
             Called with the number of messages done.
 
         """
+        for chunk in self._computed():
+            yield chunk
+            if progress is not None:
+                progress(len(chunk.stamps))
+
+    def _computed(self) -> Iterator[Chunk]:
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
                                      / self.noise.step)))
-        for states, inner in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):
-            yield self._compute(states, inner)
-            if progress is not None:
-                progress(inner.stop - inner.start)
+        waiting: deque[Future[Chunk]] = deque()
+        with ThreadPoolExecutor(1) as ahead:
+            for piece in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):
+                waiting.append(ahead.submit(self._compute, *piece))
+                if len(waiting) >= min(2, threads()):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
     def _compute(self, states: JointStates, inner: slice) -> Chunk:
         timing = analyse(states, self.timing_statistics.clock, self.timing_statistics.period)

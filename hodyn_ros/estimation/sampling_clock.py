@@ -8,7 +8,6 @@ held to the stamps where these say too little, by a dynamic program (Viterbi). T
 as they are where no clock shows, or where they agree with the positions as well.
 """
 from dataclasses import dataclass, replace
-import functools
 import math
 
 import numpy as np
@@ -47,7 +46,7 @@ _MIN_REPEATS = 5  # samples read twice that show a reader who polls
 _ODD = 1e-2  # share of odd intervals from which a part of the period is tried
 _BOUND = 0.15  # of a period: how well those who poll bound the instants by their looks
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
-_STEPS, _ROOM = 30, 1e-2  # of the line between bounds: iterations, weight of the middle
+_STEPS, _ROOM = 30, 1e-4  # of the line between bounds: iterations, weight of the middle
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,12 +215,15 @@ def _fit(
     told = deviation < _TOLD * period
     period = _period_by_stamps(period, stamps, interval, told)
     drift, spread = np.zeros(len(stamps)), 5.0 * period
+    count = np.empty(0)
     for _ in range(_PASSES):
         # Who polls reads states of any age within a period: these are all alike.
         late = stamps - drift
-        count = _count(
+        before, count = count, _count(
             late - 0.6 * period, late + 0.6 * period, interval, deviation, period, spread,
             MAX_MOVE)
+        if np.array_equal(before, count):
+            break  # so would be all that follows from it
         drift = _drift(stamps - period * count)
         period += (drift[-1] - drift[0]) / (count[-1] - count[0])
         drift = _drift(stamps - period * count)
@@ -252,16 +254,14 @@ def _between(low: Array, high: Array, period: float) -> Array:
     """Return a broken line between bounds, where they leave room in their middle, (S,)."""
     lines, misfits = [], []
     for knots in (2, max(2, len(low) // _KNOT + 1)):
-        hats, _ = _hats(len(low), knots)
         line = 0.5 * (low + high)
         weight = np.ones(len(low))
         for _ in range(_STEPS):
-            found = hats @ np.linalg.lstsq(
-                hats * weight[:, None], weight * line, rcond=None)[0]
+            found = _broken_line(line, weight, knots)
             line = np.clip(found, low, high)
             # What is far outside was miscounted, and counts no more for it.
             away = np.abs(found - line)
-            weight = np.sqrt(np.minimum(1.0, _BOUND * period / np.maximum(away, _TINY)))
+            weight = np.minimum(1.0, _BOUND * period / np.maximum(away, _TINY))
             weight = np.where(away > 0.0, weight, _ROOM)
             line = np.where(away > 0.0, line, 0.5 * (low + high))
         lines.append(found)
@@ -346,7 +346,7 @@ def _median(values: Array) -> float:
     return upper if len(values) % 2 else 0.5 * (float(parted[:half].max()) + upper)
 
 
-@njit()
+@njit(nogil=True)
 def _slopes(time: Array, position: Array, width: int) -> Array:
     """Return the slopes of lines through `width` samples on both sides of each step, (n, S−1).
 
@@ -478,28 +478,33 @@ def _drift(ages: Array) -> Array:
 
 
 def _least_squares(ages: Array, knots: int) -> Array:
-    hats, inverse = _hats(len(ages), knots)
     line = np.full(len(ages), _median(ages))
-    largest = np.inf
+    alike, largest = np.ones(len(ages)), np.inf
     for _ in range(3):  # stamps that stray count no further than others do
         off = np.clip(ages - line, -largest, largest)
-        line = line + hats @ (inverse @ off)
+        line = line + _broken_line(off, alike, knots)
         largest = 3.0 * 1.5 * _median(np.abs(ages - line))
     return np.asarray(line)
 
 
-@functools.lru_cache(maxsize=2)  # the two of `_drift`, again in each pass
-def _hats(count: int, knots: int) -> tuple[Array, Array]:
-    """Return what each knot of a broken line adds to its values, (count, knots), and the inverse.
+def _broken_line(values: Array, weight: Array, knots: int) -> Array:
+    """Return the broken line of weighted least squares, (S,), its knots as far from each other."""
+    index = np.linspace(0.0, knots - 1.0, len(values))
+    left = np.minimum(index.astype(np.intp), knots - 2)
+    right, share = left + 1, index - left
 
-    The latter, (knots, count), makes of values the knots of the broken line of least squares.
-    """
-    index = np.linspace(0.0, knots - 1.0, count)
-    hats = np.stack([np.interp(index, np.arange(knots), row) for row in np.eye(knots)], axis=1)
-    return hats, np.linalg.solve(hats.T @ hats, hats.T)
+    def gathered(at: Indices, terms: Array) -> Array:
+        return np.bincount(at, weight * terms, knots).astype(np.float64, copy=False)
+
+    beside = gathered(left, share * (1.0 - share))[:-1]
+    normal = np.diag(gathered(left, (1.0 - share) ** 2) + gathered(right, share ** 2))
+    normal += np.diag(beside, 1) + np.diag(beside, -1)
+    moment = gathered(left, (1.0 - share) * values) + gathered(right, share * values)
+    at_knots = np.linalg.lstsq(normal, moment, rcond=None)[0]
+    return np.asarray(np.interp(index, np.arange(knots), at_knots))
 
 
-@njit()
+@njit(nogil=True)
 def _count(
     low: Array, high: Array, interval: Array, deviation: Array, period: float, spread: float,
     max_move: int,

@@ -106,7 +106,7 @@ def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
             torque[k, i] += inertia[i] * q[k + 2, i]
 
 
-@njit()
+@njit(nogil=True)
 def _add_rotors_batch(inertia: Array, q: Array, torque: Array) -> None:
     for t in range(q.shape[0]):
         add_rotors(inertia, q[t], torque[t])

@@ -2,17 +2,17 @@
 
 It opens in PlotJuggler, Foxglove and ``ros2 bag play``; stamps are those of the recording.
 """
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-import itertools
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from rosbags.rosbag2 import StoragePlugin
 
 from hodyn_ros.feedforward import TORQUE_NAMES
-from hodyn_ros.messages.bag_writer import bag_writer
+from hodyn_ros.messages.bag_writer import bag_writer, write_block
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, blank
 from hodyn_ros.messages.message_types import TYPES
 
@@ -21,7 +21,6 @@ Stamps = NDArray[np.int64]
 
 TOPICS = tuple(f'/feedforward/{name}' for name in TORQUE_NAMES)
 _VERSION: Literal[8] = 8  # of the bag format: the oldest that rosbags writes
-_INSERT = 'INSERT INTO messages (topic_id, timestamp, data) VALUES (?, ?, ?)'
 
 
 class ComputedBag:
@@ -37,7 +36,8 @@ class ComputedBag:
     ) -> None:
         self._names = names
         self._topics = topics
-        self._bag = bag_writer(path, version=_VERSION, force=force)
+        self._bag = bag_writer(
+            path, version=_VERSION, storage=StoragePlugin.MCAP, force=force)
         self._end = ExitStack()
 
     def __enter__(self) -> 'ComputedBag':
@@ -65,28 +65,10 @@ class ComputedBag:
         """
         if not len(stamps):
             return
-        messages = blank(self._names, len(stamps))
-        messages['sec'], messages['nanosec'] = np.divmod(stamps, 1_000_000_000)
-        messages['position'], messages['velocity'] = q[:, 0], q[:, 1]
-        times = received.tolist()
-        topics: list[Iterator[tuple[int, int, bytes]]] = []
-        for order, connection in enumerate(self._connections):
-            messages['effort'] = torque[:, order]
-            topics.append(_rows(connection.id, times, messages.tobytes(), messages.itemsize))
-            self._writer.counts[connection.id] += len(times)
-        # By time, as recorders write: the index of the times is then appended to.
-        rows = itertools.chain.from_iterable(zip(*topics, strict=True))
-        # In one transaction a block and past the writer's checks of each message, which are the
-        # larger part of its time.
-        self._writer.storage.cursor.executemany(_INSERT, rows)
-        self._writer.storage.conn.commit()
-        self._writer.min_timestamp = min(self._writer.min_timestamp, min(times))
-        self._writer.max_timestamp = max(self._writer.max_timestamp, max(times))
-
-
-def _rows(
-    topic: int, times: list[int], messages: bytes, size: int,
-) -> Iterator[tuple[int, int, bytes]]:
-    """Return the rows of messages of a topic that stand one after the other."""
-    return (
-        (topic, time, messages[i * size:(i + 1) * size]) for i, time in enumerate(times))
+        topics = len(self._connections)
+        messages = blank(self._names, len(stamps) * topics).reshape(-1, topics)
+        seconds, nanoseconds = np.divmod(stamps[:, None], 1_000_000_000)
+        messages['sec'], messages['nanosec'] = seconds, nanoseconds
+        messages['position'], messages['velocity'] = q[:, None, 0], q[:, None, 1]
+        messages['effort'] = torque
+        write_block(self._writer, self._connections, received, messages)
