@@ -4,8 +4,10 @@ One module a command; each imports the packages that it needs only when it runs,
 ``hodyn --help`` is quick and a command needs no more installed than it uses.
 """
 import argparse
+import atexit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+import gc
 from io import TextIOWrapper
 import os
 import signal
@@ -37,6 +39,11 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
 # What the library calls what these options set.
 _OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn'}
+# Else the interpreter looks for garbage, while it imports Numba and once more at its end, in all
+# that this brings, for half a second in all.
+gc.set_threshold(100_000, 50, 100)
+atexit.register(gc.freeze)
+
 _EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
 
 

@@ -185,17 +185,22 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
     count, n = samples.position.shape
     q = np.empty((count, kalman.STATES, n))
     covariance = np.empty((count, n, kalman.STATES, kalman.STATES))
-    history = np.empty((count, kalman.HISTORY))
-    motion = np.empty((count, kalman.STATES))
+
+    def smooth_joint(joint: int) -> None:
+        history = np.empty((count, kalman.HISTORY))
+        motion = np.empty((count, kalman.STATES))
+        origin = samples.position[0, joint]
+        kalman.rts_smoother(
+            samples.time, samples.position[:, joint] - origin,
+            np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
+            noise.step, noise.rows[joint], history, motion, covariance[:, joint])
+        q[:, :, joint] = motion
+        q[:, 0, joint] += origin
+
     try:
-        for joint in range(n):
-            origin = samples.position[0, joint]
-            kalman.rts_smoother(
-                samples.time, samples.position[:, joint] - origin,
-                np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
-                noise.step, noise.rows[joint], history, motion, covariance[:, joint])
-            q[:, :, joint] = motion
-            q[:, 0, joint] += origin
+        with ThreadPoolExecutor(threads()) as pool:
+            for _ in pool.map(smooth_joint, range(n)):
+                pass
         known = bool(np.isfinite(q).all() and np.isfinite(covariance).all())
     except ZeroDivisionError:
         known = False

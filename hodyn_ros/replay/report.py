@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from html import escape
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,25 +43,14 @@ CONTENTS = _Report(
 
 def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = False) -> None:
     """Write ``summary.json``, ``report.html`` and its figures as images."""
-    from hodyn_ros.replay import figures  # Matplotlib is for those alone who want pictures
+    from hodyn_ros.replay.pictures import pictures  # Matplotlib is for those who want pictures
 
     write_summary(result, output / 'summary.json', force=force)
-    drawn = [
-        ('torque', 'Predicted and recorded effort', figures.torque_figure(result)),
-        ('friction', 'Friction and what is left, over velocity',
-         figures.friction_figure(result, robot)),
-        ('torque_rates', 'Torque rates, with bands of two standard deviations',
-         figures.rate_figure(result)),
-        ('spectrum', 'Spectrum of prediction less recorded effort',
-         figures.spectrum_figure(result)),
-    ]
     images = []
-    for name, title, figure in drawn:
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format='png', dpi=110, pil_kwargs={'compress_level': 3})
+    for name, title, picture in pictures(result, robot):
         with replacing(output / f'{name}.png', force=force) as file:
-            file.write_bytes(buffer.getvalue())
-        images.append((title, base64.b64encode(buffer.getvalue()).decode()))
+            file.write_bytes(picture)
+        images.append((title, base64.b64encode(picture).decode()))
     # The name of a bag may have bytes that are no UTF-8.
     page = _page(result, robot, images).encode('utf-8', 'backslashreplace').decode()
     write_text(output / 'report.html', page, force=force)

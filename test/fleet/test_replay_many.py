@@ -101,7 +101,7 @@ def test_the_numbers_are_those_of_one_by_one_bit_for_bit(lab, fleet, tmp_path, c
         alone = tmp_path / 'alone'
         assert main(['replay', str(lab / name), '--output', str(alone), '--no-report',
                      '--parquet', '--force']) == 0
-        for file in ('summary.json', 'computed/computed.db3'):
+        for file in ('summary.json', 'computed/computed.mcap'):
             assert (alone / file).read_bytes() == (out / 'reports' / name / file).read_bytes()
         columns = pq.read_table(alone / 'computed.parquet')
         motion = ds.dataset(out / 'motion', partitioning='hive').to_table(

@@ -1,7 +1,6 @@
 """``hodyn replay`` from the command line: what it writes, and what it says of wrong input."""
 from importlib import resources
 import json
-from types import SimpleNamespace
 
 from broken_bags import break_bag, faults_of_command
 import numpy as np
@@ -15,7 +14,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation import pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.replay import figures
+from hodyn_ros.replay import pictures
 from hodyn_ros.robot.joint_names import JointNames
 
 
@@ -27,9 +26,7 @@ def replayed(bag, output, *options):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave out the drawing, which is most of the time of a short replay."""
-    blank = SimpleNamespace(savefig=lambda *_, **__: None)
-    for name in ('torque', 'friction', 'rate', 'spectrum'):
-        monkeypatch.setattr(figures, f'{name}_figure', lambda *_: blank)
+    monkeypatch.setattr(pictures, '_drawn', lambda _: [b''] * 4)
 
 
 def refused(capsys, *arguments):

@@ -1,0 +1,62 @@
+"""The pictures of a report, drawn by several processes where the machine has cores to spare."""
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+import io
+import multiprocessing
+import signal
+import sys
+import threading
+
+from hodyn_ros.common.jit import threads
+from hodyn_ros.replay import figures
+from hodyn_ros.replay.replay_bag import Replay
+from hodyn_ros.robot import Robot
+
+_Draw = Callable[[int], bytes]
+
+_PICTURES = (
+    ('torque', 'Predicted and recorded effort', figures.torque_figure),
+    ('friction', 'Friction and what is left, over velocity', figures.friction_figure),
+    ('torque_rates', 'Torque rates, with bands of two standard deviations', figures.rate_figure),
+    ('spectrum', 'Spectrum of prediction less recorded effort', figures.spectrum_figure),
+)
+
+_draw: _Draw  # of a process that draws, which inherits what is drawn
+
+
+def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
+    """Return name, title and PNG of each picture of a replay."""
+
+    def draw(order: int) -> bytes:
+        figure = _PICTURES[order][2](result, robot)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format='png', dpi=110, pil_kwargs={'compress_level': 3})
+        return buffer.getvalue()
+
+    return [(name, title, drawn) for (name, title, _), drawn in zip(
+        _PICTURES, _drawn(draw), strict=True)]
+
+
+def _drawn(draw: _Draw) -> list[bytes]:
+    orders = range(len(_PICTURES))
+    # A copy of a process with other threads may wait for what these held.
+    if threads() > 1 and sys.platform == 'linux' and threading.active_count() == 1:
+        try:
+            with ProcessPoolExecutor(
+                    min(threads(), len(orders)), multiprocessing.get_context('fork'),
+                    _begin, (draw,)) as pool:
+                return list(pool.map(_draw_one, orders))
+        except (BrokenProcessPool, OSError):
+            pass  # no memory for them, or killed
+    return [draw(order) for order in orders]
+
+
+def _begin(draw: _Draw) -> None:
+    global _draw
+    _draw = draw
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends them
+
+
+def _draw_one(order: int) -> bytes:
+    return _draw(order)
