@@ -28,6 +28,7 @@ TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload',
 USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _WORTH_COUNTING = 0.005  # of the efforts: what is left out
+_BETTER = 0.95  # of the errors before: what held-out errors are better from
 _WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
 _COLUMNS = (
@@ -218,6 +219,8 @@ def _print(
             'what is looked for; take it for unknown.')
     _print_rests(console, robot, found)
     _print_validation(console, robot, validation)
+    if found.is_of_the_robot:
+        console.print(_verdict(robot, validation), style='bold')
     if 'payload' in terms:
         _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
 
@@ -261,12 +264,18 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 '• Presliding: friction that turns over a displacement after each reversal, and '
                 f'not at once, would lower the held-out error of {told}. The feed-forward has no '
                 'memory of reversals and leaves it.')
-    worse = ', '.join(
-        name for name, is_worse in zip(robot.joint_names, validation.worse, strict=True)
-        if is_worse)
-    if worse:
-        console.print(f'On held-out motion the fit is worse for {worse}: record longer and more '
-                      'varied motion before using it', style='bold')
+
+def _verdict(robot: Robot, validation: Validation) -> str:
+    rows = list(zip(
+        robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))
+    better = ', '.join(name for name, before, after, _ in rows if after < _BETTER * before)
+    worse = ', '.join(name for name, _, _, is_worse in rows if is_worse)
+    if not worse and not better:
+        return 'On held-out motion the file is better for no joint: keep the one that was given'
+    said = ([f'better for {better}'] if better else []) + (
+        [f'worse for {worse}: record longer and more varied motion before using it'] if worse
+        else [])
+    return f'On held-out motion the file is {" and ".join(said)}'
 
 
 def _print_payload(

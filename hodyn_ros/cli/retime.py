@@ -211,6 +211,10 @@ def run_retime(
         f'{prepared.deviation}; {before}; found in {retimed.seconds:.1f} s')
     for line in _what_binds(prepared):
         print(line)
+    unknown = [] if prepared.limit_report is None else prepared.limit_report.unknown_quantities
+    if unknown:
+        print(f'! no limit is known of {", ".join(unknown)}: these are as large as the others let '
+              'them be; --limits FILE gives limits')
     if prepared.note:
         print(f'note: {prepared.note}')
     if picture is not None:

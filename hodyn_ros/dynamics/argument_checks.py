@@ -1,5 +1,6 @@
 """Checks of the arguments that the public functions share."""
 import math
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,6 +8,8 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.given import check_robot
+
+_MANY_DERIVATIVES = 32  # so many rows are samples, more likely
 
 
 def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
@@ -40,6 +43,14 @@ def checked_motions(
     return array.reshape(count, *array.shape[-2:]), array.shape[:-2]
 
 
+def doubt_derivatives(array: Array, name: str, least: int) -> None:
+    """Warn of more derivatives than anybody has: they are samples, most likely."""
+    if array.shape[-2] > _MANY_DERIVATIVES:
+        warnings.warn(
+            f'{name} has {array.shape[-2]} rows: row k is the k-th derivative; samples are given '
+            f'as (T, {least} or more, {array.shape[-1]})', stacklevel=3)
+
+
 def _checked_rows(
     array: Array, name: str, robot: Robot, least: int, axes: tuple[int, ...],
 ) -> Array:
@@ -51,6 +62,7 @@ def _checked_rows(
         raise HodynError(
             f'{name} has shape {array.shape}; expected {rows}{batch} for the {robot.n} joints of '
             f'{robot.name!r}')
+    doubt_derivatives(array, name, least)
     if not np.all(np.isfinite(array)):
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise HodynError(

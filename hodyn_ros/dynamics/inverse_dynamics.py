@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.dynamics import closed_form
-from hodyn_ros.dynamics.argument_checks import base_state
+from hodyn_ros.dynamics.argument_checks import base_state, doubt_derivatives
 from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
 from hodyn_ros.dynamics.kernels.decorators import prepare
 from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
@@ -355,6 +355,7 @@ def inverse_dynamics(
             f'q has shape {motion.shape}; expected (r + 3, {n}) or (T, r + 3, {n}) '
             f'for the {n} joints of {robot.name!r}, with r at least 0')
     _check_finite(motion, 'q', robot)
+    doubt_derivatives(motion, 'q', 3)
     check_threads(threads)
     order = motion.shape[-2] - 3
     shape = (*motion.shape[:-2], order + 1, n)

@@ -105,11 +105,15 @@ def write_annotated_plan(
     if missing is not None:
         return missing
     slower = f' even {written.stretch:.4f} times slower' if may_stretch else ''
-    way_out = 'a shorter period' if request.settings.stretch in SLOWER else (
-        'a shorter period, or the stretch auto')
+    ways_out = []
+    if request.settings.stretch not in SLOWER:
+        ways_out.append("stretch 'auto' makes it as much slower as it takes")
+    own = np.diff(request.trajectory.times)
+    if not len(own) or np.median(own) > period:  # else these samples are its points again
+        ways_out.append('a shorter period is closer to it')
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it is not what it was{slower}: {judged.refusal}; '
-        f'take {way_out}'))
+        f'{", or ".join(ways_out)}'))
 
 
 def _as_written(

@@ -118,10 +118,15 @@ class LimitReport:
 
     @property
     def unknown_quantities(self) -> list[str]:
-        """The quantities, but positions, that some joint has no limit of."""
-        return list(dict.fromkeys(
-            entry.quantity for entry in self.worst
-            if entry.quantity != 'position' and not np.isfinite([entry.lower, entry.upper]).any()))
+        """The quantities, but positions, that no joint has a limit of, or of which joints."""
+        found: dict[str, list[str]] = {}
+        for entry in self.worst:
+            known = np.isfinite([entry.lower, entry.upper]).any()
+            if entry.quantity != 'position' and not known:
+                found.setdefault(entry.quantity, []).append(entry.joint)
+        everyone = len({entry.joint for entry in self.worst})
+        return [quantity if len(joints) == everyone else f'{quantity} of {", ".join(joints)}'
+                for quantity, joints in found.items()]
 
 
 def bounds(limits: Limits, quantity: str) -> tuple[Array, Array]:

@@ -45,6 +45,8 @@ ROUND_OFF = 1e-12
 REFLEX_STEP, REFLEX_TRIES = 1.002, 30
 THROUGH = 1e-6
 """rad or m by which a file may miss points that it goes through."""
+_MANY_TURNS = 12.0  # rad: further off than joints are that a plan is out of range with
+
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -411,4 +413,7 @@ def _summary(limit_report: LimitReport) -> str:
     violations = limit_report.violations
     others = len(violations) - 1
     more = f' (and {others} more)' if others else ''
-    return f'{violations[0]}{more}'
+    turns = max((abs(entry.value) for entry in violations
+                 if (entry.quantity, entry.unit) == ('position', 'rad')), default=0.0)
+    doubt = '; positions are in rad: are these degrees?' if turns > _MANY_TURNS else ''
+    return f'{violations[0]}{more}{doubt}'

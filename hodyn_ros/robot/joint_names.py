@@ -143,7 +143,9 @@ class JointNames:
                 f'no joint of robot {self.robot.name!r} among the names '
                 f'{", ".join(map(repr, names[:8])) or "(none)"}'
                 f'; expected {", ".join(repr(p + joints[0]) for p in expected)} …')
+        others = [name for name in names if name not in {prefix + joint for joint in joints}]
         return HodynError(
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
-            f'{self.robot.name!r} missing among the names; lock joints that do not move '
-            '(locked_joints)')
+            f'{self.robot.name!r} missing among the names'
+            + (f', which have {", ".join(map(repr, others[:8]))} instead' if others else '')
+            + '; lock joints that do not move (locked_joints)')

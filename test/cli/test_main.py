@@ -145,6 +145,18 @@ def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_p
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
     assert capsys.readouterr().out == (
         'within all known limits; no limit is known of acceleration, jerk, effort, effort_rate\n')
+    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}}')
+    assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
+    assert capsys.readouterr().out.endswith('effort_rate, velocity of joint2\n')
+
+
+def test_positions_in_degrees_are_suspected(capsys, tmp_path):
+    degrees = {'joint_names': [f'joint{i}' for i in range(1, 8)], 'points': [
+        {'time_from_start': 0.0, 'positions': [0, -45, 0, -135, 0, 90, 45]},
+        {'time_from_start': 2.0, 'positions': [10, -45, 0, -135, 0, 90, 45]}]}
+    (tmp_path / 'degrees.json').write_text(json.dumps(degrees))
+    assert main(['check', 'degrees.json', '--robot', 'panda']) == 1
+    assert 'are these degrees?' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('width', ['30', '60', '80'])

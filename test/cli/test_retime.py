@@ -143,3 +143,15 @@ def test_annotate_takes_the_stretch_as_well(capsys, tmp_path):
     np.testing.assert_allclose(points[-1]['positions'], NEXT, atol=1e-9)
     assert points[-1]['time_from_start']['sec'] == 0
     assert len(points[0]['effort']) == 7
+
+
+def test_limits_that_are_not_known_are_named(capsys, tmp_path):
+    limits = '{velocity: 2.0, acceleration: 9.0, effort: 90.0}'
+    (tmp_path / 'limits.yaml').write_text(f'limits: {{joint1: {limits}, joint2: {limits}}}')
+    (tmp_path / 'plan.csv').write_text('time,joint1,joint2\n0,0,0\n1,1,1\n')
+    some = ('retime', 'plan.csv', '--robot', 'twolink', '--limits', 'limits.yaml')
+    assert main((*some, '--output', 'fast.csv')) == 0
+    assert '! no limit is known of jerk, effort_rate: ' in capsys.readouterr().out
+    write_plan(HOME, NEXT)
+    assert main(('retime', 'plan.json', '--output', 'fast.json')) == 0
+    assert 'no limit is known' not in capsys.readouterr().out

@@ -32,6 +32,11 @@ def test_inverse_dynamics_motion(arm, q, message):
         hd.inverse_dynamics(arm, q)
 
 
+def test_samples_given_as_derivatives_are_suspected(arm):
+    with pytest.warns(UserWarning, match=r'100 rows: .* samples are given as \(T, 3 or more'):
+        hd.inverse_dynamics(arm, np.zeros((100, 7)))
+
+
 @pytest.mark.parametrize('q', ['x', [['1']], None, {}, np.zeros((3, 7), complex), [[0.0], [1, 2]]])
 def test_what_is_no_array_of_real_numbers_is_refused(arm, q):
     with pytest.raises(ValueError, match='q: expected numbers, got '):

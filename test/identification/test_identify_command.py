@@ -3,6 +3,7 @@ from io import StringIO
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import yaml
 from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import _print_payload, _print_rests, run_identify
+from hodyn_ros.cli.identify import _print_payload, _print_rests, _verdict, run_identify
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
@@ -366,11 +367,24 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
         assert judged(path, found, ('friction',), monkeypatch).worse.all() == is_worse
 
 
+def test_what_the_file_is_worth_is_said_of_each_joint():
+    def said(held_out, worse):
+        return _verdict(PANDA, SimpleNamespace(
+            before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)))
+
+    none = [False] * 7
+    assert said([0.5] + 6 * [1.0], none).endswith('the file is better for joint1')
+    assert 'better for no joint: keep' in said(7 * [0.99], none)
+    both = said([0.5, 1.4] + 5 * [1.0], [False, True] + 5 * [False])
+    assert 'better for joint1 and worse for joint2: record longer' in both
+
+
 def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_path, capsys):
     identified(tmp_path / 'out', bag(tmp_path / 'bag', duration=12.0), terms=['offsets'])
     out = capsys.readouterr().out
     assert 'the robot as it was: offsets are no part of a robot file' in ' '.join(out.split())
     assert 'worse' not in out
+    assert 'better' not in out
 
 
 def test_gains_are_printed_and_written_as_the_file_has_them(tmp_path, capsys):

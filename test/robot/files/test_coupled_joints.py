@@ -107,6 +107,8 @@ def test_lists_have_entries_for_the_joints_that_move_by_themselves():
     assert robot.limits.velocity.tolist() == [1.0, 2.0]
     assert robot.rotor_inertia.tolist() == [3.0, 4.0]
     # Locked, the joint is still one of the list, and the follower goes with it.
+    with pytest.raises(hd.HodynError, match='locked_joints must map joints to positions'):
+        hd.load_robot(keys, locked_joints=['joint2'])
     locked = hd.load_robot(keys, locked_joints={'joint2': 0.5})
     assert locked.joint_names == ('joint0',)
     assert locked.rotor_inertia.tolist() == [3.0]
