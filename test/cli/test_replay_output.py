@@ -1,0 +1,51 @@
+"""What ``hodyn replay`` prints and leaves of one recording."""
+import pytest
+from recordings import messages, record, write
+
+from hodyn_ros.cli import main
+from hodyn_ros.replay import statements
+from hodyn_ros.replay.report import figures_of
+
+
+@pytest.fixture(autouse=True)
+def _with_a_bag(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / 'bag', {'/joint_states': messages(record(rate=50.0, duration=1.5))})
+
+
+def test_faults_come_before_facts_and_both_before_the_figures(capsys, monkeypatch):
+    found = []
+    monkeypatch.setattr(statements, 'facts', lambda _: ['it is red', 'it is big'])
+    monkeypatch.setattr(
+        statements, 'warnings', lambda result: found.append(result) or ['it leaks'])
+    assert main(('replay', 'bag', '--no-report')) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[:4] == [
+        '! it leaks', '• it is red', '• it is big',
+        'Prediction less recorded effort, panda, N m']
+    assert lines[-1] == 'hodyn_replay/summary.json tells more'
+    (result, *_) = found
+    rows = {line.split()[0]: line for line in lines[5:-1]}
+    for joint in result.joints:
+        for figure in figures_of(joint):
+            assert figure in rows[joint.name]
+
+
+def test_tables_are_written_where_they_are_asked_for(tmp_path):
+    assert main(('replay', 'bag', '--no-report')) == 0
+    plain = {path.name for path in (tmp_path / 'hodyn_replay').iterdir()}
+    assert plain == {'summary.json', 'computed'}
+    assert main(('replay', 'bag', '--no-report', '--csv', '--force')) == 0
+    assert {path.name for path in (tmp_path / 'hodyn_replay').iterdir()} - plain == {
+        'computed.csv'}
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    assert main(('replay', 'bag', '--no-report', '--parquet', '--force')) == 0
+    assert {path.name for path in (tmp_path / 'hodyn_replay').iterdir()} - plain == {
+        'computed.parquet'}
+
+
+@pytest.mark.parametrize('bandwidth', ['0', '-1', 'inf', 'nan'])
+def test_no_bandwidth_is_refused(capsys, bandwidth):
+    with pytest.raises(SystemExit, match='2'):
+        main(('replay', 'bag', f'--bandwidth={bandwidth}'))
+    assert f'{bandwidth} Hz is no bandwidth: give a positive number' in capsys.readouterr().err
