@@ -9,6 +9,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.replay.report import figures_of
+from hodyn_ros.replay.shifted_zeros import find_shifted_zeros
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -33,6 +34,15 @@ def test_zeros_a_quarter_turn_apart_are_named(replayed):
     # A share of gravity far from 0 and 1 is no verdict.
     assert 'neither all nor nothing' in said[1]
     assert not any('driver reports efforts' in sentence for sentence in facts(result))
+
+
+def test_one_joint_is_turned_where_one_explains_it():
+    """Not also another, of which the efforts tell little: the first turns about the vertical."""
+    recording = record(duration=3.0)
+    q = recording.q[::3].copy()
+    q[:, 0, 1] += 0.5 * np.pi
+    assert find_shifted_zeros(FeedForward(PANDA), q, recording.effort[::3]) == {
+        1: pytest.approx(-0.5 * np.pi)}
 
 
 @pytest.mark.parametrize('gravity', [True, False])

@@ -181,7 +181,8 @@ def _spared(tree: ast.Module) -> Iterator[tuple[tuple[int, int], tuple[int, int]
             spared = [node.annotation] if node.annotation else ()
         elif isinstance(node, ast.Raise):
             spared = [node.exc] if node.exc else ()
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        elif isinstance(node, ast.Import | ast.ImportFrom) or (
+                isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'):
             spared = [node]
         elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             spared = [node] if abs(node.value) > LARGE else ()
