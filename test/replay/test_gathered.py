@@ -289,3 +289,16 @@ def test_where_no_limit_is_known_nothing_is_beyond_and_the_largest_value_is_told
         one = found['j1', quantity]
         assert (one.value, one.stamp, one.beyond, one.intervals) == (value, 8 * 10 ** 6, 0, ())
         assert np.isinf(one.limit)
+
+
+def test_shares_are_the_same_in_any_unit(motion):
+    """Of small joints and in kN as well."""
+    effort, rate, velocity, rng = motion
+    recorded = effort + 0.3 * velocity + 0.1 * rng.standard_normal(effort.shape)
+    found = compared(effort, recorded, velocity, rate, rng)
+    scaled = compared(1e-6 * effort, 1e-6 * recorded, velocity, 1e-6 * rate, rng)
+    for one, other in zip(found, scaled, strict=True):
+        for name in (
+                'share', 'variance_accounted_for', 'lag', 'lag_deviation', 'slow_share',
+                'friction_share'):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-3)
