@@ -1,5 +1,6 @@
 """Known parameters are found again, within the stated intervals."""
 from dataclasses import replace
+import warnings
 
 import numpy as np
 import pytest
@@ -298,3 +299,17 @@ def test_the_axis_of_a_body_turns_with_its_zero():
     np.testing.assert_allclose(
         body.placement @ lie.exp(body.screw * 0.3) @ lie.exp(body.screw * 0.4),
         body.placement @ lie.exp(body.screw * 0.7), atol=1e-12)
+
+
+def test_the_share_of_rests_is_that_of_the_efforts_that_are_recorded():
+    some = data(None, rate=10.0)
+    stands = np.zeros(some.effort.shape, bool)
+    stands[::4, 1] = True
+    stands[:, 2] = np.arange(len(stands)) < len(stands) // 2
+    effort = some.effort.copy()
+    effort[::2, 2] = np.nan
+    effort[:, 6] = np.nan  # a joint that is not heard
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = identify(PANDA, replace(some, effort=effort, stands=stands), ('offsets',))
+    np.testing.assert_allclose(found.standing, [0.0, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0], atol=0.01)

@@ -95,6 +95,16 @@ def test_a_block_with_a_gap_is_left_out_of_the_spectrum():
     assert Spectrum(1).density(0.01)[1].max() == 0.0
 
 
+def test_one_block_is_enough_for_a_spectrum():
+    values = np.random.default_rng(3).standard_normal((SPECTRUM_BLOCK, 400))
+    spectrum = Spectrum(400)
+    spectrum.add(values)
+    assert spectrum.blocks == 1
+    frequencies, density = spectrum.density(0.01)
+    power = (density ** 2).sum(axis=0) * frequencies[1]
+    assert power.mean() == pytest.approx(1.0, rel=0.05)
+
+
 def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
     rng = np.random.default_rng(2)
     over, values = rng.uniform(-1.2, 1.2, (5000, 2)), rng.standard_normal((5000, 2))
@@ -212,7 +222,9 @@ def test_the_lag_of_all_joints_is_weighed_by_their_variances():
     joint = JointComparison('a', *np.zeros(15))
     joints = [
         replace(joint, lag=2.0, lag_deviation=1.0), replace(joint, lag=8.0, lag_deviation=2.0),
-        replace(joint, lag=np.nan, lag_deviation=np.nan)]
+        replace(joint, lag=np.nan, lag_deviation=np.nan),
+        # What is said to be without any error is of no noise at all, and says nothing.
+        replace(joint, lag=99.0, lag_deviation=0.0)]
     lag, deviation = common_lag(joints)
     assert lag == pytest.approx((2.0 + 8.0 / 4.0) / 1.25)
     assert deviation == pytest.approx(1.25 ** -0.5)

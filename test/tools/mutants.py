@@ -186,7 +186,7 @@ def _spared(tree: ast.Module) -> Iterator[tuple[tuple[int, int], tuple[int, int]
             spared = [node]
         elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             spared = [node] if abs(node.value) > LARGE else ()
-        elif kernels and node in tree.body and isinstance(node, ast.Assign | ast.AnnAssign):
+        if kernels and node in tree.body and isinstance(node, ast.Assign | ast.AnnAssign):
             spared = [node]  # compiled into them
         for one in spared:
             yield (one.lineno, one.col_offset), (one.end_lineno, one.end_col_offset)
