@@ -123,6 +123,17 @@ def test_a_bound_is_kept_and_the_others_are_the_best_beside_it(bound, end):
     assert found[1] == pytest.approx(slope @ rest / (slope @ slope), abs=0.01)
 
 
+@pytest.mark.parametrize('spread', [1.0, 1e3])
+@pytest.mark.parametrize('side', ['low', 'high'])
+def test_what_begins_at_a_bound_leaves_it_where_that_is_better(spread, side):
+    """However little the errors weigh."""
+    model = line(noise=1e-3)
+    model.low[0], model.high[0] = (0.0, 9.0) if side == 'low' else (-9.0, 4.0)
+    start = np.array([model.low[0] if side == 'low' else model.high[0], 0.0])
+    found = _descend(model, start, np.full(1, spread), np.ones(1), np.zeros(2))
+    np.testing.assert_allclose(found, [2.0, -3.0], atol=0.05)
+
+
 def test_what_is_known_before_counts_by_how_well():
     model = line(noise=1e-3)
     exact = model.columns.T @ model.columns
