@@ -1,5 +1,6 @@
 """What the commands print of many files; their workers here are this process."""
 import json
+import sys
 
 import pytest
 from recordings import messages, record, write
@@ -148,3 +149,11 @@ def test_a_number_of_processes_is_one_or_more(capsys, count):
     with pytest.raises(SystemExit, match='2'):
         main(['check', 'a.json', f'--jobs={count}'])
     assert f'{count}: give a number of processes, 1 or more' in capsys.readouterr().err
+
+
+def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
+    write_plan('a.json', 0.5)
+    monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
+    assert main(['check', 'a.json', '--robot', 'twolink', '--jobs', '1']) == 2
+    assert "pip install 'hodyn_ros[cluster]'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ['a.json']

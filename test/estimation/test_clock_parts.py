@@ -58,6 +58,9 @@ def test_a_reader_that_polls_repeats_and_a_robot_at_rest_does_not():
     # Numbers that hardly ever change are no states of an arm that moves.
     assert not _repeats(np.tile([2, 0, 0], 40), 0.001 * np.arange(120)).any()
     assert not _repeats(np.full(50, 7), 0.001 * np.arange(50)).any()
+    # Nor do two motions tell how long is long.
+    for some in ([7, 0, 0, 0], [7, 0, 0, 7, 0, 0]):
+        assert not _repeats(np.array(some), 0.001 * np.arange(len(some))).any()
 
 
 def test_what_was_shown_before_by_another_publisher_is_known_again():
