@@ -179,6 +179,25 @@ def test_a_closed_pipe_is_not_beyond_limits(plan):
     assert process.wait() == 141
 
 
+def test_a_check_tells_each_quantity_with_the_limit_that_is_known_of_it(
+        capsys, monkeypatch, tmp_path, plan):
+    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 0.5}}')
+    assert main([*plan, '--limits', 'limits.yaml', '--json', 'figures.json']) == 1
+    lines = capsys.readouterr().out.splitlines()
+    worst = json.loads((tmp_path / 'figures.json').read_text())['worst']
+    rows = [line.split() for line in lines if any(
+        f' {entry["quantity"]} ' in line for entry in worst) and 'beyond' not in line]
+    assert len(rows) == len(worst)
+    for row, entry in zip(rows, worst, strict=True):
+        is_first = row[0] == entry['joint']
+        assert is_first == (entry['quantity'] == worst[0]['quantity'])
+        quantity, value, limit = row[is_first:is_first + 3]
+        assert (quantity, value) == (entry['quantity'], f'{entry["value"]:.4g}')
+        known = (entry['joint'], quantity) == ('joint1', 'velocity')
+        assert limit == ('0.5' if known else 'unknown')
+        assert entry['exceeded'] == known
+
+
 GRIPPER = """<robot name="arm"><link name="base"/>{}
 <joint name="arm_j1" type="revolute"><parent link="base"/><child link="l1"/>
 <limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
