@@ -72,10 +72,10 @@ def run_annotate(
     output: Path,
     *,
     period: float,
-    stretch: StretchMode = 'offer',
-    gravity: bool = True,
-    friction: bool = True,
-    force: bool = False,
+    stretch: StretchMode,
+    gravity: bool,
+    friction: bool,
+    force: bool,
 ) -> int:
     """Write a plan file resampled, with the efforts that it takes; nothing if it passes limits.
 

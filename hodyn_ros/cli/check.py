@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_check(
-    source: PlanSource, *, output: Path | None = None, json_file: FiguresFile | None = None,
-    brief: bool = False, force: bool = False,
+    source: PlanSource, *, output: Path | None, json_file: FiguresFile | None, brief: bool,
+    force: bool,
 ) -> int:
     """Check a plan file; print the worst value of each quantity of each joint.
 
@@ -70,9 +70,9 @@ def run_check(
     ----------
     source : PlanSource
         What to check.
-    output : Path, optional
+    output : Path or None
         Image file for the curves.
-    json_file : Path or stream, optional
+    json_file : Path, stream or None
         For the same figures, to be read by programs.
     brief : bool
         Print only the last line: whether it is within limits.

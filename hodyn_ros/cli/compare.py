@@ -24,7 +24,7 @@ DIRECT = Contents(frozenset({'comparison.png'}), mark='comparison.png')
 
 def run_comparison(
     settings: ComparisonSettings, output: Path, json_file: FiguresFile | None, *,
-    force: bool = False,
+    force: bool,
 ) -> int:
     """Compare in this process and report it; return the exit code.
 
@@ -54,7 +54,7 @@ def run_comparison(
 
 def run_comparison_through_ros(
     robot_source: str, actuator: ActuatorKind, duration: float, speed: float, output: Path,
-    json_file: FiguresFile | None, stiffness: float | None = None, *, force: bool = False,
+    json_file: FiguresFile | None, stiffness: float | None = None, *, force: bool,
 ) -> int:
     """Compare through node and driver and report it; return the exit code.
 

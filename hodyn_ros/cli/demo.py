@@ -143,7 +143,7 @@ def _check_simulation(source: str) -> None:
 
 def run_demo(
     robot_source: str, duration: float, output: Path, json_file: FiguresFile | None, *,
-    retimed: bool = False, force: bool = False,
+    retimed: bool, force: bool,
 ) -> int:
     """Run the demo and report it; return the exit code.
 

@@ -52,8 +52,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_excite(
-    robot_source: str, output: Path, *, period: float = 20.0, harmonics: int = 5,
-    share: float = 0.8, seed: int = 0, force: bool = False,
+    robot_source: str, output: Path, *, period: float, harmonics: int, share: float, seed: int,
+    force: bool,
 ) -> int:
     """Design an exciting motion and write it as a plan; return the exit code.
 

@@ -145,16 +145,16 @@ def run_retime(
     source: PlanSource,
     output: Path,
     *,
-    period: float = 5e-3,
-    limits: float | Mapping[str, float] = 1.0,
-    stop_at: tuple[int, ...] = (),
-    path_tolerance: float = 1e-3,
-    smoothness: float = 0.0,
-    gravity: bool = True,
-    friction: bool = True,
-    picture: Path | None = None,
-    json_file: FiguresFile | None = None,
-    force: bool = False,
+    period: float,
+    limits: float | Mapping[str, float],
+    stop_at: tuple[int, ...],
+    path_tolerance: float,
+    smoothness: float,
+    gravity: bool,
+    friction: bool,
+    picture: Path | None,
+    json_file: FiguresFile | None,
+    force: bool,
 ) -> int:
     """Write the fastest motion along the path of a plan file, with the efforts that it takes.
 
@@ -170,7 +170,7 @@ def run_retime(
         As for `plans.retiming.retime`.
     gravity, friction : bool
         Whether the efforts contain these terms.
-    picture, json_file : Path, optional
+    picture, json_file : Path or None
         For the picture of the margins, and for the figures.
     force : bool
         Whether existing files are replaced.

@@ -1,13 +1,18 @@
 """The command line: options that have no effect are refused, faults are one line."""
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 
+import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.cli import main
+from hodyn_ros.cli import main, robots
+from hodyn_ros.cli.main import _parser
+from hodyn_ros.cli.used_robot import used_robot
 
 
 def refusal(capsys, *arguments):
@@ -186,6 +191,25 @@ def test_a_closed_pipe_is_not_beyond_limits(plan):
     assert process.wait() == 141
 
 
+def test_a_check_tells_each_quantity_with_the_limit_that_is_known_of_it(
+        capsys, monkeypatch, tmp_path, plan):
+    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 0.5}}')
+    assert main([*plan, '--limits', 'limits.yaml', '--json', 'figures.json']) == 1
+    lines = capsys.readouterr().out.splitlines()
+    worst = json.loads((tmp_path / 'figures.json').read_text())['worst']
+    rows = [line.split() for line in lines if any(
+        f' {entry["quantity"]} ' in line for entry in worst) and 'beyond' not in line]
+    assert len(rows) == len(worst)
+    for row, entry in zip(rows, worst, strict=True):
+        is_first = row[0] == entry['joint']
+        assert is_first == (entry['quantity'] == worst[0]['quantity'])
+        quantity, value, limit = row[is_first:is_first + 3]
+        assert (quantity, value) == (entry['quantity'], f'{entry["value"]:.4g}')
+        known = (entry['joint'], quantity) == ('joint1', 'velocity')
+        assert limit == ('0.5' if known else 'unknown')
+        assert entry['exceeded'] == known
+
+
 GRIPPER = """<robot name="arm"><link name="base"/>{}
 <joint name="arm_j1" type="revolute"><parent link="base"/><child link="l1"/>
 <limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
@@ -216,6 +240,75 @@ def test_the_robot_is_as_the_options_want_it(capsys, tmp_path):
     assert figures['mass'] == 3.75
     joint = figures['joints']['arm_j1']
     assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
+
+
+def test_a_load_is_where_the_link_is_unless_it_is_told_where(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(GRIPPER)
+
+    def loaded(*words):
+        options = _parser().parse_args(['info', 'arm.urdf', '--payload', 'l1', '0.25', *words])
+        with used_robot(options):
+            robot = hd.load_robot(options.robot)
+            return robot.bodies[robot.body_index('l1')].com
+    # Of 1 kg at 0.2 m and the load.
+    np.testing.assert_allclose(loaded(), [0.16, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(loaded('0', '0', '0'), loaded(), atol=1e-12)
+    np.testing.assert_allclose(loaded('0.1', '-1', '2'), [0.18, -0.2, 0.4], atol=1e-12)
+
+
+def test_the_built_in_robots_are_listed_with_their_joints_and_masses(capsys):
+    assert main(['robots']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(':')[0] for line in lines] == list(hd.robot_names())
+    for line in lines:
+        name = line.partition(':')[0]
+        figures = info(capsys, name)
+        joints = list(figures['joints'])
+        assert line == (
+            f'{name}: {len(joints)} joints {joints[0]} … {joints[-1]}, {figures["mass"]:.2f} kg '
+            'in motion')
+
+
+@pytest.fixture
+def handlers(monkeypatch):
+    """Return who handles the signals while a command runs, filled as it does."""
+    found = {}
+
+    def run(_):
+        found.update({number: signal.getsignal(number) for number in ENDS})
+        return 0
+    monkeypatch.setattr(robots, 'run', run)
+    before = {number: signal.getsignal(number) for number in ENDS}
+    yield found
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def test_a_signal_ends_a_command_in_order_and_those_of_the_program_are_left_to_it(handlers):
+    def mine(number, frame):
+        pass
+    signal.signal(signal.SIGTERM, mine)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    assert main(['robots']) == 0
+    assert handlers[signal.SIGTERM] is mine
+    with pytest.raises(SystemExit, match=str(128 + signal.SIGHUP)):
+        handlers[signal.SIGHUP](signal.SIGHUP, None)
+    assert signal.getsignal(signal.SIGTERM) is mine
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+
+
+def test_a_command_runs_in_any_thread(handlers):
+    """Where no handlers of signals can be set."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(main(['robots'])))
+    thread.start()
+    thread.join()
+    assert codes == [0]
+    assert handlers[signal.SIGTERM] is signal.SIG_DFL
 
 
 def finger_plan(*joints):

@@ -3,6 +3,7 @@ import argparse
 import ast
 import json
 from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -35,6 +36,26 @@ def test_a_test_of_each_command_names_each_of_its_options():
                         {command, option} <= constants for constants in tests))
     assert len(named) > 60
     assert [option for (option, _), found in named.items() if not any(found)] == []
+
+
+def test_the_help_of_an_option_tells_its_default():
+    told = 0
+    commands, = (
+        action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for command, parser in commands.choices.items():
+        for action in parser._actions:
+            found = re.search(r'\(default: ([^)]*)\)$', action.help or '')
+            # What follows from other options has none of its own.
+            if found and action.default not in (None, False, ''):
+                default = action.default
+                values = default if isinstance(default, tuple) else [default]
+                assert found[1] == ', '.join(map(_told, values)), (command, action.dest)
+                told += 1
+    assert told > 20
+
+
+def _told(default):
+    return f'{default:g}' if isinstance(default, float) else str(default)
 
 
 def test_path_tolerance_bounds_by_what_samples_are_missed(capsys):

@@ -1,5 +1,6 @@
 """``hodyn retime``: what it writes, and what it says where it cannot."""
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -155,3 +156,42 @@ def test_limits_that_are_not_known_are_named(capsys, tmp_path):
     write_plan(HOME, NEXT)
     assert main(('retime', 'plan.json', '--output', 'fast.json')) == 0
     assert 'no limit is known' not in capsys.readouterr().out
+
+
+def test_what_binds_is_told_with_the_time_of_all_its_intervals(capsys, tmp_path):
+    write_plan(HOME, NEXT, HOME)
+    assert main((
+        'retime', 'plan.json', '--output', 'fast.yaml', '--json', 'figures.json', '--limits',
+        'velocity=0.1', '--period', '0.01')) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = [line.strip() for line in lines if 'at the limit' in line]
+    total = {}
+    for binding in json.loads((tmp_path / 'figures.json').read_text())['binding']:
+        key = f'{binding["joint"]} {binding["quantity"]}'
+        total.setdefault(key, []).append(binding['end'] - binding['begin'])
+    assert max(map(len, total.values())) > 1
+    longest = sorted(total, key=lambda key: -sum(total[key]))[:12]
+    assert told == [f'at the limit for {sum(total[key]):.3f} s: {key}' for key in longest]
+
+
+@pytest.mark.parametrize('is_terminal', [True, False])
+def test_the_search_is_followed_on_a_terminal_and_leaves_nothing_there(
+    capsys, monkeypatch, is_terminal,
+):
+    write_plan(HOME, NEXT)
+    monkeypatch.setattr(sys.stderr, 'isatty', lambda: is_terminal)
+    assert main(('retime', 'plan.json', '--output', 'fast.json', '--period', '0.01')) == 0
+    said = capsys.readouterr().err
+    if not is_terminal:
+        assert said == ''
+        return
+    assert '\n' not in said
+    # As a terminal has it: each line over the one before.
+    screen = ''
+    shown = set()
+    for line in said.split('\r'):
+        screen = line + screen[len(line):]
+        shown.add(screen.rstrip())
+    assert screen.strip() == ''
+    assert any(line.startswith('retiming: ') for line in shown)
+    assert all(line.count('retiming') <= 1 for line in shown)

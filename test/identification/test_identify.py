@@ -1,5 +1,6 @@
 """Known parameters are found again, within the stated intervals."""
 from dataclasses import replace
+import warnings
 
 import numpy as np
 import pytest
@@ -298,3 +299,46 @@ def test_the_axis_of_a_body_turns_with_its_zero():
     np.testing.assert_allclose(
         body.placement @ lie.exp(body.screw * 0.3) @ lie.exp(body.screw * 0.4),
         body.placement @ lie.exp(body.screw * 0.7), atol=1e-12)
+
+
+def test_the_share_of_rests_is_that_of_the_efforts_that_are_recorded():
+    some = data(None, rate=10.0)
+    stands = np.zeros(some.effort.shape, bool)
+    stands[::4, 1] = True
+    stands[:, 2] = np.arange(len(stands)) < len(stands) // 2
+    effort = some.effort.copy()
+    effort[::2, 2] = np.nan
+    effort[:, 6] = np.nan  # a joint that is not heard
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = identify(PANDA, replace(some, effort=effort, stands=stands), ('offsets',))
+    np.testing.assert_allclose(found.standing, [0.0, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0], atol=0.01)
+
+
+@pytest.mark.parametrize(('mass', 'com'), [
+    (1.3, [0.02, -0.03, 0.12]), (0.8, [-0.05, 0.06, -0.04]), (2.0, [-0.1, -0.08, 0.02])])
+def test_a_payload_is_found_wherever_its_centre_is(mass, com):
+    """With a friction that is known; its inertia is not, as the motion is slow."""
+    robot = replace(PANDA, friction=FRICTION)
+    load = Payload(mass, np.array(com), np.zeros((3, 3)))
+    found = identify(robot, data(load, duration=20.0, rate=10.0), ('payload', 'offsets'))
+    assert not found.inertia_excited
+    np.testing.assert_array_equal(found.payload.inertia, np.zeros((3, 3)))
+    width = found.payload_interval
+    assert 0.02 < width[0] < 0.5
+    assert abs(found.payload.mass - mass) < 2.0 * width[0]
+    assert np.all(np.abs(found.payload.com - com) < 2.5 * width[1:4])
+    assert found.is_of_the_robot
+
+
+def test_links_are_told_by_fewer_combinations_than_any_motion_would_tell():
+    robot = replace(PANDA, friction=FRICTION)
+    found = identify(robot, data(None, duration=15.0, rate=5.0), ('links', 'offsets'))
+    assert len(found.links) == len(PANDA.bodies)
+    # That of an arm of seven revolute joints on a fixed base, Gautier and Khalil 1990.
+    assert found.base_parameters == 43
+    assert 0 < found.told_parameters < 43
+    for link, body, width in zip(
+            found.links, PANDA.bodies, found.links_interval, strict=True):
+        assert not physical_fault(link.mass, link.inertia)
+        assert abs(link.mass - body.mass) < 2.5 * width[0]

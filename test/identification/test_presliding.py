@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hodyn_ros.identification.presliding import PreslidingFit
+from hodyn_ros.identification.presliding import DISPLACEMENTS, PreslidingFit
 
 
 def fitted(displacement, noise, *, chunks=7, seed=0):
@@ -45,3 +45,29 @@ def test_errors_of_another_kind_are_not_explained():
     """Guards presliding found in noise, for it is judged by what it was not fitted to."""
     found, before = fitted(None, 1.0)
     assert np.all(found.held_out > 0.99 * before)
+
+
+def test_what_bristles_explain_wholly_leaves_nothing():
+    """And no square root of what round-off makes less than nothing."""
+    rng = np.random.default_rng(0)
+    for k, displacement in enumerate(DISPLACEMENTS[::4]):
+        q = np.zeros((900, 2, 3))
+        q[:, 0] = np.cumsum(rng.normal(scale=0.3 * displacement, size=(900, 3)), axis=0)
+        z, error = np.zeros(3), np.zeros((900, 3))
+        for t in range(1, 900):
+            moved = q[t, 0] - q[t - 1, 0]
+            side = np.sign(moved)
+            z = side + (z - side) * np.exp(-np.abs(moved) / displacement)
+            error[t] = (k + 1.0) * z
+        found = PreslidingFit(3, 3)
+        found.add(q, error, np.zeros((900, 3)), np.arange(900) // 300)
+        result = found.result()
+        np.testing.assert_allclose(result.displacement, displacement)
+        np.testing.assert_allclose(result.torque, k + 1.0, rtol=1e-6)
+        assert np.all(result.held_out < 1e-5)
+        assert all(np.all(found.held_out(part) < 1e-5) for part in range(3))
+    # Of joints that are not heard, nothing is known.
+    found.restart()
+    silent = PreslidingFit(3, 2)
+    silent.add(q, np.full((900, 3), np.nan), np.zeros((900, 3)), np.arange(900) // 450)
+    np.testing.assert_array_equal(silent.result().held_out, 0.0)

@@ -280,3 +280,40 @@ def test_a_damaged_bag_gives_the_trajectories_that_can_be_read_and_says_what_is_
     file.write_bytes(whole[:whole.index(raw)])
     assert main(['check', str(tmp_path / 'two')]) == 2
     assert '0 trajectories on /a; choose one by its number; lost: 2 in' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('command', ['annotate', 'retime'])
+def test_efforts_are_without_what_the_controller_adds(tmp_path, command):
+    """With both left out they are those of the inertias alone."""
+    plan, efforts = plan_file(tmp_path / 'slow.csv', duration=1.0, distance=0.1), {}
+    for options in ((), ('--without-gravity',), ('--without-friction',)):
+        output = tmp_path / f'out{len(efforts)}.json'
+        assert main([command, str(plan), '--output', str(output), '--period', '0.01',
+                     *options]) == 0
+        trajectory = read_trajectory(output)
+        feedforward = FeedForward(load_robot('panda'))
+        q = np.zeros((len(trajectory.times), 5, 7))
+        q[:, 0], q[:, 1], q[:, 2] = (
+            trajectory.positions, trajectory.velocities, trajectory.accelerations)
+        points = json.loads(output.read_text())['points']
+        efforts[options] = np.array([point['effort'] for point in points])
+        np.testing.assert_allclose(efforts[options], feedforward.torque(
+            q, gravity='--without-gravity' not in options,
+            friction='--without-friction' not in options)[:, 0], atol=1e-6)
+    whole, heavy, rubbing = efforts.values()
+    assert np.abs(whole - heavy).max() > 1.0
+    assert np.abs(whole - rubbing).max() > 0.1
+
+
+@pytest.mark.parametrize('interpolation', ['global', 'bounded', 'local'])
+def test_the_interpolation_is_that_asked_for(tmp_path, capsys, interpolation):
+    path = tmp_path / 'plan.csv'
+    lines = [','.join(('time', *NAMES))]
+    for time, shift in ((0.0, 0.0), (2.0, 0.05), (4.0, 0.02), (6.0, 0.06)):
+        lines.append(','.join(map(str, (time, *(START + shift)))))
+    path.write_text('\n'.join(lines))
+    figures = tmp_path / 'figures.json'
+    assert main(['check', str(path), '--interpolation', interpolation, '--json',
+                 str(figures)]) == 0
+    assert json.loads(figures.read_text())['interpolation'] == interpolation
+    assert f'{interpolation} interpolation' in capsys.readouterr().out

@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
+from hodyn_ros.estimation import pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.replay.report import figures_of
+from hodyn_ros.replay.shifted_zeros import find_shifted_zeros
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -33,6 +35,15 @@ def test_zeros_a_quarter_turn_apart_are_named(replayed):
     # A share of gravity far from 0 and 1 is no verdict.
     assert 'neither all nor nothing' in said[1]
     assert not any('driver reports efforts' in sentence for sentence in facts(result))
+
+
+def test_one_joint_is_turned_where_one_explains_it():
+    """Not also another, of which the efforts tell little: the first turns about the vertical."""
+    recording = record(duration=3.0)
+    q = recording.q[::3].copy()
+    q[:, 0, 1] += 0.5 * np.pi
+    assert find_shifted_zeros(FeedForward(PANDA), q, recording.effort[::3]) == {
+        1: pytest.approx(-0.5 * np.pi)}
 
 
 @pytest.mark.parametrize('gravity', [True, False])
@@ -93,3 +104,11 @@ def test_a_clean_recording_has_no_warnings_and_vibration_is_no_error_of_the_mode
     for joint in result.joints:
         assert joint.rms_error > 0.3
         assert joint.rms_slow_error < 0.1
+
+
+def test_progress_is_told_message_by_message(replayed, monkeypatch):
+    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', 70)
+    told = []
+    replayed(record(duration=2.5), progress=told.append)
+    assert sum(told) == 250
+    assert len(told) > 2

@@ -44,7 +44,7 @@ def test_missing_and_doubled_joints_are_named(panda):
     with pytest.raises(ValueError, match=r"'fer_joint3', 'fer_joint5' of robot 'panda' missing"):
         JointNames(panda).indices([n for n in names('fer_') if n[-1] not in '35'])
     misspelt = [name.replace('joint3', 'joint_3') for name in names('fer_')]
-    with pytest.raises(ValueError, match=r"'fer_joint3' .* which have 'fer_joint_3' instead; lock"):
+    with pytest.raises(ValueError, match=r"'fer_joint3' .* have 'fer_joint_3' instead; lock"):
         JointNames(panda).indices(misspelt)
     with pytest.raises(ValueError, match="'fer_joint2' is named twice"):
         JointNames(panda).indices([*names('fer_'), 'fer_joint2'])

@@ -1,10 +1,15 @@
 """What the node counts."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
-from hodyn_ros.ros.diagnostics import Durations, Monitor
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from hodyn_ros.ros import diagnostics
+from hodyn_ros.ros.diagnostics import Complaints, Durations, Monitor, level, printable
 
 
 def test_the_period_is_found_after_a_first_interval_that_was_too_short():
@@ -41,3 +46,125 @@ def test_percentiles_are_those_of_the_latest(count):
     kept = values[-4096:] if count else [0.0]
     want = np.percentile(kept, [50, 99], method='higher')
     np.testing.assert_allclose(durations.percentiles(), want, atol=1.5e-6 * (count > 0))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a clock that a test sets: its `now`, s."""
+    found = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: found.now))
+    return found
+
+
+def test_percentiles_are_of_the_latest_durations_by_rank():
+    durations = Durations()
+    assert durations.percentiles() == (0.0, 0.0)
+    durations.add(3.0)
+    assert durations.percentiles() == (3.0, 3.0)
+    for value in np.random.default_rng(0).permutation(99):
+        durations.add(float(value))
+    assert durations.percentiles() == (49.0, 98.0)
+    # Whatever came before the latest 4096 is forgotten, also where the memory goes round.
+    for value in (*[9e9] * 3000, *np.arange(4096.0)):
+        durations.add(value)
+    assert durations.percentiles() == (2048.0, 4055.0)
+
+
+def test_a_cause_is_news_once_in_a_second_and_each_counts(clock):
+    complaints = Complaints()
+    assert [complaints.add('plan', 'torn') for _ in range(3)] == [True, False, False]
+    assert complaints.add('plan', 'late')
+    clock.now += 0.99
+    assert not complaints.add('wrench', 'torn')
+    clock.now += 0.01
+    assert complaints.add('plan', 'torn')
+    assert complaints.counts == {'plan': 5, 'wrench': 1}
+    assert complaints.last == {'plan': 'torn', 'wrench': 'torn'}
+
+
+def test_no_sender_fills_the_log_or_the_memory_by_ever_new_causes(clock):
+    complaints = Complaints()
+    most = Complaints.MAX_REASONS
+    news = [complaints.add('plan', f'cause {k}') for k in range(3 * most)]
+    assert news == [True] * most + [False] * 2 * most
+    assert complaints.counts['plan'] == 3 * most
+    assert complaints.last['plan'] == f'cause {3 * most - 1}'
+    # A second later there is room again.
+    clock.now += 1.0
+    assert complaints.add('plan', 'new')
+    assert not complaints.add('plan', 'new')
+    complaints.add('plan', 9999 * 'x')
+    assert complaints.last['plan'] == 2000 * 'x'
+
+
+def test_what_a_sender_writes_cannot_forge_lines():
+    said = []
+    monitor = Monitor(said.append)
+    assert monitor.reject('plan', ValueError('no joint\n[INFO]: \x1b[2Jwell'))
+    assert not monitor.reject('plan', 'no joint\n[INFO]: \x1b[2Jwell')
+    assert said == ['plan rejected: no joint?[INFO]: ?[2Jwell']
+    assert printable('a\n\tb', keep='\n') == 'a\n?b'
+
+
+def test_a_silence_counts_for_no_more_than_the_slowest_driver():
+    monitor = Monitor()
+    for _ in range(9):
+        monitor.arrived(5.0, 0.0)
+    assert monitor.period == 0.2
+
+
+@pytest.mark.parametrize(('interval', 'gaps'), [(0.03, 0), (0.0301, 1)])
+def test_a_gap_is_longer_than_three_periods(interval, gaps):
+    monitor = Monitor()
+    monitor.arrived(9.0, 0.0)  # the period is not known yet
+    for _ in range(9):
+        monitor.arrived(0.01, 0.0)
+    monitor.arrived(interval, 0.0)
+    assert monitor.gaps == gaps
+
+
+def test_the_report_is_of_the_time_since_the_last_one(clock):
+    monitor = Monitor()
+    for k in range(200):
+        monitor.arrived(0.005, 0.002)
+        monitor.cycle(0.0005, 0.005 if k else 0.0)
+    monitor.cycle(0.005, 0.005)
+    monitor.left_out, monitor.clipped, monitor.scaled_wrenches = 1, 2, 3
+    monitor.received.update(plan=7, joint_states=200)
+    monitor.complaints.add('plan', 'torn')
+    clock.now += 2.0
+    status = monitor.status('/arm', 'panda', 'holding', 'no stream')
+    assert (status.name, status.hardware_id, status.message) == (
+        '/arm', 'panda', 'holding: no stream')
+    values = {value.key: value.value for value in status.values}
+    assert values == {
+        'state': 'holding', 'reason': 'no stream', 'rate (Hz)': '100.5', 'work p50 (us)': '500',
+        'work p99 (us)': '500', 'state age p50 (us)': '2000', 'state age p99 (us)': '2000',
+        'suggested lookahead (s)': '0.002500', 'cycles': '201', 'gaps': '0', 'overruns': '0',
+        'time left out': '1', 'clipped cycles': '2', 'scaled wrenches': '3',
+        'received joint_states': '200', 'received plan': '7', 'rejected plan': '1',
+        'last rejected plan': 'torn'}
+    assert list(values)[-4:] == [
+        'received joint_states', 'received plan', 'rejected plan', 'last rejected plan']
+    monitor.cycle(0.0005, 0.005)
+    clock.now += 1.0
+    status = monitor.status('/arm', 'panda', 'holding', '')
+    assert status.message == 'holding'
+    assert {value.key: value.value for value in status.values}['rate (Hz)'] == '1.0'
+
+
+def test_no_lookahead_below_zero_is_suggested(clock):
+    """Stamps of a driver whose clock is ahead."""
+    monitor = Monitor()
+    monitor.age.add(-0.01)
+    values = {value.key: value.value for value in monitor.status('', '', '', '').values}
+    assert values['suggested lookahead (s)'] == '0.000000'
+
+
+def test_states_of_the_node_have_their_severity():
+    kinds = {state: level(state) for state in (
+        'holding', 'following', 'streaming', 'inactive', 'fading', 'stopping', 'fault')}
+    assert {state for state, kind in kinds.items() if kind == DiagnosticStatus.OK} == {
+        'holding', 'following', 'streaming', 'inactive'}
+    assert kinds['fading'] == kinds['stopping'] == DiagnosticStatus.WARN
+    assert kinds['fault'] == DiagnosticStatus.ERROR

@@ -6,8 +6,10 @@ The mutants are those of Cosmic Ray (`pip install cosmic-ray coverage`), which w
 over its file and start pytest anew: all kernels that import the file would be compiled again,
 minutes for each mutant. Here a mutant is imported in the place of its module, the file on disk
 stays as it is, and so do the kernels, in a process forked from one that has imported numpy, numba
-and the like. It meets the fast tests that run its line: which these are is kept in
-`.pytest_cache` until sources or tests change.
+and the like. It meets the fast tests that run its line, or those of `--marks`: which these are is
+kept in `.pytest_cache` until sources or tests change. What runs in other processes, live nodes
+say, is not seen so: with `--whole` a mutant meets all tests of `--tests`, and so do the processes
+that they start.
 
 A mutant is killed when one of these tests fails or takes much longer than it should. Not mutated
 are compiled kernels and the constants beside them, annotations, decorators, words of errors, and
@@ -60,8 +62,30 @@ PLACES = ('atom_expr', 'power')  # an attribute, an item or a call, as the parse
 DRAWING = re.compile(r'(figures?|picture|overview)\.py$')
 # Seconds of tests that one mutant meets; those beyond are not run.
 MAX_TESTS = 60.0
+# And of all that are asked for.
+MAX_WHOLE = 900.0
 # One more or less of so many, ns in a second say, is no fault.
 LARGE = 1e4
+
+
+# What each Python imports first: another code of one module.
+HOOK = """
+from importlib.machinery import SourceFileLoader
+from importlib.util import spec_from_file_location
+import sys
+
+
+class InPlaceOf(SourceFileLoader):
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname == self.name:
+            return spec_from_file_location(fullname, self.path, loader=self)
+
+    def get_code(self, fullname):
+        return compile({text!r}, self.path, 'exec')
+
+
+sys.meta_path.insert(0, InPlaceOf({name!r}, {path!r}))
+"""
 
 
 class Mutant(NamedTuple):
@@ -130,8 +154,12 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
     for name in names:
         operator = operator_named(name)
         positions = (
-            place for node in ast_nodes(tree) for place in operator.mutation_positions(node))
-        for occurrence, (start, *_) in enumerate(positions):
+            (*place, node) for node in ast_nodes(tree)
+            for place in operator.mutation_positions(node))
+        for occurrence, (start, *_, node) in enumerate(positions):
+            # A star between arguments is no product.
+            if node.parent and node.parent.type in ('parameters', 'param'):
+                continue
             if not any(first <= start < last for first, last in spared):
                 yield Mutant(str(file.relative_to(ROOT)), start[0], name, occurrence)
 
@@ -153,11 +181,12 @@ def _spared(tree: ast.Module) -> Iterator[tuple[tuple[int, int], tuple[int, int]
             spared = [node.annotation] if node.annotation else ()
         elif isinstance(node, ast.Raise):
             spared = [node.exc] if node.exc else ()
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        elif isinstance(node, ast.Import | ast.ImportFrom) or (
+                isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'):
             spared = [node]
         elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             spared = [node] if abs(node.value) > LARGE else ()
-        elif kernels and node in tree.body and isinstance(node, ast.Assign | ast.AnnAssign):
+        if kernels and node in tree.body and isinstance(node, ast.Assign | ast.AnnAssign):
             spared = [node]  # compiled into them
         for one in spared:
             yield (one.lineno, one.col_offset), (one.end_lineno, one.end_col_offset)
@@ -217,14 +246,14 @@ class Contexts:
         self.seconds[report.nodeid] += report.duration
 
 
-def run_pytest(*arguments: str, plugins: Iterable[Any] = ()) -> int:
-    """Run fast tests in this process; what hypothesis finds is not made smaller, nor kept."""
+def run_pytest(marks: str, *arguments: str, plugins: Iterable[Any] = ()) -> int:
+    """Run tests of these marks here; what hypothesis finds is not made smaller, nor kept."""
     settings.register_profile(
         'mutants', phases=(Phase.explicit, Phase.generate), database=None, derandomize=True,
         deadline=None)
     settings.load_profile('mutants')
     return int(pytest.main(
-        ['-q', '-m', 'fast', '-p', 'no:cacheprovider', *arguments], plugins=[*plugins]))
+        ['-q', '-m', marks, '-p', 'no:cacheprovider', *arguments], plugins=[*plugins]))
 
 
 def in_child(function: Any, log: Path, timeout: float = 3600.0) -> int | None:
@@ -259,10 +288,12 @@ def in_child(function: Any, log: Path, timeout: float = 3600.0) -> int | None:
         time.sleep(0.02)
 
 
-def tests_and_their_lines(files: list[str], log: Path) -> tuple[dict[str, Tests], set[str]]:
+def tests_and_their_lines(
+        files: list[str], marks: str, log: Path) -> tuple[dict[str, Tests], set[str]]:
     """Return what each file of tests runs, and the modules of others that they import."""
-    CACHE.parent.mkdir(exist_ok=True)
-    known, modules = pickle.loads(CACHE.read_bytes()) if CACHE.exists() else ({}, set())
+    cache = CACHE.with_suffix('.' + re.sub(r'\W+', '-', marks))
+    cache.parent.mkdir(exist_ok=True)
+    known, modules = pickle.loads(cache.read_bytes()) if cache.exists() else ({}, set())
     common = hashlib.sha256(b''.join(
         path.read_bytes() for folder in ('hodyn_ros', 'test/tools')
         for path in sorted((ROOT / folder).rglob('*.py')) if path != Path(__file__).resolve()
@@ -275,8 +306,8 @@ def tests_and_their_lines(files: list[str], log: Path) -> tuple[dict[str, Tests]
     stale = [file for file in files if file not in known or known[file].key != keys[file]]
     if stale:
         print(f'{len(stale)} files of tests are run to see which lines they reach …', flush=True)
-        found = CACHE.with_suffix('.new')
-        code = in_child(lambda: _cover(stale, found), log)
+        found = cache.with_suffix('.new')
+        code = in_child(lambda: _cover(stale, marks, found), log)
         if code != 0:
             raise SystemExit(f'these tests do not pass (exit code {code}):\n{log.read_text()}')
         hits, seconds, modules_now = pickle.loads(found.read_bytes())
@@ -291,16 +322,16 @@ def tests_and_their_lines(files: list[str], log: Path) -> tuple[dict[str, Tests]
                     file = test.partition('::')[0]
                     if file in stale:
                         known[file].hits.setdefault(source, {}).setdefault(line, set()).add(test)
-        CACHE.write_bytes(pickle.dumps((known, modules)))
+        cache.write_bytes(pickle.dumps((known, modules)))
     return {file: known[file] for file in files}, modules
 
 
-def _cover(files: list[str], found: Path) -> int:
+def _cover(files: list[str], marks: str, found: Path) -> int:
     from coverage import Coverage
     coverage = Coverage(data_file=None, source=[str(ROOT / 'hodyn_ros')], config_file=False)
     contexts = Contexts(coverage)
     coverage.start()
-    code = run_pytest(*files, plugins=[contexts])
+    code = run_pytest(marks, *files, plugins=[contexts])
     coverage.stop()
     data = coverage.get_data()
     hits = {
@@ -328,6 +359,14 @@ class InPlaceOf(MetaPathFinder, SourceFileLoader):
 
     def get_code(self, fullname: str) -> Any:
         return self._code
+
+
+def in_other_processes(file: str, text: str, folder: Path) -> str:
+    """Return the PYTHONPATH with which they import a mutant too, by a file in a folder."""
+    name = file.removesuffix('.py').removesuffix('/__init__').replace('/', '.')
+    (folder / 'sitecustomize.py').write_text(
+        HOOK.format(name=name, path=str(ROOT / file), text=text), 'utf-8')
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get('PYTHONPATH')]))
 
 
 def tests_for(file: str, line: int, tests: dict[str, Tests]) -> tuple[list[str], float]:
@@ -360,27 +399,37 @@ def tests_for(file: str, line: int, tests: dict[str, Tests]) -> tuple[list[str],
     return arguments, total
 
 
-def verdict(file: str, text: str, line: int, tests: dict[str, Tests], log: Path) -> str:
+def verdict(
+        file: str, text: str, line: int, tests: dict[str, Tests], marks: str, log: Path) -> str:
     """Return what becomes of a wrong text of a file."""
     names, seconds = tests_for(file, line, tests)
     if not names:
         return 'not reached'
+    return _judge(file, text, names, marks, 60.0 + 5.0 * seconds, log)
+
+
+def _judge(
+        file: str, text: str, names: list[str], marks: str, timeout: float, log: Path) -> str:
     try:
         finder = InPlaceOf(file, text)
     except SyntaxError:
         return 'no mutant'
 
-    def run() -> int:
-        sys.meta_path.insert(0, finder)
-        return run_pytest('-x', *names)
+    with tempfile.TemporaryDirectory() as folder:
+        path = in_other_processes(file, text, Path(folder))
 
-    code = in_child(run, log, 60.0 + 5.0 * seconds)
+        def run() -> int:
+            sys.meta_path.insert(0, finder)
+            os.environ['PYTHONPATH'] = path
+            return run_pytest(marks, '-x', *names)
+
+        code = in_child(run, log, timeout)
     if code == 5:  # 4 where their file cannot be imported any more
         raise SystemExit(f'pytest did not run {names}:\n{log.read_text()}')
     return 'timeout' if code is None else 'survived' if code == 0 else 'killed'
 
 
-def fast_tests(folders: Iterable[str]) -> list[str]:
+def files_of_tests(folders: Iterable[str]) -> list[str]:
     return sorted(
         str(file.relative_to(ROOT)) for folder in folders
         for file in ([ROOT / folder] if folder.endswith('.py') else
@@ -404,6 +453,11 @@ def main() -> None:
     parser.add_argument(
         '--tests', nargs='+', metavar='PATH',
         help='files or folders of tests (default: those of the rooms)')
+    parser.add_argument(
+        '--marks', default='fast', help="of these marks, such as 'not live' (default: fast)")
+    parser.add_argument(
+        '--whole', action='store_true',
+        help='run all of these tests for each, without asking which lines they reach')
     arguments = parser.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
@@ -419,8 +473,10 @@ def main() -> None:
     sample = sorted(random.Random(arguments.seed).sample(every, size))
     rooms = {f'test/{Path(path).parts[1].removesuffix(".py")}' for path in arguments.paths}
     log = Path(tempfile.mkstemp(prefix='mutants', suffix='.log')[1])
-    tests, modules = tests_and_their_lines(fast_tests(arguments.tests or sorted(rooms)), log)
-    prepare(modules)
+    names, marks = files_of_tests(arguments.tests or sorted(rooms)), arguments.marks
+    if not arguments.whole:
+        tests, modules = tests_and_their_lines(names, marks, log)
+        prepare(modules)
 
     counts: Counter[str] = Counter()
     alive = []
@@ -429,7 +485,8 @@ def main() -> None:
             continue
         right, wrong = mutant.source()
         began = time.monotonic()
-        fate = verdict(mutant.file, wrong, mutant.line, tests, log)
+        fate = _judge(mutant.file, wrong, names, marks, MAX_WHOLE, log) if arguments.whole else (
+            verdict(mutant.file, wrong, mutant.line, tests, marks, log))
         counts[fate] += 1
         print(f'{k:4d} {fate:11} {time.monotonic() - began:6.1f} s  {mutant}', flush=True)
         if fate in ('survived', 'not reached'):

@@ -1,0 +1,178 @@
+"""``hodyn demo``: which run its options ask for, and what is printed of one; none is run: fast."""
+import json
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+pytest.importorskip('mujoco', reason='mujoco is not installed')
+
+import hodyn_ros as hd
+from hodyn_ros.cli import compare, main
+from hodyn_ros.cli.demo import CONTENTS
+from hodyn_ros.ros.demo import method_runs, recording_figure, run
+from hodyn_ros.simulation import method_comparison, tracking_figure
+from hodyn_ros.simulation.elastic_tracking import METHODS
+
+TRIP = {'p50': 123.4, 'p99': 456.7}
+QUIET = {'interruptions': 0, 'answered_share': 1.0, 'round_trip_us': TRIP}
+FIGURES = {
+    **QUIET, 'states': 9876, 'rate': 998.6, 'answered_share': 0.9987, 'same_cycle_share': 0.75,
+    'rms_tracking_error': [0.001 * (i + 1) for i in range(7)],
+    **{f'max_{name}': [10.0 ** k * (i + 1) for i in range(7)]
+       for k, name in enumerate(('torque', 'torque_rate', 'torque_accel'))}}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return what was asked of the run, which only writes its files."""
+    found = []
+
+    class Run:
+        def __init__(self, source, robot, waypoints, duration, bag, *, retimed):
+            self.bag = bag
+            found.append((source, robot.name, waypoints[0][-1], duration, retimed))
+
+        def record(self):
+            self.bag.mkdir()
+            (self.bag / 'metadata.yaml').touch()
+            return FIGURES, 'recording'
+    monkeypatch.setattr(run, 'DemoRun', Run)
+    monkeypatch.setattr(
+        recording_figure, 'draw_recording', lambda *values: values[-1].write_text(str(values[0])))
+    return found
+
+
+def row(text, name):
+    """Return the cells of the row of a table that begins with a name."""
+    (line,) = [line for line in text.splitlines() if line.strip().startswith(name + ' ')]
+    return line.split()
+
+
+def test_a_run_lasts_ten_seconds_and_is_told_joint_by_joint(capsys, tmp_path, asked):
+    assert main(('demo', '--json', 'figures.json')) == 0
+    assert asked == [('panda', 'panda', 9.0, 10.0, False)]
+    said = capsys.readouterr().out
+    assert 'panda: feed-forward through ROS 2' in said
+    assert row(said, 'joint3') == ['joint3', '3.00e-03', '3', '30', '300']
+    assert ('9876 states at 999 Hz, 99.87 % answered (75.00 % within their cycle); round trip p50 '
+            '123 µs, p99 457 µs') in said
+    assert 'disturbed' not in said
+    assert said.splitlines()[-1].strip() == 'plot and bag in hodyn_demo/'
+    assert {path.name for path in (tmp_path / 'hodyn_demo').iterdir()} == {'bag', 'demo.png'}
+    assert CONTENTS.is_result(tmp_path / 'hodyn_demo')
+    assert json.loads((tmp_path / 'figures.json').read_text()) == FIGURES
+
+
+def test_duration_robot_folder_and_retiming_are_those_asked_for(capsys, tmp_path, asked):
+    assert main(('demo', '--duration', '4', '--robot', 'iiwa14', '--output', 'out',
+                 '--retime')) == 0
+    assert asked == [('iiwa14', 'iiwa14', 3.0, 4.0, True)]
+    assert (tmp_path / 'out/demo.png').is_file()
+    assert main(('demo', '--duration', '2')) == 0
+    assert main(('demo', '--duration', '1.99')) == 2
+    assert '--duration 1.99: the demo needs at least 2 s' in capsys.readouterr().err
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize('wrong', [{'interruptions': 2}, {'answered_share': 0.5}])
+def test_a_busy_machine_is_told_with_how_much_it_cost(capsys, monkeypatch, asked, wrong):
+    monkeypatch.setitem(globals(), 'FIGURES', {**FIGURES, **wrong})
+    assert main(('demo',)) == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    figures = {**FIGURES, **wrong}
+    assert (f'the run was disturbed: the node stopped {figures["interruptions"]} times, '
+            f'{100 * figures["answered_share"]:.1f} % of the states were answered.') in said
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Return the settings of comparisons in this process, which simulate nothing."""
+    found = []
+
+    class Comparison:
+        runs = 3
+
+        def __init__(self, settings):
+            found.append(settings)
+            self.robot = hd.load_robot(settings.robot)
+
+        def simulate(self, advance):
+            advance()
+            row = {method: 10.0 ** -k for k, method in enumerate(METHODS)}
+            return {'conditions': {'exact': row}, 'stiffness_error': 0.125}, 'exact'
+    monkeypatch.setattr(method_comparison, 'MethodComparison', Comparison)
+    monkeypatch.setattr(
+        tracking_figure, 'draw_comparison',
+        lambda robot, exact, title, path: path.write_text(title))
+    return found
+
+
+DIRECT = ('demo', '--compare', '--direct')
+
+
+def test_a_comparison_in_this_process_has_its_settings_by_its_options(
+        capsys, tmp_path, compared):
+    assert main((*DIRECT, '--json', 'figures.json')) == 0
+    assert compared[0] == method_comparison.ComparisonSettings()
+    said = capsys.readouterr().out
+    assert 'panda, 3 s at 80% of its speed, motor loop of 50 rad/s' in said
+    assert row(said, 'exact') == [
+        'exact', *(f'{10.0 ** -k:.2e}' for k in range(len(METHODS))),
+        f'{10.0 ** (METHODS.index("full") - METHODS.index("rigid")):.3g}']
+    assert 'largest stiffness error: 0.12 N m/rad' in said or (
+        'largest stiffness error: 0.13 N m/rad' in said)
+    assert 'plot in hodyn_demo/comparison.png' in said
+    assert (tmp_path / 'hodyn_demo/comparison.png').read_text().startswith('panda, 3 s')
+    assert 'conditions' in json.loads((tmp_path / 'figures.json').read_text())
+    assert main((
+        *DIRECT, '--robot', 'iiwa14', '--actuator', 'sea', '--stiffness', '300', '--bandwidth',
+        '40', '--duration', '1.5', '--speed', '0.5', '--robustness', '--output', 'other')) == 0
+    assert compared[1] == method_comparison.ComparisonSettings(
+        'iiwa14', 'sea', 300.0, 40.0, 1.5, 0.5, True)
+    assert 'iiwa14, 1.5 s at 50% of its speed, motor loop of 40 rad/s' in capsys.readouterr().out
+    assert (tmp_path / 'other/comparison.png').is_file()
+
+
+@pytest.mark.parametrize('option', ['--bandwidth', '--duration', '--speed'])
+@pytest.mark.parametrize('value', ['0', '-1', 'inf', 'nan'])
+def test_what_must_be_above_0_is_refused_before_the_work(capsys, compared, option, value):
+    assert main((*DIRECT, f'{option}={value}')) == 2
+    assert f'{option} {value}: must be above 0' in capsys.readouterr().err
+    assert compared == []
+
+
+def test_a_comparison_through_ros_has_its_settings_by_its_options(capsys, monkeypatch):
+    found = []
+
+    def through_ros(*values, force):
+        found.append((*values, force))
+        return {
+            'robot': 'panda', 'actuator': 'sea', 'rigid_over_full': 42.0,
+            'runs': {'rigid': QUIET, 'full': {**QUIET, 'interruptions': 1}},
+            'comparison': {'rigid': 0.042, 'full': 0.001}}
+    monkeypatch.setattr(method_runs, 'compare_through_ros', through_ros)
+    assert main(('demo', '--compare', '--actuator', 'sea')) == 0
+    said = capsys.readouterr().out
+    assert row(said, 'rigid') == ['rigid', '4.20e-02', '100.00', '%', '123,', '457']
+    assert 'panda through ROS 2, actuator sea (an example)' in said
+    assert 'rigid/full 42; plots and bags in hodyn_demo/' in said
+    assert said.count('was disturbed') == 1
+    assert 'full was disturbed' in said
+    assert main((
+        'demo', '--compare', '--actuator', 'vsa', '--robot', 'fr3', '--duration', '2', '--speed',
+        '0.4', '--stiffness', '90', '--output', 'out', '--force')) == 0
+    (first, second) = ([*values[:4], str(values[4]), *values[5:]] for values in found)
+    assert first == ['panda', 'sea', 3.0, 0.8, 'hodyn_demo', None, False]
+    assert second == ['fr3', 'vsa', 2.0, 0.4, 'out', 90.0, True]
+
+
+def test_what_a_comparison_leaves_is_known_as_its_own(tmp_path):
+    (tmp_path / 'comparison.png').touch()
+    assert compare.DIRECT.is_result(tmp_path)
+    (tmp_path / 'mine').touch()
+    assert not compare.DIRECT.is_result(tmp_path)

@@ -1,0 +1,99 @@
+"""``hodyn excite`` around its search, which is tested in `test/identification`."""
+import numpy as np
+import pytest
+import yaml
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli import main
+from hodyn_ros.identification import excitation
+from hodyn_ros.identification.excitation import Excitation
+from hodyn_ros.robot.files import robot_mapping
+
+PANDA = load_robot('panda')
+MIDDLE = np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.8, 0.0])
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Return what is asked of the search; what it finds goes 1 rad there and back at once."""
+    monkeypatch.chdir(tmp_path)
+    found = []
+
+    def design(robot, *, period, harmonics, share, seed):
+        found.append((period, harmonics, share, seed))
+        times = np.linspace(0.0, period, 101)
+        q = np.zeros((101, 3, 7))
+        q[:, 0] = MIDDLE
+        q[:, 0, 0] += np.sin(np.pi * times / period) ** 6
+        return Excitation(times, q, 12.4, 43)
+    monkeypatch.setattr(excitation, 'design', design)
+    return found
+
+
+def test_a_motion_beyond_limits_is_searched_again_slower(capsys, tmp_path, asked):
+    assert main(('excite', '--output', 'motion.yaml', '--period', '2', '--harmonics', '4',
+                 '--share', '0.7', '--seed', '3')) == 0
+    periods = [period for period, *_ in asked]
+    assert len(periods) > 1
+    np.testing.assert_allclose(periods, 2.0 * 1.15 ** np.arange(len(periods)))
+    assert {tuple(rest) for _, *rest in asked} == {(4, 0.7, 3)}
+    plan = yaml.safe_load((tmp_path / 'motion.yaml').read_text())
+    assert plan['joint_names'] == list(PANDA.joint_names)
+    assert plan['points'][0] == {'time_from_start': 0.0, 'positions': MIDDLE.tolist()}
+    assert plan['points'][-1]['time_from_start'] == pytest.approx(periods[-1], abs=1e-6)
+    assert plan['points'][50]['positions'][0] == pytest.approx(1.0)
+    said = capsys.readouterr().out
+    assert f'motion.yaml: {periods[-1]:.1f} s within all limits' in said
+    assert 'number 12 of 43 base parameters' in said
+    assert 'It begins and ends at 0.000, 0.000, 0.000, -1.500, 0.000, 1.800, 0.000' in said
+    assert 'No limit' not in said
+    # The one before is not what was asked to be written.
+    assert main(('check', 'motion.yaml', '--brief')) == 0
+
+
+def test_where_no_motion_is_slow_enough_none_is_written(capsys, tmp_path, asked):
+    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 0.001}}')
+    assert main(('excite', '--limits', 'limits.yaml', '--period', '2')) == 2
+    said = capsys.readouterr().err.strip()
+    assert "no exciting motion of robot 'panda' is within its limits: joint1: velocity" in said
+    assert 'try a longer --period or a smaller --share' in said
+    assert len(asked) == 6
+    assert [path.name for path in tmp_path.iterdir()] == ['limits.yaml']
+
+
+def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_path, asked):
+    data = robot_mapping(PANDA)
+    data['limits']['jerk'][2] = None
+    del data['limits']['velocity']
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(data))
+    assert main(('excite', '--robot', 'arm.yaml', '--period', '60')) == 0
+    assert len(asked) == 1
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if 'No limit' in one]
+    kept = excitation.UNKNOWN
+    assert line == (
+        'No limit of velocity, jerk is known for some joints: '
+        f'{kept["velocity"]:g}, {kept["jerk"]:g} (rad, s) is kept to')
+
+
+@pytest.mark.parametrize(('options', 'message'), [
+    (('--period', '1.9'), '--period 1.9: expected 2 to 600'),
+    (('--period', '601'), '--period 601: expected 2 to 600'),
+    (('--harmonics', '2'), '--harmonics 2: expected 3 to 20'),
+    (('--harmonics', '21'), '--harmonics 21: expected 3 to 20'),
+    (('--share', '0.04'), '--share 0.04: expected 0.05 to 0.95'),
+    (('--share', '0.96'), '--share 0.96: expected 0.05 to 0.95'),
+    (('--seed', '-1'), '--seed -1: expected 0 or more'),
+    (('--output', 'motion.json'), '--output motion.json: expected a file that ends with .yaml'),
+])
+def test_what_is_out_of_range_is_refused_before_the_search(capsys, asked, options, message):
+    assert main(('excite', *options)) == 2
+    assert message in capsys.readouterr().err
+    assert asked == []
+
+
+@pytest.mark.parametrize('options', [
+    ('--period', '2'), ('--period', '600'), ('--harmonics', '3'), ('--harmonics', '20'),
+    ('--share', '0.05'), ('--share', '0.95'), ('--seed', '0')])
+def test_the_ends_of_the_ranges_are_within(capsys, asked, options):
+    main(('excite', *options))
+    assert asked

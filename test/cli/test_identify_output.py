@@ -1,0 +1,154 @@
+"""What ``hodyn identify`` prints of what was found; of made-up findings: fast."""
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli.identify import _print
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.payload import Payload
+from hodyn_ros.identification.presliding import Presliding
+from hodyn_ros.identification.validation import Validation
+
+PANDA = load_robot('panda')
+N = 7
+BEFORE = 1.0 + np.arange(N)
+GOOD = Validation(
+    BEFORE, 0.1 * BEFORE, [0.1 * BEFORE], 0.2 * BEFORE, 0.05 * BEFORE, np.zeros(N, bool), False,
+    None)
+BAGS = [Path('day/one'), Path('day/two')]
+
+
+def printed(found, validation=GOOD, *, terms=('offsets',), robot=PANDA):
+    """Return the lines that are printed."""
+    text = StringIO()
+    _print(Console(file=text, width=200, highlight=False), robot, found, validation, bags=BAGS,
+           terms=terms)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def rows(lines, heading):
+    """Return the cells of the rows of the table with a heading, by their first ones."""
+    begin = next(i for i, line in enumerate(lines) if heading in line)
+    found = {}
+    for line in lines[begin + 2:]:
+        if not line.strip():
+            break
+        name, *cells = [cell.strip() for cell in line.split('  ') if cell.strip()]
+        found[name] = cells
+    return found
+
+
+OFFSETS = Estimate(
+    offset=0.01 * np.arange(N), offset_interval=np.full(N, 0.0234), standing=np.zeros(N))
+
+
+def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
+    width = np.full(N, 0.012)
+    width[2] = np.nan
+    lines = printed(replace(
+        OFFSETS, joints={'amplitude': 1.5 * BEFORE, 'viscous': BEFORE},
+        intervals={'amplitude': width, 'viscous': 2.0 * width}))
+    assert lines[0] == 'panda: identified, ± 90 % confidence'
+    table = rows(lines, 'A, N m')
+    assert table['joint2'] == ['3 ± 0.012', '2 ± 0.024', '0.01 ± 0.023']
+    assert table['joint3'] == ['4.5 (kept)', '3 (kept)', '0.02 ± 0.023']
+    assert list(table) == list(PANDA.joint_names)
+
+
+def test_no_table_is_wider_than_a_terminal():
+    names = ('amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor_inertia')
+    lines = printed(replace(
+        OFFSETS, joints=dict.fromkeys(names, BEFORE),
+        intervals=dict.fromkeys(names, 0.1 * BEFORE)))
+    assert [len(rows(lines, heading)['joint1']) for heading in ('slope', 'viscous')] == [3, 3]
+    assert rows(lines, 'offset, N m')['joint5'][-1] == '0.04 ± 0.023'
+
+
+def test_offsets_of_each_recording_have_its_name():
+    found = replace(
+        OFFSETS, offset=np.stack([OFFSETS.offset, 1.0 + OFFSETS.offset]),
+        offset_interval=np.stack([OFFSETS.offset_interval, 2.0 * OFFSETS.offset_interval]))
+    lines = printed(found)
+    assert any('offset in one' in line and 'offset in two' in line for line in lines)
+    assert rows(lines, 'offset in one')['joint2'] == ['0.01 ± 0.023', '1.01 ± 0.047']
+
+
+def test_links_are_told_with_what_they_were():
+    com = np.array([0.01, -0.02, 0.03])
+    links = tuple(Payload(2.0 * body.mass, com, np.eye(3)) for body in PANDA.bodies)
+    width = np.tile(0.1 * np.arange(1.0, 11.0), (N, 1))
+    lines = printed(
+        replace(OFFSETS, links=links, links_interval=width, base_parameters=43,
+                told_parameters=12), terms=('links',))
+    body = PANDA.bodies[3]
+    assert rows(lines, 'com, mm')[body.name] == [
+        f'{2.0 * body.mass:.3g} ± 0.1', f'{body.mass:.3g}', '10, -20, 30']
+    assert any('Of the 43 combinations' in line and 'tells 12 better' in line for line in lines)
+
+
+def test_what_is_held_alike_or_at_a_bound_is_named_in_words():
+    lines = printed(replace(
+        OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),
+        alike=(('rotor_inertia', ('joint3',)),), bounded=(('velocity_offset', 0.3, ('joint4',)),)))
+    assert any(line.startswith('• friction of joint1, joint2: this motion cannot tell it')
+               for line in lines)
+    assert any(line.startswith('• rotor of joint3: no significant difference') for line in lines)
+    assert any(line.startswith('• velocity offset of joint4: at 0.3, the bound') for line in lines)
+
+
+@pytest.mark.parametrize(('left_out', 'said'), [
+    (True, 'are left out: friction that holds a joint'),
+    (False, 'are taken to be free of friction')])
+def test_rests_are_told_where_there_are_some(left_out, said):
+    standing = np.zeros(N)
+    standing[[1, 4]] = 0.5, 0.004
+    lines = printed(replace(OFFSETS, standing=standing, rests_left_out=left_out))
+    (line,) = [line for line in lines if 'joints that stand' in line]
+    assert 'stand (joint2 50%)' in line
+    assert said in line
+    assert not any('joints that stand' in line for line in printed(OFFSETS))
+
+
+def test_errors_are_told_before_after_and_of_what_was_held_out():
+    lines = printed(OFFSETS)
+    assert rows(lines, 'from other stretches')['joint4'] == ['4.000', '0.400', '0.800', '0.200']
+    worse = np.arange(N) == 2
+    found = Presliding(np.full(N, 2e-3), BEFORE, 0.2 * BEFORE * np.where(worse, 0.5, 0.85))
+    lines = printed(OFFSETS, replace(GOOD, by_bag=True, worse=worse, presliding=found))
+    assert rows(lines, 'from other recordings')
+    assert any('worse for joint3: record longer' in line for line in lines)
+    (line,) = [line for line in lines if 'Presliding' in line]
+    assert 'error of joint3 from 0.6 to 0.3 N m (2 mrad). ' in line
+    none = replace(GOOD, presliding=replace(found, held_out=0.2 * BEFORE))
+    for one in (GOOD, none):
+        assert not any(
+            'Presliding' in line or 'worse for' in line for line in printed(OFFSETS, one))
+
+
+LOAD = Payload(1.25, np.array([0.01, -0.02, 0.1]), np.diag([0.004, 0.005, 0.003]))
+LOADED = replace(
+    OFFSETS, payload=LOAD, payload_interval=0.01 * np.arange(1.0, 11.0), link_level=0.05,
+    gain_level=0.012)
+
+
+def test_a_payload_is_told_with_what_its_interval_rests_on():
+    text = '\n'.join(printed(LOADED, terms=('payload', 'friction')))
+    assert 'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in' in text
+    assert 'tells nothing of its inertia: a point' in text
+    assert 'links to be off by 5%, the gains of drives by 1.2%, as the recordings' in text
+    assert 'likely.' in text
+    text = '\n'.join(printed(
+        replace(LOADED, inertia_excited=True, gain_level=np.nan), terms=('payload',)))
+    assert 'inertia [0.004 0.005 0.003] kg m², diagonal' in text
+    assert 'off by 5%, as the recordings make likely, and the friction to be that of' in text
+    assert ('which has none' in text) == (PANDA.friction is None)
+    bare = replace(PANDA, friction=None)
+    assert 'which has none' in '\n'.join(printed(LOADED, terms=('payload',), robot=bare))
+    assert 'Payload' not in '\n'.join(printed(LOADED))
+    lines = printed(OFFSETS, terms=('payload',))
+    assert lines[-1] == 'No payload that differs from 0 significantly.'

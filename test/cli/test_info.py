@@ -1,0 +1,76 @@
+"""What ``hodyn info`` tells of a robot."""
+import json
+
+import numpy as np
+import pytest
+
+from hodyn_ros.cli import main
+
+AXES = {'revolute': [0.0, 0.0, 1.0], 'prismatic': [1.0, 0.0, 0.0]}
+
+
+def arm(*kinds, limits=None, **more):
+    """Return a robot whose joints are each 0.5 m from the one before, of 1 kg at 0.2 m."""
+    placement = np.eye(4)
+    placement[0, 3] = 0.5
+    return {'name': 'arm', 'bodies': [{
+        'name': f'link{i}', 'parent': i - 1, 'type': kind, 'axis': AXES[kind],
+        'placement': placement.tolist(), 'mass': 1.0, 'com': [0.2, 0.0, 0.0],
+        'inertia': np.diag([0.1, 0.1, 0.1]).tolist()} for i, kind in enumerate(kinds)],
+        **({} if limits is None else {'limits': limits}), **more}
+
+
+@pytest.fixture
+def info(tmp_path, capsys):
+    def run(robot):
+        (tmp_path / 'arm.yaml').write_text(json.dumps(robot))
+        assert main(('info', str(tmp_path / 'arm.yaml'))) == 0
+        text = capsys.readouterr().out
+        assert main(('info', str(tmp_path / 'arm.yaml'), '--json', '-')) == 0
+        return json.loads(capsys.readouterr().out), text
+    return run
+
+
+def test_the_reach_is_that_of_a_stretched_arm_from_its_first_joint(info):
+    figures, text = info(arm('revolute', 'revolute', 'revolute'))
+    assert figures['reach'] == pytest.approx(0.5 + 0.5 + 0.2)
+    assert 'arm: 3 joints, 3 kg in motion, reach at most 1.2 m' in text
+
+
+@pytest.mark.parametrize(('low', 'high', 'stroke'), [(-0.1, 0.3, 0.3), (-0.4, 0.3, 0.4)])
+def test_a_slide_reaches_as_far_as_it_goes(info, low, high, stroke):
+    figures, _ = info(arm(
+        'revolute', 'prismatic', 'revolute',
+        limits={'position': [[-1.0, 1.0], [low, high], [-1.0, 1.0]]}))
+    assert figures['reach'] == pytest.approx(0.5 + stroke + 0.5 + 0.2)
+
+
+def test_units_are_those_of_the_joints_there_are(info):
+    for kinds, unit in (
+            (('revolute',), 'rad/s'), (('prismatic',), 'm/s'),
+            (('revolute', 'prismatic'), 'rad/s or m/s')):
+        limits = {'position': [[-1.0, 1.0]] * len(kinds)}
+        _, text = info(arm(*kinds, limits=limits))
+        cells = [cell.strip() for line in text.splitlines() for cell in line.split('  ')]
+        assert unit in cells
+        for other in {'rad/s', 'm/s', 'rad/s or m/s'} - {unit}:
+            assert other not in cells
+
+
+def test_what_is_not_known_is_said_and_of_whom(info):
+    figures, text = info(arm(
+        'revolute', 'revolute', limits={
+            'position': [[-1.0, 2.0], [-1.0, 2.0]], 'velocity': [2.0, None],
+            'acceleration': [1.0, 20_000.0]}))
+    second = list(figures['joints'])[1]
+    assert f'no limit of velocity is known for {second}' in figures['unknown']
+    assert 'no limit of jerk is known for any joint' in figures['unknown']
+    assert not any('acceleration' in one or 'position' in one for one in figures['unknown'])
+    assert any('no friction: hodyn identify' in one for one in figures['unknown'])
+    assert any('no actuators' in one for one in figures['unknown'])
+    for sentence in figures['unknown']:
+        assert f'• {sentence}' in text
+    rows = [line for line in text.splitlines() if 'revolute' in line]
+    assert '-1 … 2' in rows[0]
+    assert '–' in rows[1]
+    assert '20000' in rows[1]

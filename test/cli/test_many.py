@@ -1,0 +1,159 @@
+"""What the commands print of many files; their workers here are this process."""
+import json
+import sys
+
+import pytest
+from recordings import messages, record, write
+
+from hodyn_ros.cli import main, many
+from hodyn_ros.cli.main import _parser
+from hodyn_ros.fleet.outcome import perform
+
+pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+
+
+class Here:
+    """Does file after file in this process."""
+
+    def run(self, task, jobs, is_stopping, begin):
+        for job in jobs:
+            begin(job)
+            yield perform(task, job)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(many, '_workers', lambda _: Here())
+
+
+def write_plan(name, distance):
+    with open(name, 'w', encoding='utf-8') as file:
+        json.dump({'joint_names': ['joint1', 'joint2'], 'points': [
+            {'positions': [0.0, 0.0], 'time_from_start': 0.0},
+            {'positions': [distance, 0.0], 'time_from_start': 1.0}]}, file)
+
+
+def rows(text):
+    """Return the cells of the lines of a table, below its headings."""
+    lines = text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if set(line.strip()) == {'─'})
+    table = []
+    for line in lines[begin + 1:]:
+        if not line.strip():
+            break
+        table.append([cell.strip() for cell in line.split('  ') if cell.strip()])
+    return table
+
+
+@pytest.fixture
+def check(capsys, tmp_path):
+    """Return a function that checks plans against a limit of 2 rad/s and returns what is said."""
+    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 2.0}}')
+
+    def run(code, *plans, options=('--limits', 'limits.yaml')):
+        assert main(['check', *plans, '--robot', 'twolink', '--jobs', '1', *options]) == code
+        return capsys.readouterr().out
+    return run
+
+
+def test_plans_are_ranked_those_that_could_not_be_judged_first(check):
+    for name, distance in (('b', 0.4), ('c', 0.8), ('fast', 1.6), ('d', 0.8)):
+        write_plan(f'{name}.json', distance)
+    for name in ('torn', 'broken'):
+        with open(f'{name}.json', 'w', encoding='utf-8') as file:
+            file.write('{')
+    names = [f'{name}.json' for name in ('b', 'torn', 'fast', 'd', 'broken', 'c')]
+    said = check(1, *names)
+    found = rows(said)
+    assert [row[0] for row in found] == [
+        f'{name}.json' for name in ('broken', 'torn', 'fast', 'c', 'd', 'b')]
+    assert 'not valid JSON' in found[0][1]
+    # From rest to rest a joint is at its fastest 315/128 times as fast as on average.
+    assert found[2][1:3] == ['velocity of joint1', f'{1.6 * 315 / 128 / 2:.3f}']
+    assert found[-1][1:] == ['velocity of joint1', f'{0.4 * 315 / 128 / 2:.3f}', 'ok']
+    assert '3 of 6 plans may run; hodyn_check/summary.parquet tells more' in said
+
+
+def test_no_more_than_the_first_plans_are_printed(check):
+    names = [f'{k:02d}.json' for k in range(17)]
+    for k, name in enumerate(names):
+        write_plan(name, 0.7 - 0.01 * k)
+    said = check(0, *names)
+    assert [row[0] for row in rows(said)] == names[:15]
+    assert '17 of 17 plans may run' in said
+
+
+def test_where_no_limit_is_known_that_is_said_of_each_plan(check):
+    write_plan('a.json', 0.5)
+    assert rows(check(0, 'a.json', options=())) == [['a.json', 'none known', 'ok']] or (
+        rows(check(0, 'a.json', options=('--force',))) == [
+            ['a.json', 'none known', '0.000', 'ok']])
+
+
+def test_where_none_could_be_judged_the_exit_code_says_so(check):
+    for name in ('torn.json', 'broken.json'):
+        with open(name, 'w', encoding='utf-8') as file:
+            file.write('{')
+    assert '0 of 2 plans may run' in check(2, 'torn.json', 'broken.json')
+
+
+@pytest.mark.parametrize(('option', 'command'), [
+    ('--json', 'check'), ('--picture', 'retime'), ('--brief', 'check')])
+def test_what_is_of_one_plan_is_refused_with_the_file_that_has_it(capsys, option, command):
+    write_plan('a.json', 0.5)
+    value = () if option == '--brief' else ('x.png',)
+    assert main([
+        command, 'a.json', '--robot', 'twolink', '--jobs', '1', '--output', 'out', option,
+        *value]) == 2
+    assert f'{option} goes with one plan; summary.parquet has' in capsys.readouterr().err
+
+
+def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_path):
+    for seed in (1, 2):
+        write(tmp_path / f'good{seed}', {'/joint_states': messages(record(
+            rate=50.0, duration=2.0, seed=seed))})
+    worse = record(rate=50.0, duration=2.0, seed=3)
+    worse.effort[:, 2] += 40.0
+    write(tmp_path / 'worse', {'/joint_states': messages(worse)})
+    (tmp_path / 'torn.mcap').touch()
+    assert main([
+        'replay', 'good1', 'torn.mcap', 'worse', 'good2', '--output', 'out', '--jobs', '1',
+        '--no-report']) == 1
+    said = capsys.readouterr().out
+    found = {row[0]: row[1:] for row in rows(said)}
+    assert list(found)[:2] == ['torn.mcap', 'worse']
+    assert 'not a readable rosbag2' in found['torn.mcap'][0]
+    joint, factor, *_ = found['worse']
+    assert joint == 'joint3'
+    assert float(factor.removesuffix(' × median')) > 10.0
+    assert '3 of 4 recordings without fault; out/overview.html tells more' in said
+
+
+@pytest.mark.parametrize(('words', 'expected'), [
+    (['a.json'], False), (['a.json', 'b.json'], True), (['a.json', '--jobs', '1'], True),
+    (['a.json', '--resume'], True), (['a.json', '--scheduler', 'tcp://here:1'], True),
+    (['*.json'], True), (['plans'], True), (['bag'], False)])
+def test_many_are_meant_by_several_paths_and_by_the_options_of_many(tmp_path, words, expected):
+    for folder in ('plans', 'bag'):
+        (tmp_path / folder).mkdir()
+    (tmp_path / 'bag/metadata.yaml').touch()
+    for name in ('a.json', 'b.json'):
+        (tmp_path / name).touch()
+    options = _parser().parse_args(['check', *words])
+    assert many.wants_many(options, options.plans) is expected
+
+
+@pytest.mark.parametrize('count', ['0', '-1', 'two', '1.5'])
+def test_a_number_of_processes_is_one_or_more(capsys, count):
+    with pytest.raises(SystemExit, match='2'):
+        main(['check', 'a.json', f'--jobs={count}'])
+    assert f'{count}: give a number of processes, 1 or more' in capsys.readouterr().err
+
+
+def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
+    write_plan('a.json', 0.5)
+    monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
+    assert main(['check', 'a.json', '--robot', 'twolink', '--jobs', '1']) == 2
+    assert "pip install 'hodyn_ros[cluster]'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ['a.json']

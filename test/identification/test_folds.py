@@ -1,0 +1,81 @@
+"""Which motion is held out together, and when a fit is worse: fast."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.recordings import FOLDS, STRETCH, Recording
+from hodyn_ros.identification.validation import Folds, _Errors, _Excess
+
+
+def data(*blocks):
+    """Return data of recordings of so many seconds each, a sample a second."""
+    bag = np.repeat(np.arange(len(blocks)), blocks)
+    count = len(bag)
+    return Data(np.ones((count, 5, 2)), np.ones((count, 2)), np.arange(count), bag=bag)
+
+
+def recordings(*loaded):
+    return [Recording(Path(str(k)), one) for k, one in enumerate(loaded)]
+
+
+def test_one_recording_is_cut_into_stretches_that_are_held_out_in_turn():
+    some = data(STRETCH * FOLDS * 2)
+    folds = Folds(recordings(True), some)
+    assert (folds.by_bag, folds.count) == (False, FOLDS)
+    np.testing.assert_array_equal(
+        folds.of(some.bag, some.block), np.tile(np.repeat(np.arange(FOLDS), STRETCH), 2))
+
+
+@pytest.mark.parametrize(('loaded', 'count', 'parts'), [
+    ((True, True), 2, [0, 1]), ((True, True, True), 3, [0, 1, 2]),
+    ((True,) * 6, FOLDS, [0, 1, 2, 3, 0, 1]),
+    # Of each kind there is one in each part.
+    ((True, False, True, False), 2, [0, 0, 1, 1]),
+    ((True, True, True, False, False), 2, [0, 1, 0, 0, 1])])
+def test_whole_recordings_are_held_out_where_there_are_two_of_each_kind(loaded, count, parts):
+    some = data(*[20] * len(loaded))
+    folds = Folds(recordings(*loaded), some)
+    assert (folds.by_bag, folds.count) == (True, count)
+    np.testing.assert_array_equal(
+        folds.of(some.bag, some.block), np.array(parts)[some.bag])
+
+
+@pytest.mark.parametrize(('loaded', 'blocks'), [
+    ((True, False), (20, 20)), ((True, True, False), (20, 20, 20)),
+    ((True, True), (20, 7))])  # without the first, too little is left
+def test_where_too_little_would_be_left_stretches_are_held_out(loaded, blocks):
+    assert not Folds(recordings(*loaded), data(*blocks)).by_bag
+    assert Folds(recordings(True, True), data(20, 8)).by_bag
+
+
+def test_errors_are_of_all_samples_that_are_recorded():
+    rng = np.random.default_rng(0)
+    errors = _Errors(2, 3)
+    whole = [np.array([0.0, 1.0, 5.0]) + rng.standard_normal((50, 3)) for _ in range(2)]
+    whole[0][::3, 0] = np.nan
+    for bag, values in enumerate(whole):
+        for part in (slice(0, 20), slice(20, 50)):
+            errors.add(bag, values[part])
+    for bag, values in enumerate(whole):
+        np.testing.assert_allclose(errors.rms(bag), np.sqrt(np.nanmean(values ** 2, axis=0)))
+    both = np.concatenate(whole)
+    np.testing.assert_allclose(errors.rms(), np.sqrt(np.nanmean(both ** 2, axis=0)))
+    less = np.concatenate([values - np.nanmean(values, axis=0) for values in whole])
+    np.testing.assert_allclose(errors.less_mean(), np.sqrt(np.nanmean(less ** 2, axis=0)))
+
+
+def test_a_fit_is_worse_where_that_is_beyond_the_chance_of_its_blocks():
+    rng = np.random.default_rng(1)
+    block = np.arange(400) // 10
+    before = np.zeros((400, 3))
+    # One joint is worse all the time, one in a single block, one by chance now and then.
+    after = np.ones((400, 3)) * [0.1, 0.0, 0.0]
+    after[block == 7, 1] = 9.0
+    after[:, 2] = 0.1 * rng.standard_normal(400)
+    before[:, 2] = 0.1 * rng.standard_normal(400)
+    excess = _Excess(3)
+    for part in (slice(0, 15), slice(15, 400)):
+        excess.add(0, block[part], after[part], before[part])
+    assert excess.is_significant().tolist() == [True, False, False]

@@ -1,0 +1,154 @@
+"""Which samples are fitted to: what is thinned, numbered and left out; without any bag: fast."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hodyn_ros import load_robot
+from hodyn_ros.identification import recordings
+from hodyn_ros.identification.data import MIN_VELOCITY, Data
+from hodyn_ros.identification.recordings import (
+    FOLDS,
+    MAX_SAMPLES,
+    STRETCH,
+    Recording,
+    Source,
+    read_data,
+)
+from hodyn_ros.identification.rests import MIN_REST, standing
+
+SOURCE = Source(load_robot('panda'))
+CYCLE = STRETCH * FOLDS
+
+
+def samples(count, seed):
+    """Return what `stream` hands out of a recording at 100 Hz, all of it at once."""
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal((count, 5, 7)), rng.standard_normal((count, 7)),
+            np.arange(count) // 100, rng.uniform(size=(count, 7)) < 0.1)
+
+
+@pytest.fixture
+def bags(monkeypatch):
+    """Return the recordings by name, (samples, gravity, edges of chunks); a test fills them."""
+    found = {}
+
+    def stream(recording, source, take):
+        assert source is SOURCE
+        columns, gravity, edges = found[recording.path.name]
+        count = len(columns[0])
+        for a, b in zip([0, *edges], [*edges, count], strict=True):
+            take(*(column[a:b] for column in columns), gravity, count)
+        return f'counts of {recording.path.name}'
+    monkeypatch.setattr(recordings, 'stream', stream)
+    return found
+
+
+def read(*names, unloaded=()):
+    return read_data([Recording(Path(name), name not in unloaded) for name in names], SOURCE)
+
+
+def test_samples_are_thinned_evenly_whatever_chunks_they_come_in(bags):
+    count = 4711
+    columns = samples(count, 0)
+    for edges in ([], [1, 2, 700, 701, 4000], [4710]):
+        bags['one'] = columns, True, edges
+        data, counts = read('one')
+        assert counts == ['counts of one']
+        found = data.q, data.effort, data.block, data.stands
+        for got, whole in zip(found, columns, strict=True):
+            np.testing.assert_array_equal(got, whole[::3])
+        assert data.gravity
+    # As many are left as there may be, of all bags together; and of a short one all.
+    assert len(data.q) <= MAX_SAMPLES
+    bags['few'] = samples(MAX_SAMPLES, 1), True, []
+    assert len(read('few')[0].q) == MAX_SAMPLES
+    data, _ = read('one', 'few')
+    assert MAX_SAMPLES // 2 < len(data.q) <= MAX_SAMPLES
+
+
+def test_blocks_of_different_bags_are_others_and_each_bag_begins_a_cycle(bags):
+    for seed, (name, count) in enumerate((('a', 1000), ('b', CYCLE * 100), ('c', 50))):
+        bags[name] = samples(count, seed), False, [17]
+    data, _ = read('a', 'b', 'c', unloaded=['b'])
+    assert not data.gravity
+    np.testing.assert_array_equal(np.unique(data.bag), [0, 1, 2])
+    blocks = [np.unique(data.block[data.bag == k]) for k in range(3)]
+    assert [block[0] for block in blocks] == [0, CYCLE, 2 * CYCLE]
+    assert [block[-1] - block[0] for block in blocks] == [9, CYCLE - 1, 0]
+    np.testing.assert_array_equal(data.loaded, data.bag != 1)
+
+
+def test_bags_that_cannot_be_put_together_are_refused(bags):
+    bags['a'], bags['b'] = (samples(500, 0), True, []), (samples(500, 1), False, [])
+    with pytest.raises(ValueError, match='a records efforts with gravity, b without'):
+        read('a', 'b')
+    bags['b'] = samples(500, 0), True, [100]
+    with pytest.raises(ValueError, match='b holds the same recording as a'):
+        read('a', 'b')
+    with pytest.raises(ValueError, match='a holds the same recording as a'):
+        read('a', 'a')
+
+
+@pytest.mark.parametrize(('share', 'refused'), [(1.01, True), (0.99, False)])
+def test_an_effort_that_never_changes_is_refused_of_joints_that_move(bags, share, refused):
+    q, effort, *rest = samples(500, 0)
+    effort[:, 4] = 3.0
+    q[:, 1, 4] = MIN_VELOCITY * share * np.sin(np.arange(500.0)) / np.abs(
+        np.sin(np.arange(500.0))).max()
+    effort[::2, 5] = np.nan  # not always heard
+    bags['a'] = (q, effort, *rest), True, []
+    if refused:
+        with pytest.raises(ValueError, match='a: the efforts of joint5 are the same all the time'):
+            read('a')
+    else:
+        read('a')
+
+
+def test_what_is_known_are_efforts_of_joints_that_move():
+    effort, stands = np.ones((30, 2)), np.zeros((30, 2), bool)
+    effort[:10, 0] = np.nan
+    stands[10:20, 0] = True
+    stands[:20, 1] = True
+    data = Data(np.zeros((30, 5, 2)), effort, np.arange(30) // 5, stands=stands)
+    np.testing.assert_array_equal(np.flatnonzero(data.known[:, 0]), np.arange(20, 30))
+    np.testing.assert_array_equal(np.flatnonzero(data.known[:, 1]), np.arange(20, 30))
+    assert data.blocks_of_motion == 2
+    assert data[data.block < 4].blocks_of_motion == 0
+    assert data.loaded.all()
+    assert not data.bag.any()
+
+
+def rests(velocity, deviation=1e-9, period=0.01):
+    velocity = np.asarray(velocity, float)[:, None]
+    instants = 10 ** 12 + np.round(1e9 * period * np.arange(len(velocity))).astype(np.int64)
+    return standing(instants, velocity, np.full_like(velocity, deviation))[:, 0]
+
+
+def test_a_joint_stands_where_it_is_slow_for_long_enough():
+    velocity = np.full(400, 0.5)
+    long, short = slice(50, 50 + round(100 * MIN_REST) + 1), slice(200, 200 + round(
+        100 * MIN_REST))
+    velocity[long], velocity[short] = 0.0, 0.0
+    found = rests(velocity)
+    expected = np.zeros(400, bool)
+    expected[long] = True
+    np.testing.assert_array_equal(found, expected)
+    # As long as a recording is, and at its ends; a moment of motion breaks a rest.
+    assert rests(np.zeros(100)).all()
+    velocity = np.zeros(100)
+    velocity[[20, 60]] = 1.0
+    found = rests(velocity)
+    assert not found[:21].any()
+    assert found[21:60].all()
+    assert found[61:].all()
+
+
+@pytest.mark.parametrize(('velocity', 'deviation', 'stands'), [
+    (0.09, 0.0, True), (0.11, 0.0, False),  # of MIN_VELOCITY
+    (0.29, 0.1, True), (0.31, 0.1, False),  # three deviations
+    (0.49, 9.0, True), (0.51, 9.0, False),  # no motion passes for a rest
+    (-0.09, 0.0, True), (-0.11, 0.0, False)])
+def test_slow_is_what_differs_from_0_by_no_more_than_is_known(velocity, deviation, stands):
+    found = rests(np.full(100, velocity * MIN_VELOCITY), deviation * MIN_VELOCITY)
+    assert found.all() == found.any() == stands

@@ -1,0 +1,316 @@
+"""What is gathered chunk by chunk is what the whole recording shows, computed plainly: fast."""
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hodyn_ros import load_robot
+from hodyn_ros.replay import traces
+from hodyn_ros.replay.comparison import (
+    COULOMB_WIDTH,
+    SPECTRUM_BLOCK,
+    EffortComparison,
+    JointComparison,
+    Profile,
+    Spectrum,
+    common_lag,
+)
+from hodyn_ros.replay.limit_watch import QUANTITIES, LimitWatch
+from hodyn_ros.replay.traces import Trace
+
+PANDA = load_robot('panda')
+NAMES = tuple(f'j{i}' for i in range(7))
+
+
+def cuts(count, pieces, rng):
+    """Return slices of all samples, some of them empty."""
+    edges = np.sort(rng.integers(0, count + 1, pieces - 1))
+    return [slice(a, b) for a, b in zip([0, *edges], [*edges, count], strict=True)]
+
+
+@pytest.mark.parametrize('count', [5, 2047, 2048, 9999, 40_000])
+def test_a_trace_keeps_each_extreme_where_it_was(count):
+    rng = np.random.default_rng(count)
+    time, values = np.arange(count) * 0.1, rng.standard_normal((count, 3))
+    trace = Trace(3)
+    for part in cuts(count, 13, rng):
+        trace.add(time[part], values[part])
+    shown = len(trace.time)
+    assert shown < 2 * traces.MAX_BINS
+    assert (trace.bin == 1) == (count < 2 * traces.MAX_BINS)
+    # Less than one bin waits for the rest of it; a bin may be of an odd one before.
+    assert count - trace.bin < round(trace.time[-1] / 0.1) + 2 * trace.bin
+    begins = np.round(trace.time / 0.1).astype(int)
+    assert begins[0] == 0
+    assert np.all(np.diff(begins) > 0)
+    end = count if trace.bin == 1 else begins[-1]
+    for k, begin in enumerate(begins[:-1]):
+        inside = values[begin:begins[k + 1]]
+        np.testing.assert_array_equal(trace.lower[k], inside.min(axis=0))
+        np.testing.assert_array_equal(trace.upper[k], inside.max(axis=0))
+    assert end > 0.99 * count - trace.bin
+    if trace.bin > 1:
+        assert np.diff(begins).max() <= trace.bin
+
+
+def test_a_trace_is_broken_where_the_recording_is():
+    values = np.ones((10, 1))
+    values[4] = np.nan
+    trace = Trace(1)
+    trace.add(np.arange(10.0), values)
+    assert np.flatnonzero(np.isnan(trace.lower[:, 0])).tolist() == [4]
+
+
+def test_the_spectrum_of_a_sine_and_of_noise_are_theirs():
+    """The variance is the integral of the density; one frequency has its amplitude there."""
+    rng = np.random.default_rng(0)
+    period, count = 0.004, 64 * SPECTRUM_BLOCK
+    frequency = 20 / (SPECTRUM_BLOCK * period)
+    time = period * np.arange(count)
+    values = np.column_stack([
+        3.0 + 0.5 * np.sin(2 * np.pi * frequency * time), 7.0 + 0.2 * rng.standard_normal(count)])
+    spectrum = Spectrum(2)
+    spectrum.add(values)
+    assert spectrum.blocks == 127  # they overlap by half
+    frequencies, density = spectrum.density(period)
+    assert frequencies[-1] == pytest.approx(0.5 / period)
+    step = frequencies[1]
+    power = (density ** 2).sum(axis=0) * step
+    np.testing.assert_allclose(power, [0.5 ** 2 / 2, 0.2 ** 2], rtol=0.03)
+    assert frequencies[density[:, 0].argmax()] == pytest.approx(frequency)
+    # A mean is no vibration.
+    assert density[0, 1] < density[5:100, 1].mean()
+
+
+def test_a_block_with_a_gap_is_left_out_of_the_spectrum():
+    values = np.random.default_rng(1).standard_normal((4 * SPECTRUM_BLOCK, 1))
+    values[2 * SPECTRUM_BLOCK + 5] = np.nan
+    spectrum = Spectrum(1)
+    spectrum.add(values)
+    assert spectrum.blocks == 5
+    spectrum.add(values[:SPECTRUM_BLOCK - 1])
+    assert spectrum.blocks == 5
+    assert np.isfinite(spectrum.density(0.01)[1]).all()
+    assert Spectrum(1).density(0.01)[1].max() == 0.0
+
+
+def test_one_block_is_enough_for_a_spectrum():
+    values = np.random.default_rng(3).standard_normal((SPECTRUM_BLOCK, 400))
+    spectrum = Spectrum(400)
+    spectrum.add(values)
+    assert spectrum.blocks == 1
+    frequencies, density = spectrum.density(0.01)
+    power = (density ** 2).sum(axis=0) * frequencies[1]
+    assert power.mean() == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
+    rng = np.random.default_rng(2)
+    over, values = rng.uniform(-1.2, 1.2, (5000, 2)), rng.standard_normal((5000, 2))
+    over[:, 1] *= 3.0
+    values[::7, 0] = np.nan
+    over[3] = np.nan
+    profile = Profile(np.array([-1.0, -3.0]), np.array([1.0, 3.0]), bins=8)
+    for part in cuts(5000, 5, rng):
+        profile.add(over[part], values[part])
+    for joint, reach in enumerate((1.0, 3.0)):
+        edges = np.linspace(-reach, reach, 9)
+        np.testing.assert_allclose(profile.centres[:, joint], 0.5 * (edges[1:] + edges[:-1]))
+        for k in range(8):
+            inside = (over[:, joint] >= edges[k]) & (over[:, joint] < edges[k + 1])
+            some = values[inside & np.isfinite(values[:, joint]), joint]
+            assert profile.count[k, joint] == len(some)
+            assert profile.mean[k, joint] == pytest.approx(some.mean())
+            assert profile.deviation[k, joint] == pytest.approx(some.std())
+
+
+def test_an_empty_bin_has_no_mean():
+    profile = Profile(np.array([0.0]), np.array([1.0]), bins=2)
+    profile.add(np.array([[0.1]]), np.array([[5.0]]))
+    np.testing.assert_equal(profile.mean[:, 0], [5.0, np.nan])
+    np.testing.assert_equal(profile.deviation[:, 0], [0.0, np.nan])
+
+
+def compared(predicted, recorded, velocity, rate, rng):
+    comparison = EffortComparison(NAMES[:predicted.shape[1]])
+    stamps = 10 ** 9 + 10 ** 7 * np.arange(len(predicted))
+    for part in cuts(len(predicted), 6, rng):
+        if part.start < part.stop:
+            comparison.add(stamps[part], predicted[part], recorded[part])
+        comparison.add_slow(predicted[part], recorded[part], velocity[part], rate[part])
+    return comparison.joints
+
+
+@pytest.fixture
+def motion():
+    """Return an effort, its rate, and the velocity, of two joints, and random numbers."""
+    rng = np.random.default_rng(3)
+    time = 0.01 * np.arange(4000)[:, None]
+    omega = np.array([2.0, 3.1])
+    return (5.0 + 4.0 * np.sin(omega * time), 4.0 * omega * np.cos(omega * time),
+            np.cos(0.7 * omega * time), rng)
+
+
+def test_the_figures_of_a_joint_are_those_of_all_its_samples(motion):
+    effort, rate, velocity, rng = motion
+    recorded = effort + np.array([0.3, -0.2]) + 0.1 * rng.standard_normal(effort.shape)
+    recorded[100, 0] -= 9.0
+    recorded[50:60, 1] = np.nan
+    for joint, found in enumerate(compared(effort, recorded, velocity, rate, rng)):
+        known = np.isfinite(recorded[:, joint])
+        error = (effort - recorded)[known, joint]
+        total = recorded[known, joint]
+        assert found.name == NAMES[joint]
+        assert found.rms_error == pytest.approx(np.sqrt(np.mean(error ** 2)))
+        assert found.rms_effort == pytest.approx(np.sqrt(np.mean(total ** 2)))
+        assert found.share == pytest.approx(found.rms_error / found.rms_effort)
+        assert found.bias == pytest.approx(error.mean())
+        assert found.max_error == pytest.approx(error[np.abs(error).argmax()])
+        at = np.flatnonzero(known)[np.abs(error).argmax()]
+        assert found.max_error_stamp == 10 ** 9 + 10 ** 7 * at
+        assert found.variance_accounted_for == pytest.approx(1.0 - error.var() / total.var())
+        assert found.rms_slow_error == pytest.approx(found.rms_error)
+        assert found.slow_share == pytest.approx(found.share)
+    # Of white noise all changes from one message to the next.
+    assert found.rms_fast_error == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_friction_that_the_model_lacks_is_found_with_its_share(motion):
+    effort, rate, velocity, rng = motion
+    coulomb, viscous = np.array([0.5, 0.0]), np.array([0.2, 0.7])
+    recorded = effort + coulomb * np.tanh(velocity / COULOMB_WIDTH) + viscous * velocity - 0.4
+    for joint, found in enumerate(compared(effort, recorded, velocity, rate, rng)):
+        assert found.coulomb_left == pytest.approx(coulomb[joint], abs=1e-9)
+        assert found.viscous_left == pytest.approx(viscous[joint], abs=1e-9)
+        assert found.friction_share == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize('seconds', [0.004, -0.006])
+def test_a_late_effort_is_told_from_friction_within_its_deviation(motion, seconds):
+    effort, rate, velocity, rng = motion
+    recorded = effort - seconds * rate + 0.3 * velocity
+    noisy = effort - seconds * rate + 0.5 * rng.standard_normal(effort.shape)
+    for found in compared(effort, recorded, velocity, rate, rng):
+        assert found.lag == pytest.approx(seconds, rel=1e-6)
+    deviations = []
+    for joint, found in enumerate(compared(effort, noisy, velocity, rate, rng)):
+        assert abs(found.lag - seconds) < 4.0 * found.lag_deviation
+        # That of a least-squares shift in white noise.
+        terms = np.column_stack([
+            np.ones(len(rate)), np.tanh(velocity[:, joint] / COULOMB_WIDTH), velocity[:, joint]])
+        moved = rate[:, joint] - terms @ np.linalg.lstsq(terms, rate[:, joint], rcond=None)[0]
+        deviations.append(0.5 / np.sqrt(np.sum(moved ** 2)))
+        assert found.lag_deviation == pytest.approx(deviations[-1], rel=0.1)
+    lag, deviation = common_lag(compared(effort, noisy, velocity, rate, rng))
+    assert deviation == pytest.approx(np.sum(np.array(deviations) ** -2.0) ** -0.5, rel=0.1)
+    assert abs(lag - seconds) < 4.0 * deviation
+
+
+def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
+    effort, rate, velocity, rng = motion
+    recorded = np.where([True, False], np.nan, effort)
+    still, none = compared(effort, recorded, velocity, 0.0 * rate, rng)[1], compared(
+        effort, recorded, velocity, rate, rng)[0]
+    assert np.isnan(still.lag)
+    for value in (none.rms_error, none.bias, none.lag, none.friction_share, none.slow_share):
+        assert np.isnan(value)
+    assert np.isnan(common_lag([still, none])).all()
+
+
+def test_the_lag_of_all_joints_is_weighed_by_their_variances():
+    joint = JointComparison('a', *np.zeros(15))
+    joints = [
+        replace(joint, lag=2.0, lag_deviation=1.0), replace(joint, lag=8.0, lag_deviation=2.0),
+        replace(joint, lag=np.nan, lag_deviation=np.nan),
+        # What is said to be without any error is of no noise at all, and says nothing.
+        replace(joint, lag=99.0, lag_deviation=0.0)]
+    lag, deviation = common_lag(joints)
+    assert lag == pytest.approx((2.0 + 8.0 / 4.0) / 1.25)
+    assert deviation == pytest.approx(1.25 ** -0.5)
+
+
+def watched(q, torque, used, robot=PANDA, pieces=7):
+    rng = np.random.default_rng(4)
+    watch = LimitWatch(robot, NAMES)
+    stamps = 10 ** 6 * np.arange(len(q))
+    for part in cuts(len(q), pieces, rng):
+        watch.add(SimpleNamespace(
+            q=q[part], torque=torque[part], used=used[part], stamps=stamps[part]))
+    found = watch.extremes
+    assert [(one.joint, one.quantity) for one in found] == [
+        (name, quantity) for name in NAMES for quantity in QUANTITIES]
+    return {(one.joint, one.quantity): one for one in found}
+
+
+def test_the_extremes_of_a_motion_are_those_of_all_its_samples():
+    rng = np.random.default_rng(5)
+    limits = PANDA.limits
+    bounds = np.array([limits.velocity, limits.acceleration, limits.jerk])
+    q = np.zeros((300, 5, 7))
+    middle, half = (0.5 * (limits.position_max + s * limits.position_min) for s in (1, -1))
+    q[:, 0] = middle + 1.002 * half * np.sin(rng.uniform(0, 2 * np.pi, (300, 7)))
+    q[:, 1:4] = bounds * rng.uniform(-1.05, 1.05, (300, 3, 7))
+    torque = np.stack([limits.effort, limits.effort_rate, limits.effort], axis=0) * rng.uniform(
+        -1.05, 1.05, (300, 3, 7))
+    used = rng.uniform(size=300) > 0.2
+    q[~used] *= 9.0
+    found = watched(q, torque, used)
+    stamps = 10 ** 6 * np.arange(300)
+    for i, name in enumerate(NAMES):
+        for quantity, values, bound in (
+                ('velocity', q[:, 1, i], limits.velocity[i]),
+                ('acceleration', q[:, 2, i], limits.acceleration[i]),
+                ('jerk', q[:, 3, i], limits.jerk[i]),
+                ('torque', torque[:, 0, i], limits.effort[i]),
+                ('torque_rate', torque[:, 1, i], limits.effort_rate[i]),
+                ('power', torque[:, 0, i] * q[:, 1, i], np.inf)):
+            one = found[name, quantity]
+            at = np.flatnonzero(used)[np.abs(values[used]).argmax()]
+            assert (one.value, one.stamp, one.limit) == (values[at], stamps[at], bound)
+            assert one.beyond == np.count_nonzero(np.abs(values[used]) > bound)
+        one, position = found[name, 'position'], q[:, 0, i]
+        outside = np.maximum(position - limits.position_max[i], limits.position_min[i] - position)
+        at = np.flatnonzero(used)[outside[used].argmax()]
+        assert (one.value, one.stamp) == (position[at], stamps[at])
+        assert one.limit == (
+            limits.position_max[i] if position[at] > middle[i] else limits.position_min[i])
+        assert one.beyond == np.count_nonzero(outside[used] > 0.0)
+
+
+def test_the_first_twenty_intervals_beyond_a_limit_are_listed():
+    q, torque = np.zeros((200, 5, 7)), np.zeros((200, 3, 7))
+    beyond = np.zeros(200, dtype=bool)
+    for k in range(25):
+        beyond[8 * k:8 * k + 1 + k % 3] = True
+    q[beyond, 1, 2] = -2.0 * PANDA.limits.velocity[2]
+    one = watched(q, torque, np.ones(200, dtype=bool), pieces=1)['j2', 'velocity']
+    assert one.beyond == np.count_nonzero(beyond)
+    assert one.intervals == tuple(
+        (8 * k * 10 ** 6, (8 * k + k % 3) * 10 ** 6) for k in range(20))
+
+
+def test_where_no_limit_is_known_nothing_is_beyond_and_the_largest_value_is_told():
+    free = replace(PANDA.limits, **{
+        name: np.full(7, sign * np.inf) for name, sign in (
+            ('position_min', -1), ('position_max', 1), ('velocity', 1), ('effort', 1))})
+    q, torque = np.zeros((9, 5, 7)), np.zeros((9, 3, 7))
+    q[:, 0, 1], q[:, 1, 1] = -np.arange(9.0), np.arange(9.0)
+    found = watched(q, torque, np.ones(9, dtype=bool), replace(PANDA, limits=free))
+    for quantity, value in (('position', -8.0), ('velocity', 8.0)):
+        one = found['j1', quantity]
+        assert (one.value, one.stamp, one.beyond, one.intervals) == (value, 8 * 10 ** 6, 0, ())
+        assert np.isinf(one.limit)
+
+
+def test_shares_are_the_same_in_any_unit(motion):
+    """Of small joints and in kN as well."""
+    effort, rate, velocity, rng = motion
+    recorded = effort + 0.3 * velocity + 0.1 * rng.standard_normal(effort.shape)
+    found = compared(effort, recorded, velocity, rate, rng)
+    scaled = compared(1e-6 * effort, 1e-6 * recorded, velocity, 1e-6 * rate, rng)
+    for one, other in zip(found, scaled, strict=True):
+        for name in (
+                'share', 'variance_accounted_for', 'lag', 'lag_deviation', 'slow_share',
+                'friction_share'):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-3)

@@ -1,0 +1,244 @@
+"""When each sentence of a report is said, and with which figures; of made-up results: fast."""
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hodyn_ros.estimation.timing import StampStatus
+from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.limit_watch import Extreme
+from hodyn_ros.replay.reflex_watch import ReflexExtreme
+from hodyn_ros.replay.report import figures_of, resolved
+from hodyn_ros.replay.statements import facts, warnings
+
+NAMES = ('a', 'b')
+
+
+def joint(name, **changes):
+    """Return the figures of a joint that is predicted well."""
+    values = {
+        'rms_error': 0.05, 'rms_effort': 5.0, 'share': 0.01, 'bias': 0.0, 'max_error': 0.2,
+        'max_error_stamp': 0, 'variance_accounted_for': 0.999, 'rms_fast_error': 0.05,
+        'lag': 0.0, 'lag_deviation': 1e-3, 'rms_slow_error': 0.01, 'slow_share': 0.01,
+        'friction_share': 0.1, 'coulomb_left': 0.0, 'viscous_left': 0.0, **changes}
+    return JointComparison(name, **values)
+
+
+def extreme(beyond=0, limit=2.0):
+    return Extreme('a', 'velocity', 2.51234, limit, 0, beyond, ())
+
+
+def timing(**changes):
+    return SimpleNamespace(**{
+        'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
+        'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
+        'republished': 0, 'restored': 0, 'told': 0, 'largest_move': 0.0, **changes})
+
+
+def result(timing_statistics=None, **changes):
+    """Return a replay that finds nothing amiss."""
+    return SimpleNamespace(**{
+        'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
+        'timing_statistics': timing_statistics or timing(), 'shifted_zeros': {}, 'names': NAMES,
+        'gravity_share': 1.0, 'joints': [joint('a'), joint('b')], 'friction_modelled': True,
+        'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [], 'live': None,
+        'noise': SimpleNamespace(
+            velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5)),
+        'still': np.zeros(2, dtype=bool), 'motion_supported': np.ones((5, 2), dtype=bool),
+        **changes})
+
+
+def test_where_all_is_well_there_is_no_warning_and_the_facts_are_few():
+    assert warnings(result()) == []
+    assert facts(result()) == [
+        '7 messages.', 'They come at 100 Hz by their own stamps, with a jitter of 0.12 ms.',
+        'The motion is estimated from positions and velocities with a bandwidth of 1 to 4 Hz; '
+        'samples at 100 Hz tell nothing of what is faster than 50 Hz. Position noise is 0.02 '
+        'mrad.',
+        'The driver reports efforts with gravity: they contain 1.000 of the gravity torque of '
+        'the model.',
+        'The estimated motion keeps all known limits of the robot.']
+
+
+def reflex(share):
+    return ReflexExtreme('stop', 'effort', 'b', 'jerk', 100.0 * share, 100.0, 0)
+
+
+DAMAGED = SimpleNamespace(
+    lost=3, damage='3 are lost', sentences=['The bag is damaged: 3 are lost.', '7 messages.'])
+POOR = joint('b', slow_share=0.31)
+RUBS = joint('b', slow_share=0.31, friction_share=0.51)
+CONSTANT = joint('a', variance_accounted_for=np.nan, slow_share=0.9, friction_share=0.9)
+STALE = timing(counts=Counter({StampStatus.STALE: 4}))
+
+
+@pytest.mark.parametrize(('changes', 'said'), [
+    ({'counts': DAMAGED},
+     'The bag is damaged: 3 are lost. The report covers what could be read.'),
+    ({'shifted_zeros': {1: np.pi, 0: -0.5 * np.pi}},
+     'fit the model with a by -0.5 π, b by +1 π rad added'),
+    ({'timing_statistics': STALE}, '4 messages show states that earlier messages showed'),
+    ({'timing_statistics': timing(misfit=1.01e-3)},
+     'The stamps contradict the positions by 1 ms (RMS)'),
+    ({'timing_statistics': timing(clock_steps=[1])}, 'The clock of the stamps was set once by'),
+    ({'timing_statistics': timing(clock_steps=[1, 2])}, 'stamps was set 2 times by'),
+    ({'gravity_share': 0.89}, 'The efforts contain 0.89 of'),
+    ({'gravity_share': 1.11}, 'they are compared with it'),
+    ({'gravity_share': 0.5}, 'they are compared with it'),
+    ({'gravity_share': 0.49}, 'they are compared without it'),
+    ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
+    ({'gravity_share': -0.11}, 'The efforts contain -0.11 of'),
+    ({'joints': [joint('a'), POOR]}, 'much of the effort of b (31 %): `hodyn identify` would fit'),
+    ({'joints': [joint('a'), RUBS], 'friction_modelled': False},
+     'The model has no friction, and friction would explain most of the error of b:'),
+    ({'joints': [CONSTANT, joint('b')]}, 'The recorded effort of a never changes'),
+    ({'velocity_lag': (5e-3, 1e-3)}, 'velocities run behind the positions by 5 ± 2 ms'),
+    ({'velocity_lag': (-5e-3, 1e-3)}, 'velocities run ahead of the positions by 5 ± 2 ms'),
+    ({'extremes': [extreme(1)]}, 'velocity of a, 2.512 where 2 is allowed, once.'),
+    ({'extremes': [extreme(), extreme(3)]}, 'velocity of a, 2.512 where 2 is allowed, 3 times.'),
+    ({'reflexes': [reflex(1.01)]}, 'stop, jerk 101 of b, where 100 is allowed.'),
+])
+def test_what_calls_a_result_in_question_is_a_warning_and_no_fact(changes, said):
+    found = warnings(result(**changes))
+    assert len(found) == 1
+    assert said in found[0]
+    assert not any(found[0] == fact for fact in facts(result(**changes)))
+    assert not any('The bag is damaged' in fact for fact in facts(result(**changes)))
+
+
+@pytest.mark.parametrize('changes', [
+    {'gravity_share': 0.91}, {'gravity_share': 1.09}, {'gravity_share': 0.09},
+    {'gravity_share': -0.09},
+    {'joints': [joint('a'), joint('b', slow_share=0.29)]},
+    # A share of friction asks for something where the rest is poor.
+    {'joints': [joint('a'), joint('b', friction_share=0.9)], 'friction_modelled': False},
+    {'joints': [joint('a'), POOR], 'shifted_zeros': {}, 'friction_modelled': True,
+     'gravity_share': 1.0, 'velocity_lag': (0.9e-3, 1e-4)},
+    {'velocity_lag': (2.9e-3, 1e-3)}, {'velocity_lag': (0.9e-3, 1e-5)},
+    {'timing_statistics': timing(misfit=0.9e-3)},
+    {'timing_statistics': timing(misfit=9e-3, sampling_period=0.01)},
+    {'reflexes': [reflex(1.0)]},
+    {'joints': [joint('a', rms_error=np.nan, variance_accounted_for=np.nan), joint('b')]},
+])
+def test_what_is_below_its_bound_is_none(changes):
+    found = warnings(result(**changes))
+    assert [one for one in found if 'much of the effort of b (31 %)' not in one] == []
+
+
+def test_zeros_elsewhere_come_before_a_model_that_is_to_be_fitted():
+    found = warnings(result(joints=[joint('a'), POOR], shifted_zeros={0: np.pi}))
+    assert len(found) == 1
+    assert 'zeros of joints' in found[0]
+
+
+def fact(text, **changes):
+    """Return the one fact that has a text in it."""
+    (found,) = [one for one in facts(result(**changes)) if text in one]
+    return found
+
+
+def test_gaps_and_jumps_of_the_clock_are_counted_with_the_longest():
+    one = timing(gaps=[(5, 0.25)], resets=[(6, 1.5), (7, 0.5)])
+    assert fact('gap', timing_statistics=one).startswith('1 gap, of 0.25 s: ')
+    assert fact('jump', timing_statistics=one).startswith(
+        '2 jumps back of the clock, the longest of 1.5 s: ')
+    assert not any('gap' in said or 'jump' in said for said in facts(result()))
+
+
+def test_samples_that_were_put_where_they_were_taken_are_told():
+    one = timing(
+        period=0.004, sampling_period=0.008, restored=1000, told=1000, largest_move=3e-3,
+        republished=50)
+    assert fact('a clock of', timing_statistics=one).endswith(
+        'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, 3 ms from '
+        'their stamps at most.')
+    assert fact('repeat the state', timing_statistics=one).startswith('50 messages')
+    # The rate is that of the samples.
+    assert 'samples at 125 Hz tell nothing of what is faster than 62.5 Hz' in fact(
+        'bandwidth', timing_statistics=one)
+    one.told = 900
+    assert 'the stamps alone count them (100).' in fact('a clock of', timing_statistics=one)
+    one.told = 990
+    assert 'alone count' not in fact('a clock of', timing_statistics=one)
+    one = timing(republished=50)
+    assert fact('No clock of the sampling shows', timing_statistics=one)
+    assert not any('No clock' in said for said in facts(result()))
+
+
+def test_what_is_not_resolved_is_told_with_the_torque_that_stands_on_it():
+    supported = np.ones((5, 2), dtype=bool)
+    supported[3] = False
+    supported[4, 1] = False
+    found = [said for said in facts(result(motion_supported=supported)) if 'resolve' in said]
+    assert found == [
+        'The recording does not resolve the jerk of any joint, nor Q̇.',
+        'The recording does not resolve the snap of b, nor Q̈.']
+    supported[:] = True
+    supported[2, 0] = supported[0, 1] = False
+    assert fact('resolve', motion_supported=supported) == (
+        'The recording does not resolve the acceleration of a.')
+
+
+def test_whether_there_is_gravity_in_the_efforts():
+    assert 'with gravity: they contain 0.950' in fact('The driver reports', gravity_share=0.95)
+    assert 'without gravity: they contain 0.050' in fact('The driver reports', gravity_share=0.05)
+    for share in (0.05, 0.4):
+        assert fact('compared with Q less gravity', gravity_share=share)
+    for share in (0.5, 1.0):
+        assert not any('less gravity' in said for said in facts(result(gravity_share=share)))
+    assert not any('The driver reports' in said for said in facts(result(gravity_share=0.5)))
+
+
+@pytest.mark.parametrize(('lag', 'way'), [(3e-3, 'behind'), (-3e-3, 'ahead of')])
+def test_a_lag_of_all_joints_is_told_when_it_is_sure(lag, way):
+    joints = [joint(name, lag=lag, lag_deviation=2e-3) for name in NAMES]
+    assert f'Recorded efforts run {way} the prediction by 3 ± 3 ms' in fact('efforts run', joints=(
+        joints))
+    joints = [joint(name, lag=2.7e-3, lag_deviation=2e-3) for name in NAMES]
+    assert not any('efforts run' in said for said in facts(result(joints=joints)))
+
+
+def test_limits_and_reflexes_are_told_as_they_are_known():
+    assert fact('No limit of the robot is known', extremes=[extreme(limit=np.inf)])
+    assert not any(
+        'limit' in said for said in facts(result(extremes=[extreme(), extreme(1)])))
+    assert fact('The nearest reflex', reflexes=[reflex(1.0), reflex(0.5)]).endswith(
+        'is stop, 100 % of the way to it: jerk 100 of b, where 100 is allowed.')
+    assert not any('reflex' in said for said in facts(result(reflexes=[reflex(1.01)])))
+
+
+def test_joints_that_stand_still_and_recordings_without_velocities_are_told():
+    assert fact('Standing still', still=np.array([False, True])) == 'Standing still: b.'
+    noise = SimpleNamespace(
+        velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5))
+    assert 'estimated from positions with a bandwidth of 3 Hz' in fact(
+        'The motion is', noise=noise)
+
+
+@pytest.mark.parametrize('holds', [True, False])
+def test_the_answers_of_a_live_node_are_told_with_a_verdict(holds):
+    live = SimpleNamespace(
+        samples=90, played=100, holds=holds, worst_difference=np.array([1.0, 2.0, 3.0]),
+        worst_from_estimate=np.array([4.0, 5.0, 6.0]), peak=np.array([7.0, 8.0, 9.0]))
+    said = fact('The live node', live=live)
+    assert said.startswith('The live node answered 90 of 100 samples.')
+    assert 'at most 1 N m, 2 N m/s, 3 N m/s² from the same' in said
+    assert ('which is round-off' in said) == holds
+    assert ('more than round-off' in said) == (not holds)
+    assert 'by 4 N m, 5 N m/s, 6 N m/s² from the estimate' in said
+    assert said.endswith('the largest are 7 N m, 8 N m/s, 9 N m/s².')
+
+
+def test_the_figures_of_a_joint_are_empty_where_there_are_none():
+    assert figures_of(joint('a', bias=-0.004)) == [
+        '0.050', '1.0 %', '0.010', '1.0 %', '0.050', '-0.004', '+0.20', '99.90 %']
+    assert figures_of(joint('a', rms_error=np.nan)) == ['no effort', *[''] * 7]
+    assert figures_of(joint('a', share=np.nan))[1] == '–'
+
+
+@pytest.mark.parametrize(('supported', 'told'), [
+    ((True, True, True), 'Q Q̇ Q̈'), ((True, False, False), 'Q'), ((False, False, False), '–')])
+def test_what_is_resolved_of_the_torque_is_named(supported, told):
+    some = SimpleNamespace(torque_supported=np.array([[False] * 3, supported]).T)
+    assert resolved(some, 1) == told
