@@ -238,6 +238,32 @@ def lanes(memory: Array, first: int, at: int, q: Array, t: int) -> None:
 
 
 @step
+def wrenches_of_lanes(memory: Array, at: int, apart: int, wrenches: Array, t: int) -> None:
+    """Write the polynomials of the wrenches on bodies for the motions t … t + 7 of a batch.
+
+    Parameters
+    ----------
+    memory : array
+        From `packed_workspace`.
+    at, apart : int
+        Where those on body 0 start in the workspace, and how far after them those on body 1 do.
+    wrenches : (T, 3, n_bodies, 6) array
+        The batch; none where it has no bodies.
+    t : int
+        First motion.
+
+    """
+    for lane in range(LANES):
+        s = min(t + lane, wrenches.shape[0] - 1)
+        for i in range(wrenches.shape[2]):
+            for c in range(6):
+                here = at + apart * i + COEFFICIENTS * LANES * c + lane
+                memory[here] = wrenches[s, 0, i, c]
+                memory[here + LANES] = wrenches[s, 1, i, c]
+                memory[here + 2 * LANES] = 0.5 * wrenches[s, 2, i, c]
+
+
+@step
 def write_torques(memory: Array, at: int, out: Array) -> None:
     """Write Q, Q̇ and Q̈ of one motion, found in place of cos q, to out (3, n)."""
     for i in range(out.shape[1]):
