@@ -58,7 +58,9 @@ class UnrolledKernels(Protocol):
     def single(self, memory: Array, q: Array, out: Array) -> None:
         """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
 
-    def batch(self, memory: Array, q: Array, out: Array, wrenches: Array) -> None:
+    def batch(
+        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array,
+    ) -> None:
         """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
 
 
@@ -158,7 +160,7 @@ class InverseDynamics(functools.partial[None]):
             elif self._unrolled is not None:
                 self._unrolled.batch(
                     self._unrolled_scratch.array, motion[part], torque[part],
-                    self._in_kernel_frames(acting))
+                    self._wrench_transforms, acting)
             else:
                 recursion(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (), acting, motion[part],
@@ -189,7 +191,7 @@ class InverseDynamics(functools.partial[None]):
             if self._unrolled is not None:
                 second_order_spatial.batch_floating(
                     self._unrolled_scratch.array, self.robot.gravity, *base, motion[part],
-                    torque[part], self._in_kernel_frames(acting), base_wrench[part])
+                    torque[part], self._wrench_transforms, acting, base_wrench[part])
             else:
                 recursion(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (*base, base_wrench[part]), acting,
@@ -221,12 +223,6 @@ class InverseDynamics(functools.partial[None]):
     @functools.cached_property
     def _unrolled(self) -> UnrolledKernels | None:
         return _unrolled(self.robot, self.order, self.formulation)
-
-    def _in_kernel_frames(self, wrenches: Array) -> Array:
-        """Return what an unrolled kernel takes for wrenches on the bodies."""
-        if wrenches is _NO_WRENCHES:
-            return wrenches
-        return np.matmul(self._wrench_transforms, wrenches[..., np.newaxis])[..., 0]
 
     @functools.cached_property
     def _wrench_transforms(self) -> Array:

@@ -53,7 +53,8 @@ def by_fast(robot, q, formulation):
 def by_fast_batch(robot, q, formulation):
     fast = FAST[formulation]
     out = np.full((len(q), 3, robot.n), np.nan)
-    fast.batch(fast.workspace(robot, LANES), q, out, NO_WRENCHES)
+    fast.batch(
+        fast.workspace(robot, LANES), q, out, fast.wrench_transforms(robot), NO_WRENCHES)
     return out
 
 

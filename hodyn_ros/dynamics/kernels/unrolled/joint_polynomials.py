@@ -238,7 +238,9 @@ def lanes(memory: Array, first: int, at: int, q: Array, t: int) -> None:
 
 
 @step
-def wrenches_of_lanes(memory: Array, at: int, apart: int, wrenches: Array, t: int) -> None:
+def wrenches_of_lanes(
+    memory: Array, at: int, apart: int, transforms: Array, wrenches: Array, t: int,
+) -> None:
     """Write the polynomials of the wrenches on bodies for the motions t … t + 7 of a batch.
 
     Parameters
@@ -247,20 +249,25 @@ def wrenches_of_lanes(memory: Array, at: int, apart: int, wrenches: Array, t: in
         From `packed_workspace`.
     at, apart : int
         Where those on body 0 start in the workspace, and how far after them those on body 1 do.
+    transforms : (n_bodies, 6, 6) array
+        What takes them to the frames of the kernel.
     wrenches : (T, 3, n_bodies, 6) array
         The batch; none where it has no bodies.
     t : int
         First motion.
 
     """
-    for lane in range(LANES):
-        s = min(t + lane, wrenches.shape[0] - 1)
+    for lane in range(min(LANES, wrenches.shape[0] - t)):
         for i in range(wrenches.shape[2]):
-            for c in range(6):
-                here = at + apart * i + COEFFICIENTS * LANES * c + lane
-                memory[here] = wrenches[s, 0, i, c]
-                memory[here + LANES] = wrenches[s, 1, i, c]
-                memory[here + 2 * LANES] = 0.5 * wrenches[s, 2, i, c]
+            factorial = 1.0
+            for k in range(3):
+                factorial *= max(k, 1)
+                for c in range(6):
+                    total = 0.0
+                    for d in range(6):
+                        total += transforms[i, c, d] * wrenches[t + lane, k, i, d]
+                    here = at + apart * i + LANES * (COEFFICIENTS * c + k)
+                    memory[here + lane] = total / factorial
 
 
 @step

@@ -189,10 +189,10 @@ def single(memory: Array, q: Array, out: Array) -> None:
 
 
 @batch_kernel
-def batch(memory: Array, q: Array, out: Array, wrenches: Array) -> None:
+def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
 
-    These are (T, 3, n, 6), in the frames of this kernel; (1, 0, 0, 0) for none.
+    These are (T, 3, n, 6), (1, 0, 0, 0) for none; the transforms are from `wrench_transforms`.
     """
     n = q.shape[2]
     number = COEFFICIENTS * LANES
@@ -201,6 +201,6 @@ def batch(memory: Array, q: Array, out: Array, wrenches: Array) -> None:
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
         joint_polynomials.wrenches_of_lanes(
-            memory, frames + 3 * number, 6 * number, wrenches, t)
+            memory, frames + 3 * number, 6 * number, transforms, wrenches, t)
         _recursion(memory, n, acting, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)

@@ -203,17 +203,17 @@ def single(memory: Array, q: Array, out: Array) -> None:
 
 
 @batch_kernel
-def batch(memory: Array, q: Array, out: Array, wrenches: Array) -> None:
+def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array) -> None:
     """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
 
-    These are (T, 3, n, 6), in the frames of this kernel; (1, 0, 0, 0) for none.
+    These are (T, 3, n, 6), (1, 0, 0, 0) for none; the transforms are from `wrench_transforms`.
     """
     n = q.shape[2]
     _, first, kept = joint_polynomials.offsets(n, COLUMNS, LANES)
     acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
-        _place_wrenches(memory, kept, wrenches, t)
+        _place_wrenches(memory, kept, transforms, wrenches, t)
         _recursion(memory, n, 0, acting, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
 
@@ -221,7 +221,7 @@ def batch(memory: Array, q: Array, out: Array, wrenches: Array) -> None:
 @batch_kernel
 def batch_floating(
     memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
-    wrenches: Array, base_wrench: Array,
+    transforms: Array, wrenches: Array, base_wrench: Array,
 ) -> None:
     """The same on a floating base, which body 0 then is.
 
@@ -233,7 +233,9 @@ def batch_floating(
         m/s².
     base_pose, base_twist : (T, 4, 4) and (T, 4, 6) arrays
         The spatial twist and its derivatives.
-    q, out, wrenches : (T, 5, n), (T, 3, n) and (T, 3, n + 1, 6) arrays
+    q, out : (T, 5, n) and (T, 3, n) arrays
+        As for `batch`.
+    transforms, wrenches : (n + 1, 6, 6) and (T, 3, n + 1, 6) arrays
         As for `batch`.
     base_wrench : (T, 3, 6) array
         Written: what must act on the base, in world axes about the world origin.
@@ -256,7 +258,7 @@ def batch_floating(
                         base_twist[s, a, k] / _FACTORIALS[a])
         _move_base(memory, base_frame, gravity, taylor4x8())
         joint_polynomials.lanes(memory, 1, first, q, t)
-        _place_wrenches(memory, kept, wrenches, t)
+        _place_wrenches(memory, kept, transforms, wrenches, t)
         _recursion(memory, bodies, 1, acting, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
         for lane in range(min(LANES, q.shape[0] - t)):
@@ -268,10 +270,12 @@ def batch_floating(
 
 
 @step
-def _place_wrenches(memory: Array, kept: int, wrenches: Array, t: int) -> None:
+def _place_wrenches(
+    memory: Array, kept: int, transforms: Array, wrenches: Array, t: int,
+) -> None:
     """Put the external wrenches of the motions t … t + 7 in the place of the bodies' own."""
     body = _KEPT * COEFFICIENTS * LANES
-    joint_polynomials.wrenches_of_lanes(memory, kept + body, body, wrenches, t)
+    joint_polynomials.wrenches_of_lanes(memory, kept + body, body, transforms, wrenches, t)
 
 
 @kernel
