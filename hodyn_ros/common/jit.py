@@ -4,8 +4,10 @@ Numba keeps a kernel as long as the file that defines it stays the same, and doe
 the kernels and constants which that file imports. Here the kernel is kept as long as its file and
 all files of the package that this imports, directly or not, stay the same.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import contextlib
 import functools
+import gc
 import hashlib
 import inspect
 import os
@@ -37,6 +39,21 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return dispatcher
 
     return decorate
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Collect no garbage meanwhile: a sixth of the time in which many kernels are compiled.
+
+    What numba makes of a kernel stays, and the collector looks through all of it again and again.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def is_kept(kernel: Any) -> bool:

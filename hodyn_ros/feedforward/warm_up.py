@@ -3,7 +3,7 @@ import itertools
 
 import numpy as np
 
-from hodyn_ros.common.jit import is_kept
+from hodyn_ros.common.jit import compiling, is_kept
 from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
@@ -11,6 +11,7 @@ from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.robot import HodynError
 
 
+@compiling()
 def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
     """Run every code path of a controller once so that all kernels are compiled.
 
