@@ -27,8 +27,8 @@ _IMPORTS = re.compile(
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return the decorator `numba.njit(cache=True, **options)` with the stamp of all sources."""
-    # For callbacks of C, which there are none of: each takes time to compile.
-    compiled = numba.njit(cache=True, no_cfunc_wrapper=True, **options)
+    # Not for callbacks of C, which there are none of: what these need takes time to compile.
+    compiled = numba.njit(cache=True, **{'no_cfunc_wrapper': True, **options})
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)

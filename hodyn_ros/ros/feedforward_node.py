@@ -234,11 +234,14 @@ class FeedforwardNode(LifecycleNode):
             self._planner.close()
             self._planner = None
         worker = PlanWorker(robot)
-        try:
-            # Both processes compile, at the same time.
-            warm_up(feedforward, controller_options(settings))
+
+        def wait() -> None:
             if not worker.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
+
+        try:
+            # Both processes compile, at the same time.
+            warm_up(feedforward, controller_options(settings), wait)
         except BaseException:
             worker.close()
             raise
