@@ -19,11 +19,13 @@ print(time.perf_counter() - start)
 def start_controller() -> None:
     """Run what the node runs before it is active, without ROS; the planner's end is its input."""
     from hodyn_ros import load_robot
+    from hodyn_ros.common.jit import compiling
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.feedforward.controller import ControllerSettings
     from hodyn_ros.feedforward.warm_up import warm_up
 
-    warm_up(FeedForward(load_robot('panda')), ControllerSettings(), sys.stdin.readline)
+    with compiling():
+        warm_up(FeedForward(load_robot('panda')), ControllerSettings(), sys.stdin.readline)
 
 
 def start_planner() -> None:

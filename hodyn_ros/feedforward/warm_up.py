@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 
-from hodyn_ros.common.jit import compiling, is_kept
+from hodyn_ros.common.jit import is_kept
 from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
@@ -17,7 +17,6 @@ from hodyn_ros.reference.stream import Stream
 from hodyn_ros.robot import HodynError
 
 
-@compiling()
 def warm_up(
     feedforward: FeedForward, options: ControllerSettings,
     wait: Callable[[], object] = lambda: None,
