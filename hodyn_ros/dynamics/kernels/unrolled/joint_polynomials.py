@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled.formulas import formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
@@ -74,7 +75,7 @@ def offsets(bodies: int, columns: int, motions: int) -> tuple[int, int, int]:
     return table, joints, joints + DOUBLES_PER_JOINT * motions * bodies + 2 * LANES
 
 
-@step
+@formula
 def sine_cosine(x: Number) -> tuple[Number, Number]:
     """Return sin x and cos x to 1 ulp, of a float or `Float64x8`, for |x| ≤ `MAX_ANGLE`.
 
@@ -110,7 +111,7 @@ def sine_cosine(x: Number) -> tuple[Number, Number]:
         sign * (swap * cosine + keep * sine), sign * (keep - swap) * (keep * cosine + swap * sine))
 
 
-@step
+@formula
 def _turned(
     sine: Number, cosine: Number, first: Number, second: Number, third: Number,
 ) -> tuple[Number, Number, Number, Number, Number, Number, Number, Number]:
