@@ -17,13 +17,15 @@ print(time.perf_counter() - start)
 
 
 def start_controller() -> None:
-    """Run what the node runs before it is active, without ROS."""
+    """Run what the node runs before it is active, without ROS; the planner's end is its input."""
     from hodyn_ros import load_robot
+    from hodyn_ros.common.jit import compiling
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.feedforward.controller import ControllerSettings
     from hodyn_ros.feedforward.warm_up import warm_up
 
-    warm_up(FeedForward(load_robot('panda')), ControllerSettings())
+    with compiling():
+        warm_up(FeedForward(load_robot('panda')), ControllerSettings(), sys.stdin.readline)
 
 
 def start_planner() -> None:
@@ -44,9 +46,11 @@ def seconds() -> dict[str, float]:
 
 
 def _both(environment: dict[str, str]) -> float:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, '-c', _TIMED.format(function=function.__name__)], env=environment,
-            stdout=subprocess.PIPE, text=True)
-        for function in (start_controller, start_planner)]
-    return max(float(process.communicate()[0]) for process in processes)
+    planner, controller = (
+        [sys.executable, '-c', _TIMED.format(function=function.__name__)]
+        for function in (start_planner, start_controller))
+    with subprocess.Popen(planner, env=environment, stdout=subprocess.PIPE) as running:
+        done = subprocess.run(
+            controller, env=environment, stdin=running.stdout, capture_output=True, text=True,
+            check=True)
+    return float(done.stdout)

@@ -275,3 +275,13 @@ def test_masked_entries_are_not_taken_for_what_is_behind_the_mask():
         hd.inverse_dynamics(PANDA, np.ma.masked_greater(q, 0.0))
     expected = hd.inverse_dynamics(PANDA, q)
     np.testing.assert_array_equal(hd.inverse_dynamics(PANDA, np.ma.array(q)), expected)
+
+
+@pytest.mark.fast
+def test_parts_of_kernels_are_not_for_python():
+    """Numba has no entry for them that Python could call, and would call address 0."""
+    from hodyn_ros.dynamics.kernels.newton_euler import row3
+
+    hd.inverse_dynamics(PANDA, motion(5, N))
+    with pytest.raises(TypeError, match='row3 is for compiled code alone'):
+        row3(motion(4, 3), 1)

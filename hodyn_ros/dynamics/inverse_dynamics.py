@@ -47,16 +47,21 @@ class RecursiveKernels(Protocol):
 
 
 class UnrolledKernels(Protocol):
-    """The module of a formulation's unrolled recursion for order 2, without external wrenches."""
+    """The module of a formulation's unrolled recursion for order 2."""
 
     def workspace(self, robot: Robot, motions: int) -> Array:
         """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
 
+    def wrench_transforms(self, robot: Robot) -> Array:
+        """Return what takes wrenches to the frames of the kernel, (n_bodies, 6, 6)."""
+
     def single(self, memory: Array, q: Array, out: Array) -> None:
         """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
 
-    def batch(self, memory: Array, q: Array, out: Array) -> None:
-        """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n)."""
+    def batch(
+        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array,
+    ) -> None:
+        """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
 
 
 class InverseDynamics(functools.partial[None]):
@@ -152,8 +157,10 @@ class InverseDynamics(functools.partial[None]):
             acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
             if self.formulation == 'closed_form':
                 closed_form.inverse_dynamics_batch(self.robot, motion[part], acting, torque[part])
-            elif wrenches is _NO_WRENCHES and self._unrolled is not None:
-                self._unrolled.batch(self._unrolled_scratch.array, motion[part], torque[part])
+            elif self._unrolled is not None:
+                self._unrolled.batch(
+                    self._unrolled_scratch.array, motion[part], torque[part],
+                    self._wrench_transforms, acting)
             else:
                 recursion(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (), acting, motion[part],
@@ -180,12 +187,12 @@ class InverseDynamics(functools.partial[None]):
 
         def compute(part: slice) -> None:
             base = base_pose[part], base_twist[part]
-            if wrenches is _NO_WRENCHES and self._unrolled is not None:
+            acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
+            if self._unrolled is not None:
                 second_order_spatial.batch_floating(
                     self._unrolled_scratch.array, self.robot.gravity, *base, motion[part],
-                    torque[part], base_wrench[part])
+                    torque[part], self._wrench_transforms, acting, base_wrench[part])
             else:
-                acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
                 recursion(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (*base, base_wrench[part]), acting,
                     motion[part], torque[part])
@@ -216,6 +223,12 @@ class InverseDynamics(functools.partial[None]):
     @functools.cached_property
     def _unrolled(self) -> UnrolledKernels | None:
         return _unrolled(self.robot, self.order, self.formulation)
+
+    @functools.cached_property
+    def _wrench_transforms(self) -> Array:
+        unrolled = self._unrolled
+        assert unrolled is not None
+        return unrolled.wrench_transforms(self.robot)
 
     @functools.cached_property
     def _unrolled_scratch(self) -> ThreadScratch:

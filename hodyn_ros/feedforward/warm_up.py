@@ -1,4 +1,6 @@
 """Compiles what the real-time controller needs before it is needed."""
+from collections.abc import Callable
+from dataclasses import replace
 import itertools
 
 import numpy as np
@@ -7,14 +9,32 @@ from hodyn_ros.common.jit import is_kept
 from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.motion_limits import motion_limits
+from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference.smoothing import SmoothingFilter
+from hodyn_ros.reference.stream import Stream
 from hodyn_ros.robot import HodynError
 
 
-def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
+def warm_up(
+    feedforward: FeedForward, options: ControllerSettings,
+    wait: Callable[[], object] = lambda: None,
+) -> None:
     """Run every code path of a controller once so that all kernels are compiled.
 
     Raises HodynError when the torques at zero position are not finite.
+
+    Parameters
+    ----------
+    feedforward : FeedForward
+        Of the controller.
+    options : ControllerSettings
+        Of the controller.
+    wait : callable
+        Called before the first batch of motions: those kernels the process that prepares plans
+        compiles as well, meanwhile, and they are on disk when it has.
+
     """
     position = np.zeros(feedforward.robot.n)
     controller = FeedforwardController(feedforward, position, 0, options)
@@ -28,6 +48,8 @@ def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
+    _warm_up_streams(motion_limits(feedforward), options.bandwidth)
+    wait()
     controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
     controller.set_external_wrench(0, np.zeros(6))
     if controller.motors is not None:
@@ -44,6 +66,18 @@ def warm_up(feedforward: FeedForward, options: ControllerSettings) -> None:
         evaluate()
     controller.fade_out(next(moments))
     evaluate()
+
+
+def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
+    """Compile what follows streams, by one whose efforts, of batches of motions, do not count."""
+    limits = replace(limits, effort_ratio=lambda motion: 0.0)
+    position = np.zeros(limits.lower.size)
+    stream = Stream(position, 0, bandwidth, limits)
+    state = np.empty((5, position.size))
+    for now, velocity in enumerate((None, position + 1e-3)):
+        stream.set_target(now, position + 1e-3, velocity, now + 1_000_000, limits)
+        stream.evaluate(now, state)
+    SmoothingFilter(position, bandwidth).advance(1e-3)
 
 
 def is_warm() -> bool:

@@ -9,6 +9,7 @@ import traceback
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.jit import compiling
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.prepare import (
@@ -46,6 +47,7 @@ def serve(connection: Connection) -> None:
         return
 
 
+@compiling()
 def warm_up_planning(robot: Robot) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))

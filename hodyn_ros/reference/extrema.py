@@ -31,27 +31,28 @@ def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
     if plan.times.size == 1:
         values = plan.ends.copy() if order == 0 else np.zeros((2, plan.n))
         return values, np.full((2, plan.n), plan.times[0])
-    values = np.empty((2, plan.n))
-    instants = np.empty((2, plan.n))
-    _extrema(plan.times, plan.coefficients, order, values, instants)
+    values, instants = np.empty((2, 2, plan.n))
+    size = DEGREE + 1 - order
+    _extrema(
+        plan.times, plan.coefficients, order, np.empty((plan.times.size - 1, size)),
+        np.empty((DEPTH + 2, size)), np.empty((3, DEPTH + 2)), values, instants)
     return values, instants
 
 
-@njit()
+@njit(error_model='numpy')
 def _extrema(
-    times: Array, coefficients: Array, order: int, values: Array, instants: Array
+    times: Array, coefficients: Array, order: int, hulls: Array, stack: Array, spans: Array,
+    values: Array, instants: Array,
 ) -> None:
-    """Search the pieces by their Bernstein hulls: only where the hull rises above the best."""
-    pieces = times.size - 1
-    n = coefficients.shape[2]
-    degree = DEGREE - order
-    hulls = np.empty((pieces, degree + 1))
-    for joint in range(n):
-        low, high = np.inf, -np.inf
-        low_time, high_time = times[0], times[0]
+    """Search the pieces by their Bernstein hulls: only where the hull rises above the best.
+
+    `hulls` (m, 10 - order), `stack` and `spans` are scratch memory.
+    """
+    pieces, degree = hulls.shape[0], hulls.shape[1] - 1
+    for joint in range(values.shape[1]):
+        values[0, joint], values[1, joint] = np.inf, -np.inf
         for i in range(pieces):
-            h = times[i + 1] - times[i]
-            scale = 1.0 / h**order
+            scale = 1.0 / (times[i + 1] - times[i])**order
             for j in range(degree + 1):
                 value = 0.0
                 for k in range(j + 1):
@@ -62,69 +63,65 @@ def _extrema(
                 hulls[i, j] = value * scale
             for end in range(2):
                 value = hulls[i, end * degree]
-                if value > high:
-                    high, high_time = value, times[i + end]
-                if value < low:
-                    low, low_time = value, times[i + end]
+                for side in range(2):
+                    if (2.0 * side - 1.0) * (value - values[side, joint]) > 0.0:
+                        values[side, joint], instants[side, joint] = value, times[i + end]
         for i in range(pieces):
-            h = times[i + 1] - times[i]
+            low, high = values[0, joint], values[1, joint]
             slack = RELATIVE * max(high - low, 1e-6 * max(abs(high), abs(low)))
-            if hulls[i].max() > high + slack:
-                value, s = _maximum(hulls[i], high, slack)
-                if value > high:
-                    high, high_time = value, times[i] + s * h
-            if hulls[i].min() < low - slack:
-                value, s = _maximum(-hulls[i], -low, slack)
-                if -value < low:
-                    low, low_time = -value, times[i] + s * h
-        values[0, joint], values[1, joint] = low, high
-        instants[0, joint], instants[1, joint] = low_time, high_time
+            for side in range(2):
+                sign = 2.0 * side - 1.0
+                best = sign * values[side, joint]
+                value, s = _maximum(hulls, i, sign, best, slack, stack, spans)
+                if value > best:
+                    values[side, joint] = sign * value
+                    instants[side, joint] = times[i] + s * (times[i + 1] - times[i])
 
 
 @njit()
-def _maximum(hull: Array, best: float, slack: float) -> tuple[float, float]:
-    """Return the largest value above `best` on [0, 1] and where; `best` and 0 if there is none."""
-    size = hull.size
-    stack = np.empty((DEPTH + 2, size))
-    starts = np.empty(DEPTH + 2)
-    widths = np.empty(DEPTH + 2)
-    _copy(hull, stack[0])
-    starts[0], widths[0] = 0.0, 1.0
+def _maximum(
+    hulls: Array, i: int, sign: float, best: float, slack: float, stack: Array, spans: Array,
+) -> tuple[float, float]:
+    """Return the largest value above `best` on [0, 1] and where; `best` and 0 if there is none.
+
+    Of a hull times a sign. `stack` holds what is left to search, a hull in each row; the columns
+    of `spans` are where it begins, how wide it is, and its highest value.
+    """
+    size = hulls.shape[1]
+    highest = -np.inf
+    for j in range(size):
+        stack[0, j] = sign * hulls[i, j]
+        highest = max(highest, stack[0, j])
+    spans[0, 0], spans[1, 0], spans[2, 0] = 0.0, 1.0, highest
     count = 1
     where = 0.0
-    left = np.empty(size)
     while count > 0:
         count -= 1
-        if stack[count].max() <= best + slack:
+        if spans[2, count] <= best + slack:
             continue
-        start, width = starts[count], widths[count] * 0.5
-        # de Casteljau at the middle: `left` and what remains on the stack are the two halves.
-        right = stack[count]
+        start, width = spans[0, count], spans[1, count] * 0.5
+        # de Casteljau at the middle: the right half remains, the left one comes above it.
+        right, left = count, count + 1
+        highest_right = highest_left = -np.inf
         for j in range(size):
-            left[j] = right[0]
+            stack[left, j] = stack[right, 0]
+            highest_left = max(highest_left, stack[left, j])
+            highest_right = max(highest_right, stack[right, size - 1 - j])
             for k in range(size - 1 - j):
-                right[k] = 0.5 * (right[k] + right[k + 1])
-        if left[size - 1] > best:
-            best, where = left[size - 1], start + width
+                stack[right, k] = 0.5 * (stack[right, k] + stack[right, k + 1])
+        if stack[left, size - 1] > best:
+            best, where = stack[left, size - 1], start + width
         if width < 1e-14 or count + 2 > DEPTH:
             continue
         # The half with the higher hull is searched first: it raises the bound for the other.
-        if left.max() > right.max():
-            _copy(left, stack[count + 1])
-            starts[count] = start + width
-            starts[count + 1] = start
-        else:
-            _copy(right, stack[count + 1])
-            _copy(left, stack[count])
-            starts[count] = start
-            starts[count + 1] = start + width
-        widths[count] = widths[count + 1] = width
+        if highest_left <= highest_right:
+            right, left = left, right
+            for j in range(size):
+                value = stack[left, j]
+                stack[left, j] = stack[right, j]
+                stack[right, j] = value
+        spans[0, left], spans[0, right] = start, start + width
+        spans[1, left], spans[1, right] = width, width
+        spans[2, left], spans[2, right] = highest_left, highest_right
         count += 2
     return best, where
-
-
-@njit()
-def _copy(source: Array, target: Array) -> None:
-    """Do what assigning a whole array does, which takes numba a second to compile."""
-    for j in range(source.size):
-        target[j] = source[j]

@@ -8,7 +8,6 @@ from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import ENDS, Array
 
 
-@njit()
 def smoothest_knots(
     times: Array, fixed: NDArray[np.bool_], rows: Array, targets: Array, knots: Array
 ) -> None:
@@ -34,118 +33,106 @@ def smoothest_knots(
         small deviations from theirs.
 
     """
-    count = times.size
-    n = knots.shape[2]
-    for i in range(count):
-        for k in range(1, 5):
-            if not fixed[i, k]:
-                for joint in range(n):
-                    knots[i, k, joint] = 0.0
+    count, _, n = knots.shape
+    np.copyto(knots[:, 1:], 0.0, where=~fixed[:, 1:, np.newaxis])
+    _fill_in(
+        times, fixed, np.append(np.count_nonzero(~fixed, axis=1), 0), rows, targets,
+        np.zeros((10 + rows.shape[1], 10 + n)), np.zeros((count, 5, 10 + n)),
+        np.zeros((2, 5, n)), knots)
 
-    # Rows: carried over (at most 5), those added, 5 of the piece. Columns: two knots, then from
-    # 10 the right sides.
-    added = rows.shape[1]
-    work = np.zeros((10 + added, 10 + n))
-    diagonal = np.zeros((count, 5, 5))
-    beside = np.zeros((count, 5, 5))
-    right = np.zeros((count, 5, n))
+
+@njit(error_model='numpy')
+def _fill_in(
+    times: Array, fixed: NDArray[np.bool_], free: NDArray[np.int64], rows: Array, targets: Array,
+    work: Array, reduced: Array, solution: Array, knots: Array,
+) -> None:
+    """Add to the free derivatives what is missing.
+
+    Short, with its arrays made by the caller: it takes seconds to compile.
+
+    Parameters
+    ----------
+    times, fixed, rows, targets, knots
+        As above.
+    free : (m + 2,) array
+        How many derivatives of each knot are not given; 0 after the last.
+    work : (10 + r, 10 + n) array
+        Rows: carried over (at most 5), those added, 5 of the piece. Columns: two knots, then from
+        10 the right sides.
+    reduced : (m + 1, 5, 10 + n) array
+        Those of its rows that are solved for the free derivatives of each knot.
+    solution : (2, 5, n) array
+        Of a knot and the one after it.
+
+    """
+    count, added, n, width = times.size, rows.shape[1], knots.shape[2], work.shape[1]
     carried = 0
     for i in range(count):
-        here = 0
-        for k in range(5):
-            if not fixed[i, k]:
-                here += 1
-        height = carried
-        for r in range(added if here > 0 else 0):
-            for column in range(10):
-                work[height, column] = 0.0
-            for joint in range(n):
-                work[height, 10 + joint] = targets[i, r, joint]
-            column = 0
-            for k in range(5):
-                for joint in range(n):
-                    work[height, 10 + joint] -= rows[i, r, k] * knots[i, k, joint]
-                if not fixed[i, k]:
-                    work[height, column] = rows[i, r, k]
-                    column += 1
-            height += 1
-        there = 0
+        here, there = free[i], free[i + 1]
+        above = carried + (added if here > 0 else 0)
+        height = above
+        h = power = lowest = 0.0
         if i + 1 < count:
-            for k in range(5):
-                if not fixed[i + 1, k]:
-                    there += 1
+            height += 5
             h = times[i + 1] - times[i]
-            for r in range(5):
-                for column in range(10 + n):
-                    work[height, column] = 0.0
-                factor = h**-4.5
-                left_column = 0
-                right_column = here
+            lowest = h**-4.5
+        for r in range(carried, height):
+            for column in range(width):
+                work[r, column] = 0.0
+            if r < above:
+                for joint in range(n):
+                    work[r, 10 + joint] = targets[i, r - carried, joint]
+            column = 0
+            for side in range(1 if r < above else 2):
                 for k in range(5):
-                    a = ENDS[r, k] * factor
-                    b = ENDS[r, 5 + k] * factor
-                    if k == 0:
-                        for joint in range(n):
-                            step = knots[i + 1, 0, joint] - knots[i, 0, joint]
-                            work[height, 10 + joint] -= b * step
+                    power = lowest if k == 0 else power * h
+                    if r < above:
+                        factor = rows[i, r - carried, k]
                     else:
+                        factor = ENDS[r - above, 5 * side + k] * power
+                    if not fixed[i + side, k]:
+                        work[r, column] = factor
+                        column += 1
+                    if fixed[i + side, k] or k == 0:  # else it is zero
+                        # Of a piece's positions the difference alone counts.
+                        base = 1.0 if k == 0 and r >= above else 0.0
                         for joint in range(n):
-                            work[height, 10 + joint] -= (
-                                a * knots[i, k, joint] + b * knots[i + 1, k, joint]
-                            )
-                    if not fixed[i, k]:
-                        work[height, left_column] = a
-                        left_column += 1
-                    if not fixed[i + 1, k]:
-                        work[height, right_column] = b
-                        right_column += 1
-                    factor *= h
-                height += 1
+                            work[r, 10 + joint] -= factor * (
+                                knots[i + side, k, joint] - base * knots[i, 0, joint])
         _triangularise(work, height, here + there)
         for r in range(here):
-            for column in range(r, here):
-                diagonal[i, r, column] = work[r, column]
-            for column in range(there):
-                beside[i, r, column] = work[r, here + column]
-            for joint in range(n):
-                right[i, r, joint] = work[r, 10 + joint]
+            for column in range(r, width):
+                reduced[i, r, column] = work[r, column]
         carried = max(0, min(height - here, there))
         for r in range(carried):
-            for column in range(there):
-                work[r, column] = work[here + r, here + column]
-            for column in range(there, 10):
-                work[r, column] = 0.0
-            for joint in range(n):
-                work[r, 10 + joint] = work[here + r, 10 + joint]
+            for column in range(width):
+                value = 0.0
+                if column < there:
+                    value = work[here + r, here + column]
+                elif column >= 10:
+                    value = work[here + r, column]
+                work[r, column] = value
 
-    solution = np.zeros((5, n))
-    previous = np.zeros((5, n))
     for i in range(count - 1, -1, -1):
-        here = 0
-        for k in range(5):
-            if not fixed[i, k]:
-                here += 1
+        here, own = free[i], i % 2
         for r in range(here - 1, -1, -1):
-            pivot = diagonal[i, r, r]
+            pivot = reduced[i, r, r]
             for joint in range(n):
-                value = right[i, r, joint]
+                value = reduced[i, r, 10 + joint]
                 for column in range(r + 1, here):
-                    value -= diagonal[i, r, column] * solution[column, joint]
-                for column in range(5):
-                    value -= beside[i, r, column] * previous[column, joint]
-                solution[r, joint] = value / pivot if pivot != 0.0 else 0.0
+                    value -= reduced[i, r, column] * solution[own, column, joint]
+                for column in range(free[i + 1]):
+                    value -= reduced[i, r, here + column] * solution[1 - own, column, joint]
+                solution[own, r, joint] = value / pivot if pivot != 0.0 else 0.0
         column = 0
         for k in range(5):
             if not fixed[i, k]:
                 for joint in range(n):
-                    knots[i, k, joint] += solution[column, joint]
+                    knots[i, k, joint] += solution[own, column, joint]
                 column += 1
-        for r in range(5):
-            for joint in range(n):
-                previous[r, joint] = solution[r, joint] if r < here else 0.0
 
 
-@njit()
+@njit(error_model='numpy')
 def _triangularise(work: Array, rows: int, columns: int) -> None:
     """Householder QR of work[:rows, :columns], applied to all columns in place.
 
@@ -153,7 +140,6 @@ def _triangularise(work: Array, rows: int, columns: int) -> None:
     each column to the top keeps the small rows' digits (Cox and Higham, 1998).
     """
     width = work.shape[1]
-    vector = np.empty(rows)
     for column in range(min(rows, columns)):
         largest = column
         for r in range(column + 1, rows):
@@ -171,18 +157,19 @@ def _triangularise(work: Array, rows: int, columns: int) -> None:
         for r in range(column, rows):
             total += (work[r, column] / top) ** 2
         norm = top * np.sqrt(total)
-        alpha = -norm if work[column, column] > 0.0 else norm
-        vector[column] = work[column, column] - alpha
-        for r in range(column + 1, rows):
-            vector[r] = work[r, column]
-        scale = 1.0 / (norm * (norm + abs(work[column, column])))
+        pivot = work[column, column]
+        alpha = -norm if pivot > 0.0 else norm
+        # The vector of the reflection: this, and below it what the column holds.
+        first = pivot - alpha
+        scale = 1.0 / (norm * (norm + abs(pivot)))
         work[column, column] = alpha
+        for k in range(column + 1, width):
+            product = first * work[column, k]
+            for r in range(column + 1, rows):
+                product += work[r, column] * work[r, k]
+            product *= scale
+            work[column, k] -= product * first
+            for r in range(column + 1, rows):
+                work[r, k] -= product * work[r, column]
         for r in range(column + 1, rows):
             work[r, column] = 0.0
-        for k in range(column + 1, width):
-            product = 0.0
-            for r in range(column, rows):
-                product += vector[r] * work[r, k]
-            product *= scale
-            for r in range(column, rows):
-                work[r, k] -= product * vector[r]

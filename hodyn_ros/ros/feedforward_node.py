@@ -26,6 +26,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from hodyn_ros.common.jit import compiling
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.plans.planner import Planner
@@ -222,8 +223,7 @@ class FeedforwardNode(LifecycleNode):
             raise HodynError(
                 f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the cycles of '
                 f'the node hold for up to {MAX_JOINTS}: give it a robot with the arm alone')
-        feedforward = FeedForward(_with_payload(unloaded, settings))
-        robot = feedforward.robot
+        robot = _with_payload(unloaded, settings)
         tracking_tolerance(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
@@ -234,11 +234,16 @@ class FeedforwardNode(LifecycleNode):
             self._planner.close()
             self._planner = None
         worker = PlanWorker(robot)
-        try:
-            # Both processes compile, at the same time.
-            warm_up(feedforward, controller_options(settings))
+
+        def wait() -> None:
             if not worker.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
+
+        try:
+            # Both processes compile, at the same time.
+            with compiling():
+                feedforward = FeedForward(robot)
+                warm_up(feedforward, controller_options(settings), wait)
         except BaseException:
             worker.close()
             raise

@@ -15,21 +15,28 @@ from random_robots import assert_close, random_base_motion, random_motion, rando
 
 import hodyn_ros as hd
 from hodyn_ros.dynamics import inverse_dynamics as inverse
+from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
 from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import MAX_ANGLE, sine_cosine
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 
 FAST = {'spatial': second_order_spatial, 'body_fixed': second_order_body_fixed}
+NO_WRENCHES = np.zeros((1, 0, 0, 0))
 
 
-def by_any_order(robot, q, formulation):
+@kernel
+def compiled_sine_cosine(x):
+    return sine_cosine(x)
+
+
+def by_any_order(robot, q, formulation, wrenches=NO_WRENCHES, base=()):
     """Return the torques of motions (T, 5, n) by the kernel of any order."""
     general = inverse.recursion(formulation)
     out = np.empty((len(q), 3, robot.n))
     model = robot.kernel_model
     general.inverse_dynamics(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity,
-        general.workspace(robot.n, 2), (), np.zeros((1, 0, 0, 0)), q, out)
+        general.workspace(len(robot.bodies), 2), base, wrenches, q, out)
     return out
 
 
@@ -46,7 +53,8 @@ def by_fast(robot, q, formulation):
 def by_fast_batch(robot, q, formulation):
     fast = FAST[formulation]
     out = np.full((len(q), 3, robot.n), np.nan)
-    fast.batch(fast.workspace(robot, LANES), q, out)
+    fast.batch(
+        fast.workspace(robot, LANES), q, out, fast.wrench_transforms(robot), NO_WRENCHES)
     return out
 
 
@@ -86,15 +94,31 @@ def test_equals_any_order_on_floating_bases(seed, bodies, samples):
     q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
     base = [random_base_motion(rng, 2) for _ in range(samples)]
     pose, twist = (np.array(values) for values in zip(*base, strict=True))
+    acting = rng.normal(size=(samples, 3, bodies, 6))
     handle = hd.InverseDynamics(robot, 2)
-    results = []
-    # Wrenches, be they zero, are for the kernel of any order.
-    for wrenches in ((), (np.zeros((samples, 3, bodies, 6)),)):
-        torque, wrench = np.empty((samples, 3, robot.n)), np.empty((samples, 3, 6))
-        handle.floating_batch(q, pose, twist, torque, wrench, *wrenches)
-        results.append((torque, wrench))
-    for fast, expected in zip(*results, strict=True):
-        assert_all_close(fast, expected, 1e-12)
+    for wrenches in (NO_WRENCHES, acting):
+        torque, wrench, expected = np.empty((samples, 3, robot.n)), *np.empty((2, samples, 3, 6))
+        handle.floating_batch(
+            q, pose, twist, torque, wrench, *(() if wrenches is NO_WRENCHES else (wrenches,)))
+        assert_all_close(
+            torque, by_any_order(robot, q, 'spatial', wrenches, (pose, twist, expected)), 1e-12)
+        assert_all_close(wrench, expected, 1e-12)
+
+
+@pytest.mark.parametrize('formulation', FAST)
+@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20))
+@settings(max_examples=40, deadline=None)
+def test_equals_any_order_under_external_wrenches(formulation, seed, bodies, samples):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, bodies, serial=formulation == 'body_fixed')
+    q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
+    wrenches = 10.0 * rng.normal(size=(samples, 3, bodies, 6))
+    handle, out = hd.InverseDynamics(robot, 2, formulation), np.empty((samples, 3, robot.n))
+    handle.batch(q, out, wrenches)
+    assert_all_close(out, by_any_order(robot, q, formulation, wrenches), 1e-12)
+    # Nothing of them is left for the next batch.
+    handle.batch(q, out)
+    assert_all_close(out, by_any_order(robot, q, formulation), 1e-12)
 
 
 @pytest.mark.parametrize('formulation', FAST)
@@ -144,7 +168,7 @@ def test_huge_angles(formulation, size):
 def test_sine_and_cosine_to_one_ulp(x):
     with mpmath.workprec(200):
         exact = mpmath.sin(mpmath.mpf(x)), mpmath.cos(mpmath.mpf(x))
-        for value, true in zip(sine_cosine(x), exact, strict=True):
+        for value, true in zip(compiled_sine_cosine(x), exact, strict=True):
             assert abs(mpmath.mpf(value) - true) <= np.spacing(abs(value))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.unrolled.formulas import formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
@@ -74,7 +75,7 @@ def offsets(bodies: int, columns: int, motions: int) -> tuple[int, int, int]:
     return table, joints, joints + DOUBLES_PER_JOINT * motions * bodies + 2 * LANES
 
 
-@step
+@formula
 def sine_cosine(x: Number) -> tuple[Number, Number]:
     """Return sin x and cos x to 1 ulp, of a float or `Float64x8`, for |x| ≤ `MAX_ANGLE`.
 
@@ -110,7 +111,7 @@ def sine_cosine(x: Number) -> tuple[Number, Number]:
         sign * (swap * cosine + keep * sine), sign * (keep - swap) * (keep * cosine + swap * sine))
 
 
-@step
+@formula
 def _turned(
     sine: Number, cosine: Number, first: Number, second: Number, third: Number,
 ) -> tuple[Number, Number, Number, Number, Number, Number, Number, Number]:
@@ -235,6 +236,39 @@ def lanes(memory: Array, first: int, at: int, q: Array, t: int) -> None:
         write(memory, here + 13 * LANES, velocity)
         write(memory, here + 14 * LANES, second)
         write(memory, here + 15 * LANES, third)
+
+
+@step
+def wrenches_of_lanes(
+    memory: Array, at: int, apart: int, transforms: Array, wrenches: Array, t: int,
+) -> None:
+    """Write the polynomials of the wrenches on bodies for the motions t … t + 7 of a batch.
+
+    Parameters
+    ----------
+    memory : array
+        From `packed_workspace`.
+    at, apart : int
+        Where those on body 0 start in the workspace, and how far after them those on body 1 do.
+    transforms : (n_bodies, 6, 6) array
+        What takes them to the frames of the kernel.
+    wrenches : (T, 3, n_bodies, 6) array
+        The batch; none where it has no bodies.
+    t : int
+        First motion.
+
+    """
+    for lane in range(min(LANES, wrenches.shape[0] - t)):
+        for i in range(wrenches.shape[2]):
+            factorial = 1.0
+            for k in range(3):
+                factorial *= max(k, 1)
+                for c in range(6):
+                    total = 0.0
+                    for d in range(6):
+                        total += transforms[i, c, d] * wrenches[t + lane, k, i, d]
+                    here = at + apart * i + LANES * (COEFFICIENTS * c + k)
+                    memory[here + lane] = total / factorial
 
 
 @step

@@ -29,6 +29,7 @@ from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     rates,
     read_vector,
     scale,
+    subtract,
     times,
     write_known_vector,
 )
@@ -55,19 +56,34 @@ _ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
 
 def workspace(robot: Robot, motions: int) -> Array:
     """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
-    gravity, table = _constants(robot)
+    gravity, table, _ = _constants(robot)
     frames = np.zeros((3 + 6 * len(robot.bodies), COEFFICIENTS, motions))
     frames[:3, 1] = -gravity[:, np.newaxis]
     return joint_polynomials.packed_workspace(table[:, _ROTATION], table, frames)
 
 
-def _constants(robot: Robot) -> tuple[Array, Array]:
-    """Return the gravity (3,) in the axes of the base, and the table (n, 18) of the bodies."""
+def wrench_transforms(robot: Robot) -> Array:
+    """Return what takes wrenches from the frames of bodies to those of this kernel, (n, 6, 6)."""
+    _, _, frames = _constants(robot)
+    return np.array([
+        lie.adjoint(lie.inverse(pose) @ frame).T
+        for pose, frame in zip(robot.kernel_model.body_in_kernel, frames, strict=True)])
+
+
+def _constants(robot: Robot) -> tuple[Array, Array, Array]:
+    """Return what `workspace` packs.
+
+    Gravity (3,) in the axes of the base, the table (n, 18) of the bodies, and the poses (n, 4, 4)
+    of this kernel's frames in those of `KernelModel`.
+    """
     table = np.empty((len(robot.bodies), COLUMNS))
+    frames = np.empty((len(robot.bodies), 4, 4))
     # From the tip on: each joint's frame is moved along its axis until the next one's origin is in
     # its xy plane, and turned until the next one's axis is tilted about its x axis.
     own = np.eye(4)
-    for row, out in zip(robot.kernel_model.body_table[::-1], table[::-1], strict=True):
+    for row, out, frame in zip(
+            robot.kernel_model.body_table[::-1], table[::-1], frames[::-1], strict=True):
+        frame[:] = own
         com = lie.inverse(own) @ np.append(row[COM:COM + 3], 1.0)
         inertia = own[:3, :3].T @ unpack(row[COM_INERTIA:COM_INERTIA + 6]) @ own[:3, :3]
         link = lie.pose(
@@ -83,15 +99,16 @@ def _constants(robot: Robot) -> tuple[Array, Array]:
         out[_ROTATION:_COM] = row[ROTATION], row[TRANSLATION], row[MASS]
         out[_COM:_INERTIA] = com[:3]
         out[_INERTIA:] = pack(inertia)
-    return own[:3, :3].T @ robot.gravity, table
+    return own[:3, :3].T @ robot.gravity, table, frames
 
 
 @step
-def _recursion(memory: Array, n: int, motions: int, like: Number) -> None:
+def _recursion(memory: Array, n: int, acting: bool, motions: int, like: Number) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
     Gravity enters as the velocity −g t of the base, which comes first among the frames, before
-    the wrenches of the bodies; `like` is of the type to compute with.
+    the wrenches of the bodies; `acting` says that external ones are in their place; `like` is of
+    the type to compute with.
     """
     table, first, frames = joint_polynomials.offsets(n, COLUMNS, motions)
     unit = size(like)
@@ -131,6 +148,9 @@ def _recursion(memory: Array, n: int, motions: int, like: Number) -> None:
         spin = times(inertia, omega)
         force = add(rates(momentum), cross(omega, momentum))
         moment = add(add(rates(spin), cross(omega, spin)), cross(com, force))
+        if acting:
+            moment = subtract(moment, read_vector(memory, wrench, like))
+            force = subtract(force, read_vector(memory, wrench + 3 * unit, like))
         write_known_vector(memory, wrench, moment)
         write_known_vector(memory, wrench + 3 * unit, force)
 
@@ -164,16 +184,23 @@ def single(memory: Array, q: Array, out: Array) -> None:
     n = q.shape[1]
     _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
     joint_polynomials.single(memory, 0, first, q)
-    _recursion(memory, n, 1, taylor4())
+    _recursion(memory, n, False, 1, taylor4())
     joint_polynomials.write_torques(memory, first, out)
 
 
 @batch_kernel
-def batch(memory: Array, q: Array, out: Array) -> None:
-    """The same for q (T, 5, n) and out (T, 3, n), which are not checked."""
+def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array) -> None:
+    """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
+
+    These are (T, 3, n, 6), (1, 0, 0, 0) for none; the transforms are from `wrench_transforms`.
+    """
     n = q.shape[2]
-    _, first, _ = joint_polynomials.offsets(n, COLUMNS, LANES)
+    number = COEFFICIENTS * LANES
+    _, first, frames = joint_polynomials.offsets(n, COLUMNS, LANES)
+    acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
-        _recursion(memory, n, LANES, taylor4x8())
+        joint_polynomials.wrenches_of_lanes(
+            memory, frames + 3 * number, 6 * number, transforms, wrenches, t)
+        _recursion(memory, n, acting, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)

@@ -35,7 +35,7 @@ from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     write_vector,
 )
 from hodyn_ros.dynamics.kernels.workspace import borrowed
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot.body_table import (
     COM,
     COM_INERTIA,
@@ -73,6 +73,12 @@ def workspace(robot: Robot, motions: int) -> Array:
         table[:, _BODY + ROTATION], table, np.concatenate([kept, frames]))
 
 
+def wrench_transforms(robot: Robot) -> Array:
+    """Return what takes wrenches from the frames of bodies to those of this kernel, (n, 6, 6)."""
+    return np.array([
+        lie.adjoint(lie.inverse(pose)).T for pose in robot.kernel_model.body_in_kernel])
+
+
 def _frame_slots(parent: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the workspace slot of each body's frame; the base (last entry) has slot 0.
 
@@ -88,12 +94,15 @@ def _frame_slots(parent: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @step
-def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number) -> None:
+def _recursion(
+    memory: Array, bodies: int, free: int, acting: bool, motions: int, like: Number,
+) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
     Gravity enters as the velocity −g t of the base, whose pose and twist are given and whose
     wrench is written. `free` is 1 when body 0 is a floating base, which has no joint, else 0;
-    `like` is of the type to compute with.
+    `acting` says that external wrenches are in the place of the bodies' own; `like` is of the type
+    to compute with.
     """
     table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, motions)
     unit = size(like)
@@ -153,7 +162,13 @@ def _recursion(memory: Array, bodies: int, free: int, motions: int, like: Number
             (memory[axes + 3], memory[axes + 4], memory[axes + 5]))
         spin = combine(
             times(inertia, (dot(omega, x), dot(omega, y), dot(omega, z))), x, y, z)
-        write_known_vector(memory, own, subtract(rates(spin), cross(force, c)))
+        torque = subtract(rates(spin), cross(force, c))
+        if acting:
+            external = combine(read_vector(memory, own + vector, like), x, y, z)
+            force = subtract(force, external)
+            torque = subtract(torque, add(
+                combine(read_vector(memory, own, like), x, y, z), cross(r, external)))
+        write_known_vector(memory, own, torque)
         write_known_vector(memory, own + vector, force)
 
     for i in range(bodies - 1, -1, -1):
@@ -183,25 +198,34 @@ def single(memory: Array, q: Array, out: Array) -> None:
     n = q.shape[1]
     _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
     joint_polynomials.single(memory, 0, first, q)
-    _recursion(memory, n, 0, 1, taylor4())
+    _recursion(memory, n, 0, False, 1, taylor4())
     joint_polynomials.write_torques(memory, first, out)
 
 
 @batch_kernel
-def batch(memory: Array, q: Array, out: Array) -> None:
-    """The same for q (T, 5, n) and out (T, 3, n), which are not checked."""
+def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array) -> None:
+    """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
+
+    These are (T, 3, n, 6), (1, 0, 0, 0) for none; the transforms are from `wrench_transforms`.
+    """
     n = q.shape[2]
-    _, first, _ = joint_polynomials.offsets(n, COLUMNS, LANES)
+    _, first, kept = joint_polynomials.offsets(n, COLUMNS, LANES)
+    acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
-        _recursion(memory, n, 0, LANES, taylor4x8())
+        _place_wrenches(memory, kept, transforms, wrenches, t)
+        # Twice, each without the branch, which would cost a batch a tenth of its time.
+        if acting:
+            _recursion(memory, n, 0, acting, LANES, taylor4x8())
+        else:
+            _recursion(memory, n, 0, acting, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
 
 
 @batch_kernel
 def batch_floating(
     memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
-    base_wrench: Array,
+    transforms: Array, wrenches: Array, base_wrench: Array,
 ) -> None:
     """The same on a floating base, which body 0 then is.
 
@@ -215,6 +239,8 @@ def batch_floating(
         The spatial twist and its derivatives.
     q, out : (T, 5, n) and (T, 3, n) arrays
         As for `batch`.
+    transforms, wrenches : (n + 1, 6, 6) and (T, 3, n + 1, 6) arrays
+        As for `batch`.
     base_wrench : (T, 3, 6) array
         Written: what must act on the base, in world axes about the world origin.
 
@@ -224,6 +250,7 @@ def batch_floating(
     first += joint_polynomials.DOUBLES_PER_JOINT * LANES
     number = COEFFICIENTS * LANES
     base_frame = kept + _KEPT * number * (bodies + 1)
+    acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         for lane in range(LANES):
             s = min(t + lane, q.shape[0] - 1)
@@ -235,7 +262,11 @@ def batch_floating(
                         base_twist[s, a, k] / _FACTORIALS[a])
         _move_base(memory, base_frame, gravity, taylor4x8())
         joint_polynomials.lanes(memory, 1, first, q, t)
-        _recursion(memory, bodies, 1, LANES, taylor4x8())
+        _place_wrenches(memory, kept, transforms, wrenches, t)
+        if acting:  # as for `batch`
+            _recursion(memory, bodies, 1, acting, LANES, taylor4x8())
+        else:
+            _recursion(memory, bodies, 1, acting, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
         for lane in range(min(LANES, q.shape[0] - t)):
             for k in range(6):
@@ -243,6 +274,15 @@ def batch_floating(
                 base_wrench[t + lane, 0, k] = memory[wrench]
                 base_wrench[t + lane, 1, k] = memory[wrench + LANES]
                 base_wrench[t + lane, 2, k] = 2.0 * memory[wrench + 2 * LANES]
+
+
+@step
+def _place_wrenches(
+    memory: Array, kept: int, transforms: Array, wrenches: Array, t: int,
+) -> None:
+    """Put the external wrenches of the motions t … t + 7 in the place of the bodies' own."""
+    body = _KEPT * COEFFICIENTS * LANES
+    joint_polynomials.wrenches_of_lanes(memory, kept + body, body, transforms, wrenches, t)
 
 
 @kernel

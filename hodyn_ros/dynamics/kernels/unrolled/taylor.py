@@ -114,22 +114,33 @@ def _cauchy(builder: ir.IRBuilder, packed: Packed, a: Values, b: Values) -> Valu
     return [total]
 
 
-def _overload(operation: Any, make: Callable[..., ir.Value], left: Any, right: Any) -> None:
-    """Teach numba one operator between two operand types, of which one may be a float."""
-    packed = left if isinstance(left, Packed) else right
+_MAKE: dict[Any, Callable[..., ir.Value]] = {
+    operator.add: ir.IRBuilder.fadd, operator.sub: ir.IRBuilder.fsub,
+    operator.mul: ir.IRBuilder.fmul}
 
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Value:
-        operands = []
-        for kind, value in zip(signature.args, arguments, strict=True):
-            if isinstance(kind, Packed):
-                operands.append(_split(builder, packed, value))
-            else:
-                operands.append([_spread(builder, packed.vector, value)] * packed.registers)
-        both = isinstance(left, Packed) and isinstance(right, Packed)
-        if operation is operator.mul and both and packed.truncated:
-            return _join(builder, packed, _cauchy(builder, packed, *operands))
-        return _join(builder, packed, [
-            make(builder, a, b) for a, b in zip(*operands, strict=True)])
+
+def combined(
+    builder: ir.IRBuilder, operation: Any, kinds: Sequence[Any], values: Sequence[ir.Value],
+) -> ir.Value:
+    """Write an operator between two numbers, of which any may be a float."""
+    packed = next((kind for kind in kinds if isinstance(kind, Packed)), None)
+    if packed is None:
+        return _MAKE[operation](builder, *values)
+    operands = [
+        _split(builder, kind, value) if isinstance(kind, Packed)
+        else [_spread(builder, packed.vector, value)] * packed.registers
+        for kind, value in zip(kinds, values, strict=True)]
+    both = all(isinstance(kind, Packed) for kind in kinds)
+    if operation is operator.mul and both and packed.truncated:
+        return _join(builder, packed, _cauchy(builder, packed, *operands))
+    return _join(builder, packed, [
+        _MAKE[operation](builder, a, b) for a, b in zip(*operands, strict=True)])
+
+
+def _overload(operation: Any, left: Any, right: Any) -> None:
+    """Teach numba one operator between two operand types, of which one may be a float."""
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return combined(builder, operation, signature.args, arguments)
 
     lower_builtin(operation, left, right)(lower)
 
@@ -148,16 +159,13 @@ def _typer(operation: Any) -> None:
     type_callable(operation)(resolve)
 
 
-for _operation, _make in (
-    (operator.add, ir.IRBuilder.fadd), (operator.sub, ir.IRBuilder.fsub),
-    (operator.mul, ir.IRBuilder.fmul),
-):
+for _operation in _MAKE:
     _typer(_operation)
     for _packed in _TYPES:
         for _left, _right in (
             (_packed, _packed), (_packed, types.float64), (types.float64, _packed),
         ):
-            _overload(_operation, _make, _left, _right)
+            _overload(_operation, _left, _right)
 
 
 def _primitive(define: Callable[..., Any]) -> Any:

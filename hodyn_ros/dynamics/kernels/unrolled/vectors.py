@@ -4,6 +4,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import step
+from hodyn_ros.dynamics.kernels.unrolled.formulas import formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import rate, read, size, write, write_known
 
 Number = Any  # a type of `taylor`, or float
@@ -38,25 +39,25 @@ def write_known_vector(memory: NDArray[Any], index: int, vector: Vector) -> None
     write_known(memory, index + 2 * step, vector[2])
 
 
-@step
+@formula
 def add(a: Vector, b: Vector) -> Vector:
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@step
+@formula
 def subtract(a: Vector, b: Vector) -> Vector:
     """Return a − b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@step
+@formula
 def scale(number: Number, a: Vector) -> Vector:
     """Return a times a number."""
     return number * a[0], number * a[1], number * a[2]
 
 
-@step
+@formula
 def combine(numbers: Vector, x: Vector, y: Vector, z: Vector) -> Vector:
     """Return a x + b y + c z for the numbers a, b, c."""
     a, b, c = numbers
@@ -65,13 +66,13 @@ def combine(numbers: Vector, x: Vector, y: Vector, z: Vector) -> Vector:
         a * x[2] + b * y[2] + c * z[2])
 
 
-@step
+@formula
 def dot(a: Vector, b: Vector) -> Number:
     """Return a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@step
+@formula
 def cross(a: Vector, b: Vector) -> Vector:
     """Return a × b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
@@ -83,7 +84,7 @@ def rates(a: Vector) -> Vector:
     return rate(a[0]), rate(a[1]), rate(a[2])
 
 
-@step
+@formula
 def times(matrix: Symmetric, a: Vector) -> Vector:
     """Return a symmetric matrix times a vector."""
     (xx, yy, zz), (xy, xz, yz) = matrix
