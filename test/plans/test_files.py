@@ -1,13 +1,16 @@
 """Plan files and the commands on them."""
 import json
 
+from hypothesis import example, given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
+import yaml
 
 from hodyn_ros import load_robot
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans import annotate
+from hodyn_ros.plans import annotate, files
 from hodyn_ros.plans.files import read_trajectory, write_annotated
 from hodyn_ros.reference import fit_plan
 
@@ -317,3 +320,14 @@ def test_the_interpolation_is_that_asked_for(tmp_path, capsys, interpolation):
                  str(figures)]) == 0
     assert json.loads(figures.read_text())['interpolation'] == interpolation
     assert f'{interpolation} interpolation' in capsys.readouterr().out
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@example(1e-5)
+@example(-1e22)
+@example(5e-324)
+def test_numbers_are_those_of_yaml(value):
+    """Guards 1e-05, which is a number in JSON and text in YAML 1.1."""
+    read = yaml.safe_load(files._yaml_number(value))
+    assert isinstance(read, float)
+    assert read == value

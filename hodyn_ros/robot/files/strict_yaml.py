@@ -81,7 +81,8 @@ class _StrictComposer(Composer):
         return Composer.compose_node(self, parent, index)
 
 
-# The composer comes first: libyaml's own takes aliases, and none of it can be overridden.
+# The composer comes first: libyaml's own takes aliases, and the whole stack for brackets in
+# brackets without end; none of it can be overridden.
 class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
     def __init__(self, text: str) -> None:
         _Parser.__init__(self, text)
