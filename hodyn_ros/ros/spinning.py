@@ -55,7 +55,7 @@ class StopFlag:
         self.is_moving: Callable[[], bool] = lambda: True
         self.exit_code = 0
         self._set_at = 0.0
-        self._ends = False
+        self._ends = self._is_put_off = False
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
         # The interpreter writes to it at once, whatever the main thread does.
@@ -78,11 +78,14 @@ class StopFlag:
 
     def _set(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        is_first, self.is_set = not self.is_set, True
+        is_first, self.is_set = not self.is_set or self._is_put_off, True
         if is_first:
             self._set_at = now
             if not self.is_moving():
-                raise Interrupted
+                # There, an exception would be printed and lost; `_watch` gives the signal again.
+                self._is_put_off = _is_called_by_compiler(frame)
+                if not self._is_put_off:
+                    raise Interrupted
         elif self.is_moving() and now - self._set_at > PATIENCE:
             # A terminal and a launcher may both pass one Ctrl-C on: that is one signal.
             self.exit_code = 128 + number
@@ -100,10 +103,21 @@ class StopFlag:
                     return
                 number = number or received[0]
                 deadline = deadline or time.monotonic() + GRACE
+            elif self._is_put_off:
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
             elif self.is_moving():
                 deadline = time.monotonic() + GRACE
             elif time.monotonic() > deadline + (END_TIMEOUT if self._ends else 0.0):
                 os._exit(128 + number)
+
+
+def _is_called_by_compiler(frame: FrameType | None) -> bool:
+    """Whether LLVM has called back, to hand over what it compiled."""
+    while frame is not None:
+        if frame.f_code.co_name.startswith('_raw_object_cache'):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
