@@ -44,15 +44,19 @@ def _print(outcomes: Sequence[Outcome], overview: Path) -> None:
 
     console = make_console()
     table = make_table(
-        'recording', 'worst joint', 'error', 'findings', left=('worst joint', 'findings'))
+        'recording', 'worst joint', 'RMS, N m', 'beside others', 'findings',
+        left=('worst joint', 'findings'))
     for factor, joint, outcome in rank(outcomes)[:MAX_LINES]:
         if outcome.has_result:
             said = len(outcome.rows[0]['findings'])
+            error = next(
+                (row['rms_error'] for row in outcome.rows if row['joint'] == joint), None)
             table.add_row(
-                outcome.name, joint, f'{factor:.2f} × median',
+                outcome.name, joint, '–' if error is None else f'{error:.3g}',
+                f'{factor:.2f} × median',
                 outcome.status if not outcome.is_ok else str(said or ''))
         else:
-            table.add_row(outcome.name, '', '', outcome.status)
+            table.add_row(outcome.name, '', '', '', outcome.status)
     console.print(table)
     well = sum(outcome.is_ok for outcome in outcomes)
     console.print(

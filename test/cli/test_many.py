@@ -124,8 +124,9 @@ def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_
     found = {row[0]: row[1:] for row in rows(said)}
     assert list(found)[:2] == ['torn.mcap', 'worse']
     assert 'not a readable rosbag2' in found['torn.mcap'][0]
-    joint, factor, *_ = found['worse']
+    joint, error, factor, *_ = found['worse']
     assert joint == 'joint3'
+    assert float(error) == pytest.approx(40.0, rel=0.05)
     assert float(factor.removesuffix(' × median')) > 10.0
     assert '3 of 4 recordings without fault; out/overview.html tells more' in said
 
