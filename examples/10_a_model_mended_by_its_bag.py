@@ -3,6 +3,7 @@
 
 The same recording tells friction, and the zero of each torque sensor. Each value comes with the
 interval that it is in with 90 % confidence; a joint whose interval contains 0 has told nothing.
+The recording is in the repository: run it in a clone.
 """
 from pathlib import Path
 
@@ -20,7 +21,7 @@ RECORDING = 'test/data/panda_exciting_trajectory'
 path = Path(RECORDING) if Path(RECORDING).exists() else Path('..', RECORDING)
 robot = hd.load_robot('panda')
 data, _ = read_data([Recording(path)], Source(robot))
-found = identify(robot, data, ('friction', 'viscous', 'offsets'))
+found = identify(robot, data, ('links', 'friction', 'viscous', 'offsets'))
 
 # %%
 given = np.asarray(robot.friction.amplitude)

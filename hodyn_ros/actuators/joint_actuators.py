@@ -156,7 +156,15 @@ class Actuators:
         return stiffness
 
     def to_rotor(self, reference: Array) -> Array:
-        """Return a motor reference, (…, 4, m), on the fast side of the gears."""
+        """Return a motor reference, (…, 4, m), on the fast side of the gears.
+
+        It is θ, θ̇, θ̈ (rad and its derivatives) and τ_m (N m) as of `MotorSide.evaluate`; a
+        HodynError for another shape.
+        """
+        if np.shape(reference)[-2:] != (4, self.n_motors):
+            raise HodynError(
+                f'a motor reference has the shape (…, 4, {self.n_motors}): position, velocity, '
+                f'acceleration and torque of each motor; got {np.shape(reference)}')
         ratio = np.repeat(
             [joint.motor.gear_ratio for joint in self.joints], np.diff(self.motor_of))
         converted: Array = reference * np.array([ratio, ratio, ratio, 1.0 / ratio])

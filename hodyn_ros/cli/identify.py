@@ -159,6 +159,8 @@ def run_identify(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
+    if found.is_of_the_robot:
+        console.print(_verdict(robot, validation), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -219,8 +221,6 @@ def _print(
             'what is looked for; take it for unknown.')
     _print_rests(console, robot, found)
     _print_validation(console, robot, validation)
-    if found.is_of_the_robot:
-        console.print(_verdict(robot, validation), style='bold')
     if 'payload' in terms:
         _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
 
@@ -268,14 +268,15 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
 def _verdict(robot: Robot, validation: Validation) -> str:
     rows = list(zip(
         robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))
-    better = ', '.join(name for name, before, after, _ in rows if after < _BETTER * before)
-    worse = ', '.join(name for name, _, _, is_worse in rows if is_worse)
+    better = [name for name, before, after, _ in rows if after < _BETTER * before]
+    worse = [name for name, _, _, is_worse in rows if is_worse]
+    alike = [name for name in robot.joint_names if name not in {*better, *worse}]
     if not worse and not better:
         return 'On held-out motion the file is better for no joint: keep the one that was given'
-    said = ([f'better for {better}'] if better else []) + (
-        [f'worse for {worse}: record longer and more varied motion before using it'] if worse
-        else [])
-    return f'On held-out motion the file is {" and ".join(said)}'
+    said = [f'{word} for {", ".join(names)}' for word, names in (
+        ('better', better), ('hardly different', alike), ('worse', worse)) if names]
+    advice = ': record longer and more varied motion before using it' if worse else ''
+    return f'On held-out motion the file is {"; ".join(said)}{advice}'
 
 
 def _print_payload(

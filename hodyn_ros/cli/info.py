@@ -56,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
                 body.joint, body.type, f'{body.mass:.4g}', f'= {body.mimic}',
                 *('' for _ in range(len(_UNITS) - 1)))
     console.print(table)
+    for name, law in figures['actuators'].items():
+        console.print(f'• {name}: {_in_words(law)}')
     for sentence in figures['unknown']:
         console.print(f'• {sentence}')
     write_figures(figures, options.json)
@@ -70,7 +72,8 @@ def _unit(quantity: str, robot: Robot) -> str:
 def _figures(robot: Robot) -> dict[str, Any]:
     from hodyn_ros.robot.files import robot_mapping
 
-    limits = robot_mapping(robot)['limits']
+    keys = robot_mapping(robot)
+    limits = keys['limits']
     return {
         'name': robot.name,
         'mass': sum(body.mass for body in robot.bodies),
@@ -85,8 +88,16 @@ def _figures(robot: Robot) -> dict[str, Any]:
         'coupled_joints': {body.joint: {
             'type': body.type, 'link': body.name, 'mass': body.mass, 'mimic': asdict(body.mimic),
         } for body in robot.bodies if body.mimic is not None},
+        'actuators': keys.get('actuators', {}),
         'unknown': _unknown(robot),
     }
+
+
+def _in_words(keys: dict[str, Any]) -> str:
+    return ', '.join(
+        f'{key} as the link sees it ({_in_words(value)})' if isinstance(value, dict) else
+        value if key == 'law' else f'{key} {value:.4g}' if isinstance(value, float) else
+        f'{key} {value}' for key, value in keys.items())
 
 
 def _reach(robot: Robot) -> float:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import PreparedPlan
 
 MAX_LINES = 12
+_OF_MOTORS = ('motor_velocity', 'motor_effort', 'deflection')
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -205,16 +206,20 @@ def run_retime(
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
     before = 'in motion at an end, which is taken as it is' if uniform is None else (
-        f'{uniform:.3f} s with the timing of the plan')
+        f'{uniform:.3f} s if slowed evenly')
     print(
         f'{output}: {len(prepared.annotated.times)} points, {plan.duration:.3f} s, '
         f'{prepared.deviation}; {before}; found in {retimed.seconds:.1f} s')
     for line in _what_binds(prepared):
         print(line)
     unknown = [] if prepared.limit_report is None else prepared.limit_report.unknown_quantities
-    if unknown:
-        print(f'! no limit is known of {", ".join(unknown)}: these are as large as the others let '
-              'them be; --limits FILE gives limits')
+    for some, giver in (
+            ([one for one in unknown if not one.startswith(_OF_MOTORS)], '--limits FILE gives'),
+            ([one for one in unknown if one.startswith(_OF_MOTORS)],
+             'max_velocity and max_effort of a motor, and max_deflection, in `actuators` are')):
+        if some:
+            print(f'! no limit is known of {", ".join(some)}: these are as large as the others '
+                  f'let them be; {giver} limits')
     if prepared.note:
         print(f'note: {prepared.note}')
     if picture is not None:

@@ -97,8 +97,8 @@ def _about_model(result: Replay) -> list[str]:
         names = ', '.join(f'{joint.name} ({100 * joint.slow_share:.0f} %)' for joint in poor)
         said.append(
             f'Within the bandwidth of the motion the prediction leaves unexplained much of the '
-            f'effort of {names}: `hodyn identify` would fit the model to this arm; of a file that '
-            'it wrote, this is what its laws do not have.')
+            f'effort of {names}: `hodyn identify` would fit the model to this arm. If it has, '
+            'what is left is none of its terms.')
     return said
 
 

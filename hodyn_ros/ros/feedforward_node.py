@@ -290,6 +290,9 @@ class FeedforwardNode(LifecycleNode):
                 f'{"with" if is_in else "without"} {term}{" (by default)" if is_default else ""}')
             if not is_in:
                 left_out.append(term)
+        if self._settings.friction_in_output and self._unloaded_robot.friction is None:
+            contents[-1] = 'without friction, of which the robot file has none'
+            left_out.append('friction, if it can')
         self.get_logger().info(
             f'torque for robot {self._settings.robot!r} {", ".join(contents)}: its controller '
             f'must add {" and ".join(left_out) or "neither"}')

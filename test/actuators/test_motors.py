@@ -5,10 +5,12 @@ from laws_and_motions import LAWS, actuators
 import numpy as np
 import pytest
 
+import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import CubicSpring, LinearSpring, Rigid, TabulatedSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.simulation.examples import with_example_actuators
 
 
 def test_the_gear_turns_rotor_numbers_into_link_numbers():
@@ -92,3 +94,11 @@ def test_a_stiffer_law_is_stiffer_everywhere(name):
     model.evaluate(q, torque, sigma)
     stiffer.evaluate(q, 1.2 * torque, 1.2 * sigma)
     assert np.allclose(stiffer.reference[:3], model.reference[:3], rtol=1e-12)
+
+
+def test_a_motor_reference_of_another_shape_is_not_turned_into_that_of_the_rotor():
+    actuators = with_example_actuators(hd.load_robot('twolink'), 'sea', 100.0).actuators
+    assert actuators.to_rotor(np.zeros((3, 4, 2))).shape == (3, 4, 2)
+    for shape in ((2,), (4, 1), (3, 2), (4,)):
+        with pytest.raises(ValueError, match=r'has the shape \(…, 4, 2\): position, velocity'):
+            actuators.to_rotor(np.zeros(shape))

@@ -8,11 +8,13 @@ import threading
 
 import numpy as np
 import pytest
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main, robots
 from hodyn_ros.cli.main import _parser
 from hodyn_ros.cli.used_robot import used_robot
+from hodyn_ros.robot.files import robot_keys
 
 
 def refusal(capsys, *arguments):
@@ -380,3 +382,19 @@ def test_a_robot_file_is_an_input_also_when_options_change_it(capsys, tmp_path, 
         '--force')
     assert 'arm.yaml' in message
     assert (tmp_path / 'arm.yaml').read_bytes() == before
+
+
+def test_info_tells_springs_and_motors(capsys, tmp_path):
+    motor = '{side: rotor, gear_ratio: 100, inertia: 4.0e-5}'
+    springs = (f'{{joint1: {{law: spring, stiffness: 321.0, motor: {motor}}}, '
+               f'joint2: {{law: rigid, motor: {motor}}}}}')
+    (tmp_path / 'elastic.yaml').write_text(yaml.safe_dump({
+        **robot_keys('twolink'), 'actuators': yaml.safe_load(springs)}))
+    assert main(['info', 'elastic.yaml', '--json', 'figures.json']) == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    assert 'joint1: spring, stiffness 321' in said
+    assert 'motor as the link sees it (inertia 0.4, gear_ratio 100)' in said
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    assert figures['actuators']['joint1']['stiffness'] == 321.0
+    assert main(['info', 'twolink']) == 0
+    assert 'no actuators' in capsys.readouterr().out

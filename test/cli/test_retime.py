@@ -33,7 +33,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     assert main(arguments) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith('fast.yaml: ')
-    assert 'with the timing of the plan' in said[0]
+    assert 'if slowed evenly' in said[0]
     assert any(line.startswith('  at the limit for ') for line in said)
     figures = json.loads((tmp_path / 'figures.json').read_text())
     assert set(figures) == {
