@@ -134,7 +134,7 @@ def check_numbers(source, work, options):
         motion_file = out / 'motion/robot=panda' / f'bag={name.replace("/", "%2F")}'
         for one, other in (
                 (alone / 'summary.json', report),
-                (alone / 'computed/computed.mcap', report.parent / 'computed/computed.db3'),
+                (alone / 'computed/computed.mcap', report.parent / 'computed/computed.mcap'),
                 (alone / 'computed.parquet', motion_file / 'computed.parquet')):
             assert one.read_bytes() == other.read_bytes(), f'{name}: {one.name} differs'
         compared += 1
