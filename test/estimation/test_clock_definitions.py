@@ -11,6 +11,7 @@ from hodyn_ros.estimation.sampling_clock import (
     _MISCOUNT,
     _RATE_WINDOW,
     _STRAY,
+    Instants,
     _between,
     _broken_line,
     _coherence,
@@ -26,7 +27,6 @@ from hodyn_ros.estimation.sampling_clock import (
     _period_by_stamps,
     _slopes,
     _step,
-    Instants,
 )
 
 pytestmark = pytest.mark.fast
