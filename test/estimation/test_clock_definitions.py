@@ -10,9 +10,11 @@ from hodyn_ros.estimation.sampling_clock import (
     _MIN_PART,
     _MISCOUNT,
     _RATE_WINDOW,
+    _SMOOTH,
     _STRAY,
     Instants,
     _between,
+    _breaks,
     _broken_line,
     _coherence,
     _common_period,
@@ -22,6 +24,7 @@ from hodyn_ros.estimation.sampling_clock import (
     _intervals,
     _joined,
     _least_squares,
+    _mean_course,
     _median,
     _noise,
     _period_by_stamps,
@@ -364,3 +367,70 @@ def test_joined_parts_keep_their_breaks_and_their_order():
     np.testing.assert_array_equal(found.told, [1, 0, 1, 0, 0, 1, 1, 1, 1])
     assert found.period == pytest.approx((3 * 0.01 + 4 * 0.03) / 7)
     assert found.misfit == pytest.approx((3 * 0.2 + 4 * 0.1) / 7)
+
+
+@pytest.mark.parametrize('count', [21, 22, 300])
+def test_the_mean_course_of_stamps_goes_on_at_the_ends_as_it_came(count):
+    line = 3.0 + 0.01 * np.arange(count)
+    np.testing.assert_allclose(_mean_course(line), line, rtol=0.0, atol=1e-12)
+    for burst in (2, 5):
+        index = np.arange(count)
+        stamps = line[np.minimum((index // burst + 1) * burst, count) - 1] + 1e-5 * index
+        found = _mean_course(stamps)
+        assert found.shape == stamps.shape
+        assert np.all(np.diff(found) > 0.0)
+        np.testing.assert_allclose(np.diff(found), 0.01, atol=2.1e-2 * burst / min(count, _SMOOTH))
+        inside = slice(_SMOOTH // 2, -(_SMOOTH // 2))
+        if count > 2 * _SMOOTH:
+            middle = 0.005 * (burst - 1) + 1e-5 * index
+            np.testing.assert_allclose(
+                (found - line - middle)[inside], 0.0, atol=0.01 * burst / _SMOOTH)
+            # Turned in both axes, it is the same course.
+            np.testing.assert_allclose(-_mean_course(-stamps[::-1])[::-1], found, atol=1e-12)
+
+
+@pytest.mark.parametrize('period', [1e-3, 0.04])
+def test_a_clock_was_set_where_one_clear_interval_contradicts_the_count(period):
+    count = 400
+
+    def found(off, deviation, steps=1.0, many=1, at=200):
+        away, known = np.full(count, 0.01 * period), np.full(count, 0.03 * period)
+        taken = np.full(count, period)
+        away[at:at + many], known[at:at + many] = off * period, deviation * period
+        taken[at] = steps * period
+        return np.flatnonzero(_breaks(taken, away, known, period)).tolist()
+
+    assert found(0.65, 0.03) == [200]
+    assert found(0.65, 0.105) == [200]
+    assert found(0.55, 0.03) == []
+    assert found(0.65, 0.115) == []  # less than six deviations
+    assert found(5.0, 0.3) == []  # hardly known
+    # Where all around are wrong, the arm shakes.
+    assert found(5.0, 0.03, many=7) == list(range(200, 207))
+    assert found(5.0, 0.03, many=8) == []
+    # What goes back was set in any case, but not at the ends.
+    for steps in (0.0, -3.0):
+        assert found(0.0, 0.3, steps) == [200]
+    half = _MIN_PART // 2
+    for at, inside in ((half - 1, False), (half, True), (count - half - 1, True),
+                       (count - half, False)):
+        assert found(5.0, 0.03, at=at) == [at] * inside
+
+
+@pytest.mark.parametrize(('count', 'bends'), [
+    (_KNOT - 1, False), (2 * _KNOT - 1, False), (2 * _KNOT + 1, True)])
+def test_a_line_between_bounds_bends_each_thousand_samples_at_most(count, bends):
+    line = 0.02 * np.abs(np.linspace(-1.0, 1.0, count))
+    found = _between(line - 1e-4, line + 1e-4, 0.01)
+    assert (np.abs(np.diff(found, 2)).max() > 1e-9) == bends
+    if bends:
+        np.testing.assert_allclose(found, line, atol=2e-4)
+
+
+def test_a_shorter_period_is_no_better_where_all_are_multiples_of_the_longer():
+    rng = np.random.default_rng(13)
+    for noise in (0.0, 0.02, 0.05, 0.08):
+        interval = 0.01 * (1.0 + noise * rng.standard_normal(800))
+        coherence, found = _common_period(interval, np.full(800, 3e-4), 0.01)
+        assert found == pytest.approx(0.01, rel=0.01)
+        assert coherence == pytest.approx(np.exp(-2.0 * (np.pi * noise) ** 2), abs=0.02)

@@ -238,3 +238,30 @@ def test_bursts_are_taken_apart(size):
     run, = timing.runs
     assert run.sampling_period == pytest.approx(period, rel=1e-4)
     np.testing.assert_allclose(np.diff(run.time), period, rtol=0.0, atol=1e-2 * period)
+
+
+@PERIODS
+def test_stamps_that_agree_with_the_positions_as_well_as_a_clock_are_kept(period):
+    """Nothing is gained by another clock: the positions are too noisy to say."""
+    rng = np.random.default_rng(14)
+    time = period * np.arange(1500)
+    stamps = time + 1e-4 * period * rng.standard_normal(1500)
+    omega = 1e-2 / period
+    position, velocity = moving(time, period, 0.05 * period * min(omega, 2.0))
+    found = sampling_instants(stamps, never(stamps), position, velocity)
+    np.testing.assert_array_equal(found.time, stamps)
+    assert np.isnan(found.period)
+
+
+@PERIODS
+def test_what_stamps_contradict_is_judged_where_the_arm_moves(period):
+    rng = np.random.default_rng(15)
+    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1600))
+    stamps = time + 0.1 * period * rng.uniform(-1.0, 1.0, 1600)
+    stops = np.minimum(time, time[800])
+    position, velocity = moving(stops, period)
+    velocity[800:] = 0.0
+    velocity += 1e-4 * rng.standard_normal(velocity.shape)
+    found = sampling_instants(stamps, never(stamps), position, velocity)
+    assert np.isnan(found.period)
+    assert found.misfit == pytest.approx(0.1 * period * np.sqrt(2.0 / 3.0), abs=0.05 * period)
