@@ -190,7 +190,7 @@ def test_noise_is_that_where_a_joint_is_slow_but_moves():
 
 
 def turning(time, joints=5):
-    """Return positions and velocities of joints that turn to and fro."""
+    """Return positions and velocities of joints that swing."""
     omega = np.linspace(1.0, 3.0, joints)
     phase = np.linspace(0.0, 2.0, joints)
     angle = omega * time[:, None] + phase

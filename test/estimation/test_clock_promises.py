@@ -12,7 +12,7 @@ PERIODS = pytest.mark.parametrize('period', [1e-3, 1.0 / 60.0])
 
 
 def moving(time, period, noise=1e-6):
-    """Return positions and velocities of joints that turn to and fro, as fast as it is sampled."""
+    """Return positions and velocities of joints that swing, as fast as it is sampled."""
     omega = np.linspace(0.6, 2.0, 5) * min(1e-2 / period, 2.0)
     angle = omega * time[:, None] + np.linspace(0.0, 2.0, 5)
     rng = np.random.default_rng(0)
