@@ -434,3 +434,13 @@ def test_a_shorter_period_is_no_better_where_all_are_multiples_of_the_longer():
         coherence, found = _common_period(interval, np.full(800, 3e-4), 0.01)
         assert found == pytest.approx(0.01, rel=0.01)
         assert coherence == pytest.approx(np.exp(-2.0 * (np.pi * noise) ** 2), abs=0.02)
+
+
+def test_of_stamps_in_a_row_that_no_sample_tells_only_the_first_is_counted():
+    """A reader who makes up for what it missed stamps several samples of a rest at once."""
+    count = 2000
+    told = np.arange(count - 1) % 40 > 0
+    steps = np.where(told, 1, 0)
+    stamps = 0.01 * np.concatenate([[0], np.cumsum(steps)]) + 1e-7 * np.arange(count)
+    found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01), told)
+    assert found == pytest.approx(0.01, rel=1e-4)
