@@ -284,8 +284,15 @@ def _print_payload(
 ) -> None:
     import numpy as np
 
+    last = robot.bodies[-1]
     if found.payload is None:
-        console.print('No payload that differs from 0 significantly.')
+        console.print(
+            f'No payload on {last.name}, the last body, that differs from 0 significantly.')
+        if last.type == 'prismatic' or any(
+                body.parent == last.parent for body in robot.bodies[:-1]):
+            console.print(
+                '• A payload is looked for on the last body alone: where that is a finger, fix '
+                f'the joints of the gripper, --lock {last.joint}=… say.')
         return
     width = found.payload_interval
     com = ', '.join(
@@ -293,7 +300,7 @@ def _print_payload(
         for c, w in zip(found.payload.com, width[1:4], strict=True))
     console.print(
         f'Payload {found.payload.mass:.3f} ± {width[0]:.3f} kg at ({com}) mm in the axes of '
-        f'{robot.bodies[-1].name}; ' + (
+        f'{last.name}; ' + (
             f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
             'diagonal' if found.inertia_excited else
             'the motion tells nothing of its inertia: a point'))

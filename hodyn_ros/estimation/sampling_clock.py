@@ -97,14 +97,10 @@ def sampling_instants(
     if len(stamps) <= _MIN_TOLD:
         return as_stamped
     # Velocities are slopes over time: stamps in bursts are worse for these than their mean course.
-    width = min(_SMOOTH, len(stamps) // 2 * 2 - 1)
-    ends = np.arange(1, width // 2 + 1)
-    padded = np.concatenate([
-        2 * stamps[0] - stamps[ends][::-1], stamps, 2 * stamps[-1] - stamps[-1 - ends]])
     typical = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
     coherence, start = 0.0, np.nan
     interval = deviation = np.empty(0)
-    for time in (stamps, np.convolve(padded, np.full(width, 1.0 / width), 'valid')):
+    for time in (stamps, _mean_course(stamps)):
         measured = _intervals(time, position, velocity)
         tried = _common_period(*measured, typical)
         if tried[0] > coherence or not len(interval):
@@ -236,18 +232,36 @@ def _fit(
     told = deviation < _TOLD * period
     steps = period * np.diff(count)
     off = np.abs(steps - interval)
-    # Among intervals that agree: where the arm shakes, they are wrong, and their neighbours too.
-    near = np.lib.stride_tricks.sliding_window_view(np.pad(off, 7), 15)
-    alone = np.median(near, axis=1) < 0.2 * period
-    breaks = (steps <= 0.0) | (
-        told & alone & (off > np.maximum(0.6 * period, 6.0 * deviation)))
-    breaks[:_MIN_PART // 2] = breaks[len(breaks) - _MIN_PART // 2:] = False
+    breaks = _breaks(steps, off, deviation, period)
     clear = (deviation < 0.1 * period) & ~breaks
     return _Fit(
         period, count, drift, interval, deviation, told, off,
         np.flatnonzero(breaks) + 1,
         float(np.sqrt(np.mean(np.minimum(off[told], period) ** 2))) if told.any() else np.inf,
         float(np.mean(off[clear] > 0.3 * period)) if clear.any() else 0.0)
+
+
+def _mean_course(stamps: Array) -> Array:
+    """Return stamps averaged over some on both sides; at the ends, as they would go on, (S,)."""
+    width = min(_SMOOTH, len(stamps) // 2 * 2 - 1)
+    ends = np.arange(1, width // 2 + 1)
+    padded = np.concatenate([
+        2 * stamps[0] - stamps[ends][::-1], stamps, 2 * stamps[-1] - stamps[-1 - ends]])
+    return np.convolve(padded, np.full(width, 1.0 / width), 'valid')
+
+
+def _breaks(steps: Array, off: Array, deviation: Array, period: float) -> NDArray[np.bool_]:
+    """Return where the clock was set: steps that well known intervals contradict by `off`, (S−1,).
+
+    Among intervals that agree: where the arm shakes, they are wrong, and their neighbours too.
+    """
+    near = np.lib.stride_tricks.sliding_window_view(np.pad(off, 7), 15)
+    alone = np.median(near, axis=1) < 0.2 * period
+    told = deviation < _TOLD * period
+    breaks = (steps <= 0.0) | (
+        told & alone & (off > np.maximum(0.6 * period, 6.0 * deviation)))
+    breaks[:_MIN_PART // 2] = breaks[len(breaks) - _MIN_PART // 2:] = False
+    return np.asarray(breaks)
 
 
 def _between(low: Array, high: Array, period: float) -> Array:

@@ -149,4 +149,18 @@ def test_a_payload_is_told_with_what_its_interval_rests_on():
     assert 'which has none' in '\n'.join(printed(LOADED, terms=('payload',), robot=bare))
     assert 'Payload' not in '\n'.join(printed(LOADED))
     lines = printed(OFFSETS, terms=('payload',))
-    assert lines[-1] == 'No payload that differs from 0 significantly.'
+    last = PANDA.bodies[-1]
+    assert lines[-1] == (
+        f'No payload on {last.name}, the last body, that differs from 0 significantly.')
+
+
+def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
+    last = PANDA.bodies[-1]
+    slides = replace(PANDA, bodies=(*PANDA.bodies[:-1], replace(last, type='prismatic')))
+    beside = replace(PANDA, bodies=(*PANDA.bodies[:-1], replace(
+        last, parent=PANDA.bodies[-2].parent)))
+    for robot in (slides, beside):
+        said = printed(OFFSETS, terms=('payload',), robot=robot)
+        assert said[-1].endswith(f'fix the joints of the gripper, --lock {last.joint}=… say.')
+        assert not any('--lock' in line for line in printed(
+            LOADED, terms=('payload', 'friction'), robot=robot))

@@ -149,3 +149,63 @@ def test_a_robot_at_rest_is_not_taken_for_republished():
     timing, statistics = judged(recording)
     assert statistics.republished == 0
     assert len(timing.runs[0].time) == 200
+
+
+@pytest.mark.fast
+def test_each_status_is_one_of_its_own():
+    assert len(set(StampStatus)) == len(StampStatus.__members__)
+
+
+@pytest.mark.fast
+def test_of_many_clock_steps_the_first_two_hundred_are_listed():
+    found = states(record(duration=6.0))
+    timing, statistics = judged(record(duration=6.0))
+    timing.status[2::2] = StampStatus.AFTER_STEP
+    for begin in range(0, 600, 150):
+        statistics.add(found, timing, slice(begin, begin + 150))
+    assert statistics.clock_steps == timing.stamps[2:402:2].tolist()
+
+
+def at_rest(stamps):
+    recording = record(duration=10.0)[np.arange(len(stamps))]
+    rng = np.random.default_rng(0)
+    recording.position[:] = recording.position[0]
+    recording.position += 1e-6 * rng.standard_normal(recording.position.shape)
+    recording.velocity[:] = 0.0
+    recording.stamp = np.round(1e9 * (1.0 + np.asarray(stamps))).astype(np.int64)
+    return recording
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(('pause', 'runs'), [(4.0, 1), (6.0, 2), (14.0, 2)])
+def test_a_gap_is_five_periods_of_even_messages(pause, runs):
+    even = 0.01 * np.arange(500)
+    even[250:] += (pause - 1.0) * 0.01
+    assert len(judged(at_rest(even))[0].runs) == runs
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(('pause', 'runs'), [(6.0, 1), (13.0, 1), (16.0, 2)])
+def test_a_gap_is_fifteen_periods_of_messages_in_bursts(pause, runs):
+    index = np.arange(500)
+    bursts = 0.05 * (index // 5) + 1e-4 * (index % 5)
+    bursts[250:] += (pause - 5.0) * 0.01
+    timing, _ = judged(at_rest(bursts))
+    assert timing.period == pytest.approx(0.01, rel=0.1)
+    assert len(timing.runs) == runs
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize('late', [0, 1, 2, 250])
+def test_a_message_held_up_after_any_other_is_no_gap(late):
+    """The samples themselves go on while the stamps pause."""
+    recording = record(duration=5.0)
+    stamps = recording.stamp.copy()
+    held = np.arange(500) > late
+    recording.stamp = np.maximum.accumulate(
+        np.where(held, np.maximum(stamps, stamps[late] + 70_000_000), stamps))
+    recording.stamp += 1000 * np.arange(500)
+    timing, statistics = judged(recording)
+    assert len(timing.runs) == 1
+    assert statistics.gaps == []
+    assert np.all(timing.status[1:] == StampStatus.FOLLOWS)

@@ -1,0 +1,267 @@
+"""What `sampling_instants` promises, of logs that are made just so: fast."""
+import numpy as np
+import pytest
+
+from hodyn_ros.estimation.sampling_clock import sampling_instants
+from hodyn_ros.estimation.timing import analyse
+from hodyn_ros.messages.joint_state_bag import JointStates
+
+pytestmark = pytest.mark.fast
+
+PERIODS = pytest.mark.parametrize('period', [1e-3, 1.0 / 60.0])
+
+
+def moving(time, period, noise=1e-6):
+    """Return positions and velocities of joints that swing, as fast as it is sampled."""
+    omega = np.linspace(0.6, 2.0, 5) * min(1e-2 / period, 2.0)
+    angle = omega * time[:, None] + np.linspace(0.0, 2.0, 5)
+    rng = np.random.default_rng(0)
+    return (np.sin(angle) + noise * rng.standard_normal(angle.shape), omega * np.cos(angle))
+
+
+def never(stamps):
+    """Return when older samples were seen, of a reader who receives each one once."""
+    return np.append(-np.inf, stamps[:-1])
+
+
+def received(period, count, seed, *, late=0.7, lost=0.0):
+    """Return stamps of a reader who receives each sample once, up to `late` periods late."""
+    rng = np.random.default_rng(seed)
+    time = 5.0 + period * np.arange(count)
+    time = time[rng.random(count) >= lost]
+    return rng, time, time + period * rng.uniform(0.02, late, len(time))
+
+
+def polled(period, count, seed, *, beat=1e-3, jitter=0.05):
+    """Return what a reader of the newest sample sees.
+
+    Its period is a little longer or shorter. Instants, stamps under which each one was first seen,
+    and the last stamps under which an older one was.
+    """
+    rng = np.random.default_rng(seed)
+    ticks = 5.0 + period * np.arange(count + 2)
+    reads = ticks[0] + period * (1.0 + beat) * np.arange(count) + period * rng.uniform(
+        0.0, jitter, count) + 0.3 * period
+    reads = np.sort(reads[reads < ticks[-1]])
+    seen = np.searchsorted(ticks, reads, side='right') - 1
+    first = np.append(True, np.diff(seen) > 0)
+    older = np.append(-np.inf, reads[:-1])[first]
+    return ticks[seen[first]], reads[first], older
+
+
+@PERIODS
+@pytest.mark.parametrize('lost', [0.0, 0.2])
+def test_what_is_received_late_was_sampled_by_the_clock_and_never_later_than_stamped(
+        period, lost):
+    _, time, stamps = received(period, 1500, 1, lost=lost)
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert found.period == pytest.approx(period, rel=1e-4)
+    np.testing.assert_allclose(
+        np.diff(found.time), np.diff(time), rtol=0.0, atol=1e-3 * period)
+    assert 0.0 < np.mean(found.time >= stamps - 1e-12) < 3e-3
+    assert np.median(stamps - found.time) > 0.2 * period
+    assert found.told.mean() > 0.98
+    assert found.told.shape == found.time.shape
+    assert not len(found.breaks)
+    # The steps of the stamps are off by the difference of two uniform delays.
+    assert found.misfit == pytest.approx(0.68 * period / np.sqrt(6.0), rel=0.1)
+
+
+@PERIODS
+@pytest.mark.parametrize('beat', [3e-3, -3e-3, 0.35])
+def test_what_is_polled_was_sampled_between_two_looks(period, beat):
+    time, stamps, older = polled(period, 1500, 2, beat=beat)
+    found = sampling_instants(stamps, older, *moving(time, period))
+    many = np.count_nonzero(older[1:] > stamps[:-1]) >= 5
+    assert many == (beat < 0.1)
+    assert found.period == pytest.approx(period, rel=1e-4)
+    off = (found.time - time) / period
+    assert np.ptp(off) < 0.02
+    if many:
+        assert np.mean((older - 0.01 * period < found.time)
+                       & (found.time < stamps + 0.01 * period)) > 0.99
+        assert np.abs(off).max() < 0.1  # with no delay left to guess
+    else:
+        assert np.mean(found.time <= stamps) > 0.99
+
+
+@PERIODS
+@pytest.mark.parametrize('drift', [2e-3, -2e-3])
+def test_the_period_is_on_the_clock_of_the_stamps(period, drift):
+    _, time, stamps = received(period, 1500, 3)
+    stamps = stamps[0] + (1.0 + drift) * (stamps - stamps[0])
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert found.period == pytest.approx((1.0 + drift) * period, rel=1e-4)
+    assert np.ptp(stamps - found.time) < 0.8 * period
+    time, stamps, older = polled(period, 1500, 4, beat=-4e-3)
+    stamps, older = ((1.0 + drift) * values for values in (stamps, older))
+    found = sampling_instants(stamps, older, *moving(time, period))
+    assert found.period == pytest.approx((1.0 + drift) * period, rel=1e-4)
+
+
+@PERIODS
+def test_a_drift_that_changes_is_followed(period):
+    """By two thousandths, in the middle of 4000 samples."""
+    _, time, stamps = received(period, 4000, 5)
+
+    def clock(true):
+        return true + 2e-3 * np.maximum(true - time[len(time) // 2], 0.0)
+
+    found = sampling_instants(clock(stamps), never(clock(stamps)), *moving(time, period))
+    off = (found.time - clock(time)) / period
+    assert np.isfinite(found.period)
+    assert np.abs(off - np.median(off)).max() < 0.1
+
+
+@PERIODS
+@pytest.mark.parametrize('count', [5, 20, 21, 40])
+def test_of_few_samples_the_stamps_are_kept(period, count):
+    """Some twenty well measured intervals are the least that tell a clock."""
+    _, time, stamps = received(period, count, 6)
+    found = sampling_instants(stamps, never(stamps), *moving(time, period, 1e-7))
+    if count <= 20:
+        np.testing.assert_array_equal(found.time, stamps)
+        assert np.isnan(found.period)
+        assert np.isnan(found.misfit)
+        assert not found.told.any()
+        assert not len(found.breaks)
+    else:
+        assert np.all(np.diff(found.time) > 0.0)
+
+
+@PERIODS
+def test_stamps_without_a_clock_are_kept_and_judged(period):
+    rng = np.random.default_rng(7)
+    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1200))
+    for error in (0.0, 0.1):
+        stamps = time + error * period * rng.uniform(-1.0, 1.0, 1200)
+        found = sampling_instants(stamps, never(stamps), *moving(time, period))
+        np.testing.assert_array_equal(found.time, stamps)
+        assert np.isnan(found.period)
+        assert not found.told.any()
+        # Of the steps, which have the errors of two stamps.
+        assert found.misfit == pytest.approx(
+            error * period * np.sqrt(2.0 / 3.0), abs=0.03 * period)
+
+
+@PERIODS
+@pytest.mark.parametrize('shift', [2.6, -2.6, 4.0, -12.0])
+@pytest.mark.parametrize('at', [400, 801])
+def test_a_clock_that_is_set_is_set_once(period, shift, at):
+    _, time, stamps = received(period, 1500, 8, late=0.3)
+    stamps[at:] += shift * period
+    if shift < 0.0:  # what is stamped before is left out, before this sees it
+        kept = np.append(stamps[:at] < stamps[at], np.ones(len(stamps) - at, bool))
+        time, stamps = time[kept], stamps[kept]
+    at = int(np.argmax(time >= 5.0 + at * period - 1e-9))
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert len(found.breaks)
+    assert np.abs(found.breaks - at).min() <= 1
+    assert np.ptp(found.breaks) <= 2
+    far = np.abs(np.arange(len(time)) - at) > 2
+    delay = (stamps - found.time) / period
+    assert np.all((delay[far] > -0.1) & (delay[far] < 0.4))
+
+
+@PERIODS
+def test_a_reader_who_takes_every_other_sample_is_counted_by_the_clock(period):
+    """Or every third one: intervals of two, three and five periods."""
+    rng = np.random.default_rng(9)
+    time = period * np.cumsum(rng.choice([2, 2, 3, 5], 900))
+    stamps = time + period * rng.uniform(0.0, 0.5, 900)
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert found.period == pytest.approx(period, rel=1e-3)
+    np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
+
+
+@PERIODS
+def test_samples_that_are_rarely_half_a_period_apart_are_counted_by_the_half(period):
+    rng = np.random.default_rng(10)
+    steps = np.where(rng.random(1500) < 0.04, 1.5, 1.0)
+    time = period * np.cumsum(steps)
+    stamps = time + period * rng.uniform(0.0, 0.4, 1500)
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
+    assert found.period == pytest.approx(0.5 * period, rel=1e-3)
+
+
+@PERIODS
+@pytest.mark.parametrize('rest', [0.5, 0.9])
+def test_rests_are_counted_by_the_stamps(period, rest):
+    """Where nothing moves no interval is told; the count goes on as the stamps say."""
+    _, time, stamps = received(period, 3000, 11, late=0.3)
+    moves = np.minimum(time - time[0], (1.0 - rest) * 3000 * period)
+    position, velocity = moving(moves, period)
+    velocity[moves < time - time[0]] = 0.0
+    found = sampling_instants(stamps, never(stamps), position, velocity)
+    many = int((1.0 - rest) * 3000)
+    assert found.period == pytest.approx(period, rel=1e-3)
+    assert found.told[5:many - 5].mean() > 0.98
+    assert found.told[many + 5:].mean() < 0.05
+    assert np.abs(found.time - time).max() < 2.0 * period
+
+
+@PERIODS
+def test_numbers_of_stamps_have_no_say(period):
+    """The same log an age later, and with all in another unit."""
+    time, stamps, older = polled(period, 900, 12, beat=-1e-2)
+    states = moving(time, period)
+    here = sampling_instants(stamps, older, *states)
+    later = sampling_instants(stamps + 1000.0, older + 1000.0, *states)
+    np.testing.assert_allclose(later.time - 1000.0, here.time, rtol=0.0, atol=1e-3 * period)
+    assert later.period == pytest.approx(here.period, rel=1e-5)
+    position, velocity = states
+    turned = sampling_instants(stamps, older, 40.0 * position[:, ::-1], 40.0 * velocity[:, ::-1])
+    np.testing.assert_allclose(turned.time, here.time, rtol=0.0, atol=1e-6 * period)
+
+
+def test_stamps_in_milliseconds_are_restored():
+    period = 2.5e-3
+    _, time, stamps = received(period, 1500, 13, late=0.1)
+    stamps = np.ceil(1e3 * stamps) * 1e-3
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert found.period == pytest.approx(period, rel=1e-4)
+    np.testing.assert_allclose(np.diff(found.time), period, rtol=1e-3)
+
+
+@pytest.mark.parametrize('size', [2, 5])
+def test_bursts_are_taken_apart(size):
+    """A buffer is sent when it is full: samples 10 µs apart, then nothing."""
+    period = 4e-3
+    index = np.arange(1800)
+    time = period * index
+    stamps = time[(index // size + 1) * size - 1] + 1e-5 * (index % size)
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    run, = timing.runs
+    assert run.sampling_period == pytest.approx(period, rel=1e-4)
+    np.testing.assert_allclose(np.diff(run.time), period, rtol=0.0, atol=1e-2 * period)
+
+
+@PERIODS
+def test_stamps_that_agree_with_the_positions_as_well_as_a_clock_are_kept(period):
+    """Nothing is gained by another clock: the positions are too noisy to say."""
+    rng = np.random.default_rng(14)
+    time = period * np.arange(1500)
+    stamps = time + 1e-4 * period * rng.standard_normal(1500)
+    omega = 1e-2 / period
+    position, velocity = moving(time, period, 0.05 * period * min(omega, 2.0))
+    found = sampling_instants(stamps, never(stamps), position, velocity)
+    np.testing.assert_array_equal(found.time, stamps)
+    assert np.isnan(found.period)
+
+
+@PERIODS
+def test_what_stamps_contradict_is_judged_where_the_arm_moves(period):
+    rng = np.random.default_rng(15)
+    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1600))
+    stamps = time + 0.1 * period * rng.uniform(-1.0, 1.0, 1600)
+    stops = np.minimum(time, time[800])
+    position, velocity = moving(stops, period)
+    velocity[800:] = 0.0
+    velocity += 1e-4 * rng.standard_normal(velocity.shape)
+    found = sampling_instants(stamps, never(stamps), position, velocity)
+    assert np.isnan(found.period)
+    assert found.misfit == pytest.approx(0.1 * period * np.sqrt(2.0 / 3.0), abs=0.05 * period)
