@@ -88,7 +88,7 @@ def test_the_first_line_of_the_log_looks_at_no_other_modules(live, home):
     """Guards 40 ms without torque at the first warning, where the level is `warn`."""
     node = live(command=[
         sys.executable, '-c', LOOKING, '--ros-args', '--log-level', 'warn'])
-    node.drive(20.0, home, until=lambda: 'holding' in node.states)
+    node.drive(60.0, home, until=lambda: 'holding' in node.states)
     node.spin(0.3)
     node.drive(20.0, home, until=lambda: 'WARN' in node.log.partition('ACTIVE')[2])
     before, after = node.log.split('ACTIVE')
