@@ -1,4 +1,4 @@
-"""What takes long once is done before the node is active, never in a cycle."""
+"""What is compiled is compiled before the node is active, never in a cycle."""
 import sys
 
 from geometry_msgs.msg import WrenchStamped
@@ -67,30 +67,3 @@ def test_an_active_node_compiles_nothing(live, home, parameters):
     assert node.end() == 0
     active = node.log[node.log.index('waiting: for a joint state'):]
     assert 'COMPILES' not in active, active[active.index('COMPILES'):][:500]
-
-
-LOOKING = """
-import inspect, sys
-from hodyn_ros.ros import feedforward_node, realtime
-path_of, freeze = inspect.getabsfile, realtime.freeze_gc
-def noted(*rest):
-    print('LOOKS', flush=True)
-    return path_of(*rest)
-def active():
-    print('ACTIVE', flush=True)
-    freeze()
-inspect.getabsfile, realtime.freeze_gc = noted, active
-sys.exit(feedforward_node.main(sys.argv))
-"""
-
-
-def test_the_first_line_of_the_log_looks_at_no_other_modules(live, home):
-    """Guards 40 ms without torque at the first warning, where the level is `warn`."""
-    node = live(command=[
-        sys.executable, '-c', LOOKING, '--ros-args', '--log-level', 'warn'])
-    node.drive(60.0, home, until=lambda: 'holding' in node.states)
-    node.spin(0.3)
-    node.drive(20.0, home, until=lambda: 'WARN' in node.log.partition('ACTIVE')[2])
-    before, after = node.log.split('ACTIVE')
-    assert 'WARN' in after
-    assert after.count('LOOKS') < 0.1 * before.count('LOOKS')
