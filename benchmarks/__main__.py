@@ -26,7 +26,7 @@ TARGETS = {  # ratios to pin.rnea called from Python
 }
 TREE_TARGET = 1.2
 GROWTH_TARGETS = {'n': 1.1, 'r': 2.0}
-STARTUP_TARGETS = {'cold': 7.0, 'cached': 2.0}
+STARTUP_TARGETS = {'cold': 6.0, 'cached': 2.0}
 
 
 def ours(robot: Robot) -> list[Contender]:

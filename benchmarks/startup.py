@@ -53,4 +53,6 @@ def _both(environment: dict[str, str]) -> float:
         done = subprocess.run(
             controller, env=environment, stdin=running.stdout, capture_output=True, text=True,
             check=True)
+    if running.returncode:
+        raise RuntimeError("the planner's kernels were not compiled")
     return float(done.stdout)

@@ -265,6 +265,7 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 f'not at once, would lower the held-out error of {told}. The feed-forward has no '
                 'memory of reversals and leaves it.')
 
+
 def _verdict(robot: Robot, validation: Validation) -> str:
     rows = list(zip(
         robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import PreparedPlan
 
 MAX_LINES = 12
-_OF_MOTORS = ('motor_velocity', 'motor_effort', 'deflection')
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -212,14 +211,8 @@ def run_retime(
         f'{prepared.deviation}; {before}; found in {retimed.seconds:.1f} s')
     for line in _what_binds(prepared):
         print(line)
-    unknown = [] if prepared.limit_report is None else prepared.limit_report.unknown_quantities
-    for some, giver in (
-            ([one for one in unknown if not one.startswith(_OF_MOTORS)], '--limits FILE gives'),
-            ([one for one in unknown if one.startswith(_OF_MOTORS)],
-             'max_velocity and max_effort of a motor, and max_deflection, in `actuators` are')):
-        if some:
-            print(f'! no limit is known of {", ".join(some)}: these are as large as the others '
-                  f'let them be; {giver} limits')
+    for line in _what_has_no_limit(prepared):
+        print(line)
     if prepared.note:
         print(f'note: {prepared.note}')
     if picture is not None:
@@ -254,6 +247,22 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
         total[key] = total.get(key, 0.0) + binding.end - binding.begin
     longest = sorted(total, key=lambda key: -total[key])[:MAX_LINES]
     return [f'  at the limit for {total[key]:.3f} s: {key}' for key in longest]
+
+
+def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:
+    from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES
+
+    if prepared.limit_report is None:
+        return []
+    unknown = prepared.limit_report.unknown_quantities
+    motors = [quantity for quantity in unknown if quantity.startswith(MOTOR_QUANTITIES)]
+    others = [quantity for quantity in unknown if quantity not in motors]
+    return [
+        f'! no limit is known of {", ".join(those)}: these are as large as the others let them '
+        f'be; {way}' for those, way in (
+            (others, '--limits FILE gives limits'),
+            (motors, 'max_velocity and max_effort of a motor, and max_deflection, in `actuators` '
+             'are limits')) if those]
 
 
 def _figures(prepared: PreparedPlan) -> dict[str, Any]:

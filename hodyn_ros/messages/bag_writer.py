@@ -14,9 +14,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.messages.mcap_file import CHUNK, HEAD, INDEX, MESSAGE
 
-_HEAD = struct.Struct('<BQ')  # of an MCAP record: operation code and length
-_MESSAGE, _CHUNK, _INDEX = 5, 6, 7
 _CHUNK_SIZE = 1 << 20
 _NOT_COMPRESSED = struct.pack('<I', 0)  # the name of a compression, empty
 
@@ -56,11 +55,12 @@ def write_block(
     connections : sequence of Connection
         The topics.
     received : (T,) int64 array
-        Receive times, ns.
+        Receive times, ns; those before 1970, which MCAP cannot say, become 0.
     messages : (T, topics) array
         The serialized messages, as elements of a type of their size.
 
     """
+    received = np.maximum(received, 0)
     ids = [connection.id for connection in connections]
     size = max(1, _CHUNK_SIZE // messages[:1].nbytes)
     for begin in range(0, len(received), size):
@@ -83,7 +83,7 @@ def _write_chunk(
     records = np.zeros(messages.shape, [
         ('code', 'u1'), ('length', '<u8'), ('channel', '<u2'), ('sequence', '<u4'),
         ('logged', '<u8'), ('published', '<u8'), ('data', f'V{messages.itemsize}')])
-    records['code'], records['length'] = _MESSAGE, records.itemsize - _HEAD.size
+    records['code'], records['length'] = MESSAGE, records.itemsize - HEAD.size
     records['channel'] = ids
     records['logged'] = records['published'] = received[:, None]
     records['data'] = messages.view(records.dtype['data'])
@@ -95,7 +95,7 @@ def _write_chunk(
     file = storage.bio
     begin = file.tell()
     file.write(_record(
-        _CHUNK, span, size, struct.pack('<I', crc32(content)), _NOT_COMPRESSED, size, content))
+        CHUNK, span, size, struct.pack('<I', crc32(content)), _NOT_COMPRESSED, size, content))
     end = file.tell()
     index = np.zeros(messages.shape, [('time', '<u8'), ('place', '<u8')])
     index['time'] = received[:, None]
@@ -104,7 +104,7 @@ def _write_chunk(
     for column, key in enumerate(ids):
         places += struct.pack('<HQ', key, file.tell())
         entries = index[:, column].tobytes()
-        file.write(_record(_INDEX, struct.pack('<HI', key, len(entries)), entries))
+        file.write(_record(INDEX, struct.pack('<HI', key, len(entries)), entries))
     storage.chunks.append(BytesIO())
     storage.chunks[-1].write(b''.join([
         span, struct.pack('<QQI', begin, end - begin, len(places)), places,
@@ -113,4 +113,4 @@ def _write_chunk(
 
 def _record(code: int, *parts: bytes) -> bytes:
     body = b''.join(parts)
-    return _HEAD.pack(code, len(body)) + body
+    return HEAD.pack(code, len(body)) + body

@@ -24,12 +24,12 @@ else:
     from backports.zstd import ZstdDecompressor
 
 _MAGIC = b'\x89MCAP0\r\n'
-_HEAD = struct.Struct('<BQ')  # operation code and length of a record
-_DAMAGE, _FOOTER, _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _INDEX, _CHUNK_INDEX, _STATISTICS = (
+HEAD = struct.Struct('<BQ')  # operation code and length of a record
+_DAMAGE, _FOOTER, _SCHEMA, _CHANNEL, MESSAGE, CHUNK, INDEX, _CHUNK_INDEX, _STATISTICS = (
     0, 2, 3, 4, 5, 6, 7, 8, 11)
 _DATA_END = 15
 _LEAST = {
-    _SCHEMA: 14, _CHANNEL: 16, _MESSAGE: 22, _CHUNK: 40, _INDEX: 6, _DATA_END: 4, _FOOTER: 20}
+    _SCHEMA: 14, _CHANNEL: 16, MESSAGE: 22, CHUNK: 40, INDEX: 6, _DATA_END: 4, _FOOTER: 20}
 _MAX_CHUNK = 1 << 30
 _MAX_NAME = 100  # bytes of the name of a compression
 _BLOCK = 1 << 20
@@ -90,24 +90,24 @@ class McapFile:
             if record.code in (_DATA_END, _FOOTER):
                 yield from section.loss(record.at)
                 return
-            if record.code == _MESSAGE:
+            if record.code == MESSAGE:
                 channel, message = _message(self._source, record)
                 if channel in channels:
                     section.found += 1
                     yield message
-            elif record.code == _INDEX:
+            elif record.code == INDEX:
                 channel, length = struct.unpack('<HI', self._source[record.at + 9:record.at + 15])
                 section.add_index(length // 16 if channel in channels else 0)
-            elif record.code in (_CHUNK, _DAMAGE):
+            elif record.code in (CHUNK, _DAMAGE):
                 yield from section.loss(record.at, damaged_next=record.code == _DAMAGE)
                 section = _Section(
-                    self._name, record.at, whole_chunk=record.code == _CHUNK)
-                if record.code == _CHUNK and channels.isdisjoint(
+                    self._name, record.at, whole_chunk=record.code == CHUNK)
+                if record.code == CHUNK and channels.isdisjoint(
                         self._chunks.get(record.at, channels)):
                     continue
                 raw, section.problem = self._unpacked(record)
                 for inner in _records(raw, 0):
-                    if inner.code == _MESSAGE:
+                    if inner.code == MESSAGE:
                         channel, message = _message(raw, inner)
                         if channel in channels:
                             section.found += 1
@@ -125,7 +125,7 @@ class McapFile:
 
         The last chunk of a file that was cut gives what came before the cut.
         """
-        source, begin = self._source, record.at + _HEAD.size
+        source, begin = self._source, record.at + HEAD.size
         cut = record.code == _DAMAGE
         if cut and (record.end < len(source) or source[record.at:record.at + 1] != b'\x06'):
             return b'', 'the bytes are no record'
@@ -152,7 +152,7 @@ class McapFile:
     def _summary(self) -> dict[int, int] | None:
         """Read the end of the file: messages of each channel, None if it is not whole."""
         source, end = self._source, len(self._source) - len(_MAGIC)
-        if end < 29 or source[end:] != _MAGIC or source[end - 29:end - 20] != _HEAD.pack(2, 20):
+        if end < 29 or source[end:] != _MAGIC or source[end - 29:end - 20] != HEAD.pack(2, 20):
             return None
         begin, _, crc = struct.unpack('<QQI', source[end - 20:end])
         if not len(_MAGIC) <= begin < end - 29 or (
@@ -162,7 +162,7 @@ class McapFile:
         counts: dict[int, int] | None = None
         chunks: dict[int, set[int]] = {}
         for record in _records(source, begin):
-            body = source[record.at + _HEAD.size:record.end]
+            body = source[record.at + HEAD.size:record.end]
             try:
                 if record.code == _DAMAGE:
                     return None
@@ -194,16 +194,16 @@ class McapFile:
         counts: dict[int, int] = {}
 
         def take(source: _Source, record: _Record) -> None:
-            if record.code == _MESSAGE:
+            if record.code == MESSAGE:
                 channel, _ = _message(source, record)
                 counts[channel] = counts.get(channel, 0) + 1
             elif record.code in (_SCHEMA, _CHANNEL):
                 with suppress(struct.error, UnicodeDecodeError):  # it may stand elsewhere as well
-                    reader.take(record.code, source[record.at + _HEAD.size:record.end])
+                    reader.take(record.code, source[record.at + HEAD.size:record.end])
 
         for record in _records(self._source, len(_MAGIC)):
             take(self._source, record)
-            if record.code in (_CHUNK, _DAMAGE):
+            if record.code in (CHUNK, _DAMAGE):
                 raw, _ = self._unpacked(record)
                 for inner in _records(raw, 0):
                     take(raw, inner)
@@ -289,23 +289,23 @@ def _records(source: _Source, at: int) -> Iterator[_Record]:
     """Walk from record to record; what can be no record is _DAMAGE up to the next one."""
     size = len(source)
     while at < size:
-        head = source[at:at + _HEAD.size]
-        code, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_DAMAGE, 0)
-        end = at + _HEAD.size + length
+        head = source[at:at + HEAD.size]
+        code, length = HEAD.unpack(head) if len(head) == HEAD.size else (_DAMAGE, 0)
+        end = at + HEAD.size + length
         if not _is_sound(source, code, at, end):
-            cut = code == _CHUNK and end > size and _is_chunk(source, at, length)
+            cut = code == CHUNK and end > size and _is_chunk(source, at, length)
             code, end = _DAMAGE, size if cut else _next_record(source, at + 1)
         yield _Record(code, at, end)
         at = end
 
 
 def _is_sound(source: _Source, code: int, at: int, end: int) -> bool:
-    length = end - at - _HEAD.size
+    length = end - at - HEAD.size
     if not 1 <= code <= _DATA_END or end > len(source) or length < _LEAST.get(code, 0):
         return False
-    if code == _CHUNK:
+    if code == CHUNK:
         return _is_chunk(source, at, length)
-    if code == _INDEX:
+    if code == INDEX:
         entries, = struct.unpack('<I', source[at + 11:at + 15])
         return bool(entries == length - 6 and entries % 16 == 0)
     return code not in (_DATA_END, _FOOTER) or length == _LEAST[code]
@@ -321,11 +321,11 @@ def _is_chunk(source: _Source, at: int, length: int) -> bool:
 def _next_record(source: _Source, at: int) -> int:
     """Return where, from `at` on, a record stands that another follows; the end if none does."""
     while at < len(source):
-        block = source[at:at + _BLOCK + _HEAD.size - 1]
+        block = source[at:at + _BLOCK + HEAD.size - 1]
         for candidate in _overlapping(block):
             begin = at + candidate
-            code, length = _HEAD.unpack(source[begin:begin + _HEAD.size])
-            end = begin + _HEAD.size + length
+            code, length = HEAD.unpack(source[begin:begin + HEAD.size])
+            end = begin + HEAD.size + length
             if _is_sound(source, code, begin, end) and (
                     end == len(source) or 1 <= source[end:end + 1][0] <= _DATA_END):
                 return begin

@@ -85,7 +85,7 @@ def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: 
             linewidth=0.3, label=label)
 
 
-def torque_figure(result: Replay, _: Robot) -> Figure:
+def torque_figure(result: Replay) -> Figure:
     """Draw predicted over recorded effort, and below each pair their difference."""
     names, trace, n = result.names, result.curves.torques, len(result.names)
     figure, axes = _rows(2 * n, row=1.05, gap=0.26, sharex=True, height_ratios=[2, 1] * n)
@@ -120,7 +120,7 @@ def _title(name: str, joint: JointComparison) -> str:
     return f'{name}: RMS error {joint.rms_error:.3g} N m{share}; bias {joint.bias:+.2g} N m'
 
 
-def rate_figure(result: Replay, _: Robot) -> Figure:
+def rate_figure(result: Replay) -> Figure:
     """Draw Q̇ and Q̈ with their bands; what the recording does not resolve, as a band alone."""
     names, trace, n = result.names, result.curves.rates, len(result.names)
     figure, axes = _rows(n, 2, sharex=True)
@@ -170,7 +170,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
     return figure
 
 
-def spectrum_figure(result: Replay, _: Robot) -> Figure:
+def spectrum_figure(result: Replay) -> Figure:
     """Draw the amplitude density of the errors, and the bandwidth of the estimated motion."""
     n = len(result.names)
     period = result.timing_statistics.period

@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 import io
 import multiprocessing
 import signal
@@ -15,36 +16,38 @@ from hodyn_ros.robot import Robot
 
 _Draw = Callable[[int], bytes]
 
-_PICTURES = (
-    ('torque', 'Predicted and recorded effort', figures.torque_figure),
-    ('friction', 'Friction and what is left, over velocity', figures.friction_figure),
-    ('torque_rates', 'Torque rates, with bands of two standard deviations', figures.rate_figure),
-    ('spectrum', 'Spectrum of prediction less recorded effort', figures.spectrum_figure),
-)
-
 _draw: _Draw  # of a process that draws, which inherits what is drawn
 
 
 def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
     """Return name, title and PNG of each picture of a replay."""
+    told = [
+        ('torque', 'Predicted and recorded effort', partial(figures.torque_figure, result)),
+        ('friction', 'Friction and what is left, over velocity',
+         partial(figures.friction_figure, result, robot)),
+        ('torque_rates', 'Torque rates, with bands of two standard deviations',
+         partial(figures.rate_figure, result)),
+        ('spectrum', 'Spectrum of prediction less recorded effort',
+         partial(figures.spectrum_figure, result)),
+    ]
 
     def draw(order: int) -> bytes:
-        figure = _PICTURES[order][2](result, robot)
         buffer = io.BytesIO()
-        figure.savefig(buffer, format='png', dpi=110, pil_kwargs={'compress_level': 3})
+        told[order][2]().savefig(
+            buffer, format='png', dpi=110, pil_kwargs={'compress_level': 3})
         return buffer.getvalue()
 
     return [(name, title, drawn) for (name, title, _), drawn in zip(
-        _PICTURES, _drawn(draw), strict=True)]
+        told, _drawn(draw, len(told)), strict=True)]
 
 
-def _drawn(draw: _Draw) -> list[bytes]:
-    orders = range(len(_PICTURES))
+def _drawn(draw: _Draw, count: int) -> list[bytes]:
+    orders = range(count)
     # A copy of a process with other threads may wait for what these held.
     if threads() > 1 and sys.platform == 'linux' and threading.active_count() == 1:
         try:
             with ProcessPoolExecutor(
-                    min(threads(), len(orders)), multiprocessing.get_context('fork'),
+                    min(threads(), count), multiprocessing.get_context('fork'),
                     _begin, (draw,)) as pool:
                 return list(pool.map(_draw_one, orders))
         except (BrokenProcessPool, OSError):

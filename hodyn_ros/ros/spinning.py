@@ -81,11 +81,11 @@ class StopFlag:
         is_first, self.is_set = not self.is_set or self._is_put_off, True
         if is_first:
             self._set_at = now
-            if not self.is_moving():
-                # There, an exception would be printed and lost; `_watch` gives the signal again.
-                self._is_put_off = _is_called_by_compiler(frame)
-                if not self._is_put_off:
-                    raise Interrupted
+            is_moving = self.is_moving()
+            # There, an exception would be printed and lost; `_watch` gives the signal again.
+            self._is_put_off = not is_moving and _is_called_by_compiler(frame)
+            if not is_moving and not self._is_put_off:
+                raise Interrupted
         elif self.is_moving() and now - self._set_at > PATIENCE:
             # A terminal and a launcher may both pass one Ctrl-C on: that is one signal.
             self.exit_code = 128 + number

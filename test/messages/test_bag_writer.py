@@ -71,3 +71,12 @@ def test_a_damaged_byte_of_a_chunk_is_seen(tmp_path):
     with Bag(path) as bag:
         topic = next(iter(bag.topics))
         assert any('checksum' in str(item) for item in bag.read(topic))
+
+
+@pytest.mark.fast
+def test_times_before_1970_become_0(tmp_path):
+    """Guards a traceback: SQLite has such times, of a damaged row or a clock never set."""
+    steps = [-10 ** 18 - 5, 5, 7]
+    written(tmp_path / 'bag', [steps], 1 << 20)
+    with AnyReader([tmp_path / 'bag']) as reader:
+        assert [time for _, time, _ in reader.messages()] == 3 * [0] + 3 * [0] + 3 * [7]

@@ -32,14 +32,14 @@ def alone(monkeypatch):
 
 @pytest.mark.fast
 def test_several_processes_draw_all_in_order(two_cores, alone):
-    assert pictures._drawn(three_bytes) == ALL
-    assert str(os.getpid()).encode() not in pictures._drawn(name_of_process)
+    assert pictures._drawn(three_bytes, 4) == ALL
+    assert str(os.getpid()).encode() not in pictures._drawn(name_of_process, 4)
 
 
 @pytest.mark.fast
 def test_one_core_draws_itself(monkeypatch):
     monkeypatch.setattr(pictures, 'threads', lambda: 1)
-    assert set(pictures._drawn(name_of_process)) == {str(os.getpid()).encode()}
+    assert set(pictures._drawn(name_of_process, 4)) == {str(os.getpid()).encode()}
 
 
 @pytest.mark.fast
@@ -48,7 +48,7 @@ def test_a_process_with_other_threads_is_not_copied(two_cores):
     other = threading.Thread(target=end.wait)
     other.start()
     try:
-        assert set(pictures._drawn(name_of_process)) == {str(os.getpid()).encode()}
+        assert set(pictures._drawn(name_of_process, 4)) == {str(os.getpid()).encode()}
     finally:
         end.set()
         other.join()
@@ -63,7 +63,7 @@ def test_pictures_are_drawn_though_a_process_was_killed(two_cores, alone):
             os.kill(os.getpid(), signal.SIGKILL)
         return three_bytes(order)
 
-    assert pictures._drawn(dies_elsewhere) == ALL
+    assert pictures._drawn(dies_elsewhere, 4) == ALL
 
 
 @pytest.mark.fast
@@ -72,4 +72,4 @@ def test_an_error_of_drawing_is_not_hidden(two_cores, alone):
         raise ValueError(order)
 
     with pytest.raises(ValueError, match='0'):
-        pictures._drawn(fails)
+        pictures._drawn(fails, 4)

@@ -26,7 +26,7 @@ def replayed(bag, output, *options):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave out the drawing, which is most of the time of a short replay."""
-    monkeypatch.setattr(pictures, '_drawn', lambda _: [b''] * 4)
+    monkeypatch.setattr(pictures, '_drawn', lambda _, count: [b''] * count)
 
 
 def refused(capsys, *arguments):

@@ -19,6 +19,7 @@ for it while another thread runs, and threads that share a handle would share it
 batch_kernel = njit(fastmath={'contract'}, nogil=True)
 """The same for many motions, called from Python: other threads run meanwhile."""
 
+
 class _Step(CPUDispatcher):
     """What has no entry for Python, where numba's own call would jump to address 0."""
 
