@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     'examples_dirs': '../examples',
     'gallery_dirs': 'generated/examples',
     'filename_pattern': r'/\d\d_',
-    'ignore_pattern': 'jtc_feedforward',
+    'ignore_pattern': 'jtc_feedforward|node_client',
     'within_subsection_order': 'FileNameSortKey',
     'download_all_examples': False,
     'show_memory': False,

@@ -1,7 +1,7 @@
-"""Efforts for joint_trajectory_controller
-=======================================
+"""Efforts for a trajectory controller
+===================================
 
-That controller interpolates the efforts of a trajectory by straight lines. How far apart may the
+`joint_trajectory_controller` interpolates the efforts of a trajectory by straight lines. How far apart may the
 samples of an annotated plan be? The line misses the torque by h²/8 times Q̈, which is known.
 """
 import matplotlib.pyplot as plt
