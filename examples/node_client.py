@@ -1,7 +1,8 @@
 """What talks to the node: joint states in, torques out, and a plan on its way.
 
 Start the node, ``feedforward --ros-args -p robot:=panda``, and then
-``python examples/node_client.py``. The arm here is wherever the reference is; in its place stands your robot.
+``python examples/node_client.py``. The arm here is wherever the reference is; in its place
+stands your robot.
 """
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus

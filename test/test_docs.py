@@ -107,6 +107,17 @@ def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path, real_bag, monkeypatc
                 assert main(words) == int(other or 0), line
 
 
+def test_the_page_of_reflexes_shows_what_the_command_says(tmp_path, monkeypatch, capsys):
+    tutorial = (ROOT / 'docs' / 'tutorials' / 'franka_reflex.md').read_text('utf-8')
+    plan, = re.findall(r':caption: quick.yaml\n\n(.*?)```', tutorial, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path('quick.yaml').write_text(plan, 'utf-8')
+    page = (ROOT / 'docs' / 'reflexes.md').read_text('utf-8')
+    command, said = re.search(r'\$ hodyn (.*?)\n(.*?)```', page, re.DOTALL).groups()
+    assert main(shlex.split(command)) == 1
+    assert capsys.readouterr().out.split() == said.split()
+
+
 def test_the_page_of_functions_lists_all_public_names_and_rooms():
     page = (ROOT / 'docs' / 'api.md').read_text('utf-8')
     listed = set(re.findall(r'^   ([\w.]+)$', page, re.MULTILINE))
