@@ -1,4 +1,4 @@
-"""Formulas in kernels: functions that add, subtract and multiply numbers, and nothing else.
+"""Formulas in kernels: functions that read, add, subtract, multiply and write numbers, no more.
 
 Python runs them, once, on numbers that write down what is done to them. Numba's own way, through
 bytecode and types to a module with passes of its own, takes several times as long to compile.
@@ -13,24 +13,34 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils as _cgutils
 from numba.core import types as _types
+from numba.core.extending import _Intrinsic
 from numba.extending import intrinsic
 
-from hodyn_ros.dynamics.kernels.unrolled.taylor import Packed, combined
+from hodyn_ros.dynamics.kernels.unrolled.taylor import (
+    Packed,
+    combined,
+    data_of,
+    derivative,
+    join,
+    load,
+    split,
+    store,
+)
 
 cgutils: Any = _cgutils  # numba has no type stubs for its internals
 types: Any = _types
 
 
 class _Number:
-    """A number of a type; of the formula that is being written, its value there."""
+    """A number of a type; of the formula that is being written, its registers there."""
 
-    def __init__(self, kind: Any, value: Any = None, builder: Any = None) -> None:
-        self.kind, self.value, self.builder = kind, value, builder
+    def __init__(self, kind: Any, registers: Any = None, builder: Any = None) -> None:
+        self.kind, self.registers, self.builder = kind, registers, builder
 
     def _constant(self, other: _Number | float) -> _Number:
         if isinstance(other, _Number):
             return other
-        return _Number(types.float64, ir.Constant(ir.DoubleType(), other), self.builder)
+        return _Number(types.float64, [ir.Constant(ir.DoubleType(), other)], self.builder)
 
     def _with(self, operation: Any, other: _Number | float) -> _Number:
         other = self._constant(other)
@@ -41,9 +51,9 @@ class _Number:
             raise TypeError('a float added to a polynomial would land on every coefficient')
         if self.builder is None:
             return _Number(kind)
-        value = combined(
-            self.builder, operation, (self.kind, other.kind), (self.value, other.value))
-        return _Number(kind, value, self.builder)
+        registers = combined(
+            self.builder, operation, (self.kind, other.kind), (self.registers, other.registers))
+        return _Number(kind, registers, self.builder)
 
     def __add__(self, other: _Number | float) -> _Number:
         return self._with(operator.add, other)
@@ -63,43 +73,105 @@ class _Number:
     def __rmul__(self, other: float) -> _Number:
         return self._constant(other)._with(operator.mul, self)
 
+    def rate(self) -> _Number:
+        """Return the time derivative of a polynomial; its last coefficient is undefined."""
+        if self.builder is None:
+            return self
+        registers = derivative(self.builder, self.kind, self.registers)
+        return _Number(self.kind, registers, self.builder)
+
+
+class Memory:
+    """An array of doubles; of the formula that is being written, where it is there.
+
+    Indices are integers of the kernel, and nothing is known of them before it runs.
+    """
+
+    def __init__(self, data: Any = None, builder: Any = None) -> None:
+        self.data, self.builder = data, builder
+
+    def floats(self, index: Any, count: int) -> list[_Number]:
+        """Return the floats that start at an index, unchecked."""
+        if self.builder is None:
+            return [_Number(types.float64)] * count
+        places = [self._place(index, k) for k in range(count)]
+        return [
+            _Number(types.float64, [self.builder.load(self.builder.gep(self.data, [place]))],
+                    self.builder) for place in places]
+
+    def read(self, index: Any, k: int, like: _Number) -> _Number:
+        """Return number k, of a type, of those that start at an index, unchecked."""
+        if self.builder is None:
+            return _Number(like.kind)
+        place = self._place(index, k * like.kind.registers * like.kind.width)
+        return _Number(
+            like.kind, load(self.builder, like.kind, self.data, place), self.builder)
+
+    def write(self, index: Any, k: int, number: _Number, *, known: bool = False) -> None:
+        """Store number k there; one that comes from `rate` as far as it is known."""
+        if self.builder is not None:
+            kind = number.kind
+            place = self._place(index, k * kind.registers * kind.width)
+            store(self.builder, kind, self.data, place, number.registers, known=known)
+
+    def _place(self, index: Any, offset: int) -> ir.Value:
+        start, = index.registers
+        return self.builder.add(start, ir.Constant(start.type, offset))
+
+
+class _Formula(_Intrinsic):  # type: ignore[misc]  # which numba calls final
+    """What formulas call too, as a plain function."""
+
+    formula: Callable[..., Any]
+
+    def __call__(self, *numbers: Any) -> Any:
+        return self.formula(*numbers)
+
 
 def formula(function: Callable[..., Any]) -> Any:
-    """Return what kernels call for a function of numbers, and of tuples of them, of `taylor`."""
+    """Return what kernels call for a function of numbers, of tuples of them, and of arrays."""
     def define(typing: Any, *kinds: Any) -> Any:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             given = (
-                _numbers(kind, value, builder)
+                Memory(data_of(context, builder, kind, value), builder)
+                if isinstance(kind, types.Array) else _numbers(kind, value, builder)
                 for kind, value in zip(kinds, arguments, strict=True))
             return _value(context, builder, function(*given))
 
-        return _kind(function(*(_numbers(kind) for kind in kinds)))(*kinds), lower
+        result = function(*(
+            Memory() if isinstance(kind, types.Array) else _numbers(kind) for kind in kinds))
+        return _kind(result)(*kinds), lower
 
     described: Any = define
     names = ('typing', *inspect.signature(function).parameters)
     described.__signature__ = inspect.Signature([
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
     described.__name__, described.__doc__ = function.__name__, function.__doc__
-    primitive: Any = intrinsic  # whose type stub does not know that callers omit `typing`
-    return primitive(described)
+    primitive: Any = intrinsic(described)
+    primitive.__class__, primitive.formula = _Formula, function
+    return primitive
 
 
 def _numbers(kind: Any, value: Any = None, builder: Any = None) -> Any:
     """Return an argument: a number, or a tuple of them, to any depth."""
     if not isinstance(kind, types.BaseTuple):
-        return _Number(kind, value, builder)
+        return _Number(kind, builder and split(builder, kind, value), builder)
     values = [None] * len(kind) if builder is None else cgutils.unpack_tuple(builder, value)
     return tuple(_numbers(*part, builder) for part in zip(kind.types, values, strict=True))
 
 
 def _kind(result: Any) -> Any:
+    if result is None:
+        return types.void
     if isinstance(result, _Number):
         return result.kind
     return types.BaseTuple.from_types([_kind(part) for part in result])
 
 
 def _value(context: Any, builder: Any, result: Any) -> Any:
+    if result is None:
+        return context.get_dummy_value()
     if isinstance(result, _Number):
-        return result.value
+        return join(builder, result.kind, result.registers)
     values = [_value(context, builder, part) for part in result]
     return context.make_tuple(builder, _kind(result), values)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
+from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
     LANES,
@@ -17,11 +18,11 @@ from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     size,
     taylor4,
     taylor4x8,
-    write,
     write_known,
 )
 from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     Number,
+    Vector,
     add,
     combine,
     cross,
@@ -53,7 +54,9 @@ Array = NDArray[np.float64]
 _PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
 COLUMNS = _BODY + ORIGIN_INERTIA
 _KEPT = 12  # numbers a body: wrench, and screw of the joint
-_FRAME = 18  # numbers a slot: columns of R, r, twist
+_SCREW = 6  # where that is
+_FRAME = 18  # numbers a slot: columns x, y, z of R, r, twist
+_Y, _Z, _R, _OMEGA, _LINEAR = 3, 6, 9, 12, 15  # where these are
 _FACTORIALS = (1.0, 1.0, 2.0, 6.0)
 
 
@@ -93,6 +96,126 @@ def _frame_slots(parent: NDArray[np.int64]) -> NDArray[np.int64]:
     return slots
 
 
+@formula
+def _move(
+    memory: Memory, parent: int, body: int, joint: int, home: int, position: int, like: Number,
+) -> None:
+    """Write the pose of a body that turns about its joint's axis, from that of its parent.
+
+    A row of R and of r after the other: few enough numbers to stay in registers.
+    """
+    cosine, sine = memory.read(joint, 0, like), memory.read(joint, 1, like)
+    rotation, translation = memory.floats(home, 9), memory.floats(position, 3)
+    for k in range(3):
+        x, y, z, r = (memory.read(parent, k + 3 * column, like) for column in range(4))
+        u, v, w = (
+            x * rotation[column] + y * rotation[column + 3] + z * rotation[column + 6]
+            for column in range(3))
+        memory.write(body, k, cosine * u + sine * v)
+        memory.write(body, _Y + k, cosine * v - sine * u)
+        memory.write(body, _Z + k, w)
+        memory.write(
+            body, _R + k,
+            r + (x * translation[0] + y * translation[1] + z * translation[2]))
+
+
+@formula
+def _slide(memory: Memory, body: int, joint: int, translation: float, like: Number) -> None:
+    """Move a body along its joint's axis."""
+    distance = memory.read(joint, 3, like) * translation
+    for k in range(3):
+        memory.write(
+            body, _R + k,
+            memory.read(body, _R + k, like) + distance * memory.read(body, _Z + k, like))
+
+
+@formula
+def _spin(
+    memory: Memory, parent: int, body: int, own: int, joint: int, rotation: float, like: Number,
+) -> None:
+    """Write the screw of a joint, S = (z, r × z), and a twist, V = V_parent + S q̇ (eqs. 6, 7)."""
+    z, r = _column(memory, body, 2, like), _column(memory, body, 3, like)
+    moment = cross(r, z)
+    turning = memory.read(joint, 2, like) * rotation
+    omega = add(_column(memory, parent, 4, like), scale(turning, z))
+    linear = add(_column(memory, parent, 5, like), scale(turning, moment))
+    for k in range(3):
+        memory.write(body, _OMEGA + k, omega[k])
+        memory.write(body, _LINEAR + k, linear[k])
+        memory.write(own, _SCREW + k, z[k])
+        memory.write(own, _SCREW + 3 + k, moment[k])
+
+
+@formula
+def _add_sliding(memory: Memory, body: int, joint: int, translation: float, like: Number) -> None:
+    """Add to a twist that of a joint which slides."""
+    speed = memory.read(joint, 2, like) * translation
+    for k in range(3):
+        memory.write(
+            body, _LINEAR + k,
+            memory.read(body, _LINEAR + k, like) + speed * memory.read(body, _Z + k, like))
+
+
+@formula
+def _rate_of_momentum(
+    memory: Memory, body: int, mass: float, com: int, axes: int, like: Number,
+) -> tuple[Vector, Vector]:
+    """Return the torque and the force that a body's motion takes, eq. (15).
+
+    The mass moves on the path c(t) and spins about it.
+    """
+    x, y, z, r, omega, linear = (_column(memory, body, k, like) for k in range(6))
+    c = add(r, combine(memory.floats(com, 3), x, y, z))
+    force = rates(scale(mass, add(linear, cross(omega, c))))
+    inertia = memory.floats(axes, 6)
+    spin = combine(
+        times((inertia[:3], inertia[3:]), (dot(omega, x), dot(omega, y), dot(omega, z))), x, y, z)
+    return subtract(rates(spin), cross(force, c)), force
+
+
+@formula
+def _without(
+    torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
+) -> tuple[Vector, Vector]:
+    """Return a wrench less the external one, which is in its place in the axes of the body."""
+    x, y, z, r = (_column(memory, body, k, like) for k in range(4))
+    external = combine(_column(memory, own, 1, like), x, y, z)
+    moment = add(combine(_column(memory, own, 0, like), x, y, z), cross(r, external))
+    return subtract(torque, moment), subtract(force, external)
+
+
+@formula
+def _work_of_turning(memory: Memory, own: int, rotation: float, like: Number) -> Number:
+    """Return the torque of a joint, what the wrench does along its screw."""
+    torque, force, z, moment = (_column(memory, own, k, like) for k in range(4))
+    return (dot(z, torque) + dot(moment, force)) * rotation
+
+
+@formula
+def _with_work_of_sliding(
+    work: Number, memory: Memory, own: int, translation: float, like: Number,
+) -> Number:
+    """Add the force of a joint that slides."""
+    force, z = _column(memory, own, 1, like), _column(memory, own, 2, like)
+    return work + dot(z, force) * translation
+
+
+@formula
+def _pass_on(memory: Memory, own: int, parent: int, like: Number) -> None:
+    """Add the wrench of a body to that of its parent."""
+    for k in range(6):
+        memory.write(
+            parent, k, memory.read(parent, k, like) + memory.read(own, k, like), known=True)
+
+
+def _column(memory: Memory, index: int, column: int, like: Number) -> Vector:
+    """Return the vector that comes at a place of those that start at an index."""
+    first = 3 * column
+    return (
+        memory.read(index, first, like), memory.read(index, first + 1, like),
+        memory.read(index, first + 2, like))
+
+
 @step
 def _recursion(
     memory: Array, bodies: int, free: int, acting: bool, motions: int, like: Number,
@@ -120,54 +243,15 @@ def _recursion(
             memory[row + _BODY + ROTATION], memory[row + _BODY + TRANSLATION],
             memory[row + _BODY + MASS])
 
-        # Pose, a row of R and of r after the other: few enough numbers to stay in registers.
-        cosine, sine = read(memory, joint, like), read(memory, joint + unit, like)
-        for k in range(3):
-            start, end = parent + k * unit, body + k * unit
-            x, y = read(memory, start, like), read(memory, start + vector, like)
-            z = read(memory, start + 2 * vector, like)
-            u = x * memory[home] + y * memory[home + 3] + z * memory[home + 6]
-            v = x * memory[home + 1] + y * memory[home + 4] + z * memory[home + 7]
-            write(memory, end, cosine * u + sine * v)
-            write(memory, end + vector, cosine * v - sine * u)
-            r = read(memory, start + 3 * vector, like) + (
-                x * memory[position] + y * memory[position + 1] + z * memory[position + 2])
-            z = x * memory[home + 2] + y * memory[home + 5] + z * memory[home + 8]
-            if translation != 0.0:
-                r = r + read(memory, joint + 3 * unit, like) * translation * z
-            write(memory, end + 2 * vector, z)
-            write(memory, end + 3 * vector, r)
-
-        # Screw of the joint and twist: S = (z, r × z), V = V_parent + S q̇ (eqs. 6 and 7).
-        velocity = read(memory, joint + 2 * unit, like)
-        z = read_vector(memory, body + 2 * vector, like)
-        r = read_vector(memory, body + 3 * vector, like)
-        moment = cross(r, z)
-        turning = velocity * rotation
-        omega = add(read_vector(memory, parent + 4 * vector, like), scale(turning, z))
-        linear = add(read_vector(memory, parent + 5 * vector, like), scale(turning, moment))
+        _move(memory, parent, body, joint, home, position, like)
         if translation != 0.0:
-            linear = add(linear, scale(velocity * translation, z))
-        write_vector(memory, body + 4 * vector, omega)
-        write_vector(memory, body + 5 * vector, linear)
-        write_vector(memory, own + 2 * vector, z)
-        write_vector(memory, own + 3 * vector, moment)
-
-        # The mass moves on the path c(t) and spins about it: the rate of momentum, eq. (15).
-        x, y = read_vector(memory, body, like), read_vector(memory, body + vector, like)
-        c = add(r, combine((memory[com], memory[com + 1], memory[com + 2]), x, y, z))
-        force = rates(scale(mass, add(linear, cross(omega, c))))
-        inertia = (
-            (memory[axes], memory[axes + 1], memory[axes + 2]),
-            (memory[axes + 3], memory[axes + 4], memory[axes + 5]))
-        spin = combine(
-            times(inertia, (dot(omega, x), dot(omega, y), dot(omega, z))), x, y, z)
-        torque = subtract(rates(spin), cross(force, c))
+            _slide(memory, body, joint, translation, like)
+        _spin(memory, parent, body, own, joint, rotation, like)
+        if translation != 0.0:
+            _add_sliding(memory, body, joint, translation, like)
+        torque, force = _rate_of_momentum(memory, body, mass, com, axes, like)
         if acting:
-            external = combine(read_vector(memory, own + vector, like), x, y, z)
-            force = subtract(force, external)
-            torque = subtract(torque, add(
-                combine(read_vector(memory, own, like), x, y, z), cross(r, external)))
+            torque, force = _without(torque, force, memory, own, body, like)
         write_known_vector(memory, own, torque)
         write_known_vector(memory, own + vector, force)
 
@@ -176,18 +260,12 @@ def _recursion(
         parent = kept + 4 * vector * (int(memory[row + _PARENT]) + 1)
         rotation, translation = (
             memory[row + _BODY + ROTATION], memory[row + _BODY + TRANSLATION])
-        torque = read_vector(memory, own, like)
-        force = read_vector(memory, own + vector, like)
         if i >= free:
-            z = read_vector(memory, own + 2 * vector, like)
-            moment = read_vector(memory, own + 3 * vector, like)
-            work = (dot(z, torque) + dot(moment, force)) * rotation
+            work = _work_of_turning(memory, own, rotation, like)
             if translation != 0.0:
-                work = work + dot(z, force) * translation
+                work = _with_work_of_sliding(work, memory, own, translation, like)
             write_known(memory, joint, work)
-        write_known_vector(memory, parent, add(read_vector(memory, parent, like), torque))
-        write_known_vector(
-            memory, parent + vector, add(read_vector(memory, parent + vector, like), force))
+        _pass_on(memory, own, parent, like)
 
 
 @kernel
@@ -214,7 +292,7 @@ def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Arra
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
         _place_wrenches(memory, kept, transforms, wrenches, t)
-        # Twice, each without the branch, which would cost a batch a tenth of its time.
+        # Twice, each without the branch, which would cost a batch a twentieth of its time.
         if acting:
             _recursion(memory, n, 0, acting, LANES, taylor4x8())
         else:

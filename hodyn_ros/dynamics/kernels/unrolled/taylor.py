@@ -67,11 +67,17 @@ for _kind in (_Taylor4, _Taylor4x8, _Float64x8):
     register_model(_kind)(_Model)
 
 
-def _split(builder: ir.IRBuilder, packed: Packed, value: ir.Value) -> Values:
-    return [builder.extract_value(value, k) for k in range(packed.registers)]
+def split(builder: ir.IRBuilder, kind: types.Type, value: ir.Value) -> Values:
+    """Return the registers of a number; of a float, itself."""
+    if not isinstance(kind, Packed):
+        return [value]
+    return [builder.extract_value(value, k) for k in range(kind.registers)]
 
 
-def _join(builder: ir.IRBuilder, packed: Packed, registers: Sequence[ir.Value]) -> ir.Value:
+def join(builder: ir.IRBuilder, packed: types.Type, registers: Sequence[ir.Value]) -> ir.Value:
+    """Return the number that has these registers."""
+    if not isinstance(packed, Packed):
+        return registers[0]
     value = ir.Constant(ir.ArrayType(packed.vector, packed.registers), ir.Undefined)
     for k, register in enumerate(registers):
         value = builder.insert_value(value, register, k)
@@ -120,27 +126,27 @@ _MAKE: dict[Any, Callable[..., ir.Value]] = {
 
 
 def combined(
-    builder: ir.IRBuilder, operation: Any, kinds: Sequence[Any], values: Sequence[ir.Value],
-) -> ir.Value:
-    """Write an operator between two numbers, of which any may be a float."""
+    builder: ir.IRBuilder, operation: Any, kinds: Sequence[Any], operands: Sequence[Values],
+) -> Values:
+    """Write an operator between two numbers, of which any may be a float, from their registers."""
     packed = next((kind for kind in kinds if isinstance(kind, Packed)), None)
-    if packed is None:
-        return _MAKE[operation](builder, *values)
-    operands = [
-        _split(builder, kind, value) if isinstance(kind, Packed)
-        else [_spread(builder, packed.vector, value)] * packed.registers
-        for kind, value in zip(kinds, values, strict=True)]
-    both = all(isinstance(kind, Packed) for kind in kinds)
-    if operation is operator.mul and both and packed.truncated:
-        return _join(builder, packed, _cauchy(builder, packed, *operands))
-    return _join(builder, packed, [
-        _MAKE[operation](builder, a, b) for a, b in zip(*operands, strict=True)])
+    if packed is not None and not all(isinstance(kind, Packed) for kind in kinds):
+        operands = [
+            registers if isinstance(kind, Packed)
+            else [_spread(builder, packed.vector, registers[0])] * packed.registers
+            for kind, registers in zip(kinds, operands, strict=True)]
+    elif packed is not None and packed.truncated and operation is operator.mul:
+        return _cauchy(builder, packed, *operands)
+    return [_MAKE[operation](builder, a, b) for a, b in zip(*operands, strict=True)]
 
 
 def _overload(operation: Any, left: Any, right: Any) -> None:
     """Teach numba one operator between two operand types, of which one may be a float."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return combined(builder, operation, signature.args, arguments)
+        kinds = signature.args
+        operands = [split(builder, *operand) for operand in zip(kinds, arguments, strict=True)]
+        return join(
+            builder, signature.return_type, combined(builder, operation, kinds, operands))
 
     lower_builtin(operation, left, right)(lower)
 
@@ -173,11 +179,13 @@ def _primitive(define: Callable[..., Any]) -> Any:
     return intrinsic(define)
 
 
-def _elements(
-    context: Any, builder: Any, packed: Packed, array_type: Any, array: Any, index: Any,
-) -> Values:
-    """Addresses of the registers of a number that starts at array[index]."""
-    data = context.make_array(array_type)(context, builder, array).data
+def data_of(context: Any, builder: Any, kind: Any, array: Any) -> ir.Value:
+    """Return the address of the first double of an array."""
+    return context.make_array(kind)(context, builder, array).data
+
+
+def _registers(builder: Any, packed: Packed, data: ir.Value, index: ir.Value) -> Values:
+    """Return the addresses of the registers of a number that starts at an index."""
     return [
         builder.bitcast(
             builder.gep(data, [builder.add(index, index.type(k * packed.width))]),
@@ -186,33 +194,51 @@ def _elements(
     ]
 
 
+def load(builder: Any, packed: Packed, data: ir.Value, index: ir.Value) -> Values:
+    """Return the registers of the number that is where `data_of` an array and an index say."""
+    return [
+        builder.load(address, align=8) for address in _registers(builder, packed, data, index)]
+
+
+def store(
+    builder: Any, packed: Packed, data: ir.Value, index: ir.Value, registers: Values, *,
+    known: bool = False,
+) -> None:
+    """Write a number there; of what is `known` without the last coefficient of `Taylor4x8`.
+
+    That is undefined after `derivative`, and the compiler needs not compute it.
+    """
+    kept = max(1, packed.registers - known)
+    for register, address in zip(
+            registers[:kept], _registers(builder, packed, data, index), strict=False):
+        builder.store(register, address, align=8)
+
+
 @_primitive
 def read(typing: Any, memory: Any, index: Any, like: Any) -> Any:
     """Return the number of the type of `like` that starts at memory[index], unchecked."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        addresses = _elements(context, builder, like, memory, *arguments[:2])
-        return _join(builder, like, [builder.load(address, align=8) for address in addresses])
+        data = data_of(context, builder, memory, arguments[0])
+        return join(builder, like, load(builder, like, data, arguments[1]))
 
     return like(memory, types.intp, like), lower
 
 
-def _writer(omitted: int) -> Any:
+def _writer(known: bool) -> Any:
     def write(typing: Any, memory: Any, index: Any, value: Any) -> Any:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            addresses = _elements(context, builder, value, memory, *arguments[:2])
-            registers = _split(builder, value, arguments[2])
-            kept = max(1, value.registers - omitted)
-            for register, address in zip(registers[:kept], addresses, strict=False):
-                builder.store(register, address, align=8)
+            array, start, number = arguments
+            data, registers = (
+                data_of(context, builder, memory, array), split(builder, value, number))
+            store(builder, value, data, start, registers, known=known)
             return context.get_dummy_value()
 
         return types.void(memory, types.intp, value), lower
     return _primitive(write)
 
 
-# Store a number from memory[index] on, unchecked. `write_known` leaves out the last coefficient of
-# `Taylor4x8`, undefined after `rate`, so that the compiler does not compute it.
-write, write_known = _writer(0), _writer(1)
+# Store a number from memory[index] on, unchecked; `write_known` one that comes from `derivative`.
+write, write_known = _writer(False), _writer(True)
 
 
 def _gathered(packed: Packed) -> Any:
@@ -225,7 +251,7 @@ def _gathered(packed: Packed) -> Any:
                 number = builder.extract_value(arguments[0], k)
                 register = builder.insert_element(
                     register, number, ir.Constant(ir.IntType(32), k))
-            return _join(builder, packed, [register])
+            return join(builder, packed, [register])
 
         return packed(types.UniTuple(types.float64, packed.width)), lower
     return gathered
@@ -257,35 +283,29 @@ def size(typing: Any, like: Any) -> Any:
     return types.int64(like), lower
 
 
-@_primitive
-def rate(typing: Any, value: Any) -> Any:
-    """Return the time derivative; its last coefficient is undefined, here 0."""
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        registers = _split(builder, value, arguments[0])
-        zero = ir.Constant(value.vector, [0.0] * value.width)
-        if value.registers > 1:
-            factors = [ir.Constant(value.vector, [float(k)] * value.width) for k in range(1, 4)]
-            shifted = [builder.fmul(registers[k + 1], factors[k]) for k in range(3)]
-            return _join(builder, value, [*shifted, zero])
-        factors = ir.Constant(value.vector, [1.0, 2.0, 3.0, 0.0])
-        shifted = _shuffle(builder, registers[0], zero, [1, 2, 3, 4])
-        return _join(builder, value, [builder.fmul(shifted, factors)])
-
-    return value(value), lower
+def derivative(builder: Any, packed: Packed, registers: Values) -> Values:
+    """Write the time derivative of a number; its last coefficient is undefined, here 0."""
+    zero = ir.Constant(packed.vector, [0.0] * packed.width)
+    if packed.registers > 1:
+        factors = [ir.Constant(packed.vector, [float(k)] * packed.width) for k in range(1, 4)]
+        shifted = [builder.fmul(registers[k + 1], factors[k]) for k in range(3)]
+        return [*shifted, zero]
+    factors = ir.Constant(packed.vector, [1.0, 2.0, 3.0, 0.0])
+    return [builder.fmul(_shuffle(builder, registers[0], zero, [1, 2, 3, 4]), factors)]
 
 
 @_primitive
 def integral(typing: Any, value: Any) -> Any:
     """Return the integral over time from 0."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        registers = _split(builder, value, arguments[0])
+        registers = split(builder, value, arguments[0])
         zero = ir.Constant(value.vector, [0.0] * value.width)
         if value.registers > 1:
             factors = [ir.Constant(value.vector, [1.0 / k] * value.width) for k in range(1, 4)]
             shifted = [builder.fmul(registers[k], factors[k]) for k in range(3)]
-            return _join(builder, value, [zero, *shifted])
+            return join(builder, value, [zero, *shifted])
         factors = ir.Constant(value.vector, [0.0, 1.0, 1.0 / 2.0, 1.0 / 3.0])
         shifted = _shuffle(builder, zero, registers[0], [0, 4, 5, 6])
-        return _join(builder, value, [builder.fmul(shifted, factors)])
+        return join(builder, value, [builder.fmul(shifted, factors)])
 
     return value(value), lower

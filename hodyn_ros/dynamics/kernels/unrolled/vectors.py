@@ -1,42 +1,31 @@
 """Vectors in kernels: tuples of three numbers of `taylor`, or of floats."""
 from typing import Any
 
-from numpy.typing import NDArray
-
-from hodyn_ros.dynamics.kernels.decorators import step
-from hodyn_ros.dynamics.kernels.unrolled.formulas import formula
-from hodyn_ros.dynamics.kernels.unrolled.taylor import rate, read, size, write, write_known
+from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 
 Number = Any  # a type of `taylor`, or float
 Vector = tuple[Number, Number, Number]
 Symmetric = tuple[Vector, Vector]  # (xx, yy, zz), (xy, xz, yz)
 
 
-@step
-def read_vector(memory: NDArray[Any], index: int, like: Number) -> Vector:
+@formula
+def read_vector(memory: Memory, index: int, like: Number) -> Vector:
     """Return the three numbers that start at memory[index]."""
-    step = size(like)
-    return (
-        read(memory, index, like), read(memory, index + step, like),
-        read(memory, index + 2 * step, like))
+    return memory.read(index, 0, like), memory.read(index, 1, like), memory.read(index, 2, like)
 
 
-@step
-def write_vector(memory: NDArray[Any], index: int, vector: Vector) -> None:
+@formula
+def write_vector(memory: Memory, index: int, vector: Vector) -> None:
     """Store three numbers from memory[index] on."""
-    step = size(vector[0])
-    write(memory, index, vector[0])
-    write(memory, index + step, vector[1])
-    write(memory, index + 2 * step, vector[2])
+    for k in range(3):
+        memory.write(index, k, vector[k])
 
 
-@step
-def write_known_vector(memory: NDArray[Any], index: int, vector: Vector) -> None:
-    """Store three numbers that come from `rate`, without their undefined coefficients."""
-    step = size(vector[0])
-    write_known(memory, index, vector[0])
-    write_known(memory, index + step, vector[1])
-    write_known(memory, index + 2 * step, vector[2])
+@formula
+def write_known_vector(memory: Memory, index: int, vector: Vector) -> None:
+    """Store three numbers that come from `rates`, without their undefined coefficients."""
+    for k in range(3):
+        memory.write(index, k, vector[k], known=True)
 
 
 @formula
@@ -78,10 +67,10 @@ def cross(a: Vector, b: Vector) -> Vector:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@step
+@formula
 def rates(a: Vector) -> Vector:
     """Return the time derivative of a vector."""
-    return rate(a[0]), rate(a[1]), rate(a[2])
+    return a[0].rate(), a[1].rate(), a[2].rate()
 
 
 @formula
