@@ -30,7 +30,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import check_output
 
 if TYPE_CHECKING:
-    from hodyn_ros.plans.prepare import PreparedPlan
+    from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan
 
 MAX_LINES = 12
 
@@ -204,7 +204,7 @@ def run_retime(
         print(outcome(prepared))
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
-    before = 'in motion at an end, which is taken as it is' if uniform is None else (
+    before = _in_motion(prepared, request) if uniform is None else (
         f'{uniform:.3f} s if slowed evenly')
     print(
         f'{output}: {len(prepared.annotated.times)} points, {plan.duration:.3f} s, '
@@ -222,6 +222,17 @@ def run_retime(
         print(f'margins: {picture}')
     write_figures(_figures(prepared), json_file, force=force)
     return WITHIN_LIMITS
+
+
+def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
+    """Return what there is to say of a plan whose points begin in motion."""
+    times = request.trajectory.times
+    assert prepared.plan is not None
+    if prepared.plan.duration < times[-1] - times[0]:
+        return 'it begins in motion as its points do'
+    return (
+        'it begins in motion as its points do, and no faster one was found from there: let the '
+        'first point be at rest')
 
 
 def _check_picture(options: argparse.Namespace) -> None:

@@ -30,6 +30,7 @@ from hodyn_ros.plans.waypoints import (
     OtherJointsError,
     accept,
     motion_at_end,
+    with_resting_ends,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
@@ -240,6 +241,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             request.trajectory, joints, elapsed=request.elapsed,
             allow_nonzero_velocity_at_end=True,
             leave_out_other_joints=settings.leave_out_other_joints)
+        points, resting = with_resting_ends(points, first=request.start is None)
         moving, rests = motion_at_end(points), ''
         if settings.allow_nonzero_velocity_at_end:
             moving, rests = '', moving and 'the points end in motion; the plan ends at rest'
@@ -258,7 +260,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     left_out = [name for name in request.trajectory.names if name not in points.names]
     others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
     note = '; '.join(filter(None, (
-        contradicted_velocity(robot, points), _steps(request, points), others, note, used,
+        contradicted_velocity(robot, points), _steps(request, points), resting, others, note,
+        used,
         *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []

@@ -1,6 +1,6 @@
 """The rules by which the trajectories of messages and files are accepted."""
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ Given = Array | list[Array | None] | None
 # Seconds between two points: of a closer pair only one can be part of a plan.
 MIN_SPACING = MIN_PIECE
 
-# As joint_trajectory_controller: single precision's epsilon.
-REST = 1.2e-7
+REST = 1e-3
+"""rad/s or m/s; a first or last point that is slower is meant to be at rest."""
+_ROUND_OFF = 1e-6  # rad/s, rad/s², m/s, m/s²: less is not worth a word
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
@@ -119,6 +120,43 @@ def motion_at_end(points: AcceptedWaypoints) -> str:
     return (
         f'the last point, joint {points.names[joint]!r}: velocity {last[joint]:.6g} is not zero; '
         'end at rest')
+
+
+def with_resting_ends(
+    points: AcceptedWaypoints, *, first: bool,
+) -> tuple[AcceptedWaypoints, str]:
+    """Return points that have no acceleration where they begin and end at rest, and a note of it.
+
+    Time parametrisations of bang-bang accelerations, MoveIt's TOTG, write some there; with these
+    the torque would step when the arm begins or ceases to move.
+
+    Parameters
+    ----------
+    points : AcceptedWaypoints
+        As given.
+    first : bool
+        Whether the plan begins at the first point, from rest if that is slow.
+
+    """
+    notes = []
+    rows = {
+        kind: given.copy() for kind in QUANTITIES[1:]
+        if (given := getattr(points, kind)) is not None}
+    for name, i in (('first', 0), ('last', -1)) if first else (('last', -1),):
+        velocity = rows['velocities'][i] if 'velocities' in rows else None
+        if velocity is not None and np.abs(velocity).max() > REST:
+            continue
+        for kind, values in rows.items():
+            given = values[i]
+            if given is None or not given.any():
+                continue
+            joint = int(np.abs(given).argmax())
+            if abs(given[joint]) > _ROUND_OFF:
+                notes.append(
+                    f'the {name} point is at rest: the {kind} there, {given[joint]:.3g} of '
+                    f'{points.names[joint]} say, are taken as 0')
+            values[i] = np.zeros_like(given)
+    return replace(points, **rows), '; '.join(notes)
 
 
 def _order(

@@ -127,6 +127,36 @@ def test_a_plan_that_ends_in_motion_is_judged_and_refused(request_):
     assert prepare_plan(replace(request_, trajectory=moving, settings=settings)).refusal == ''
 
 
+@pytest.mark.parametrize('seed', range(4))
+def test_a_plan_begins_and_ends_at_rest_whatever_accelerations_its_ends_have(request_, seed):
+    """Those of MoveIt's TOTG are the largest ones there: the torque would step with them."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 6))
+    velocities, accelerations = rng.uniform(-0.3, 0.3, (2, count, 7))
+    velocities[[0, -1]] = rng.choice([0.0, 5e-5]) * rng.choice([-1.0, 1.0], (2, 7))
+    trajectory = JointWaypoints(
+        NAMES, np.arange(count) * 1.5, START + rng.uniform(-0.1, 0.1, (count, 7)),
+        velocities if rng.random() < 0.5 else [[]] * count, accelerations)
+    given = [row.copy() for row in trajectory.accelerations]
+    prepared = prepare_plan(replace(request_, trajectory=trajectory))
+    ends = prepared.plan.evaluate(np.array([0.0, prepared.plan.duration]))
+    np.testing.assert_allclose(ends[:, 1:], 0.0, atol=1e-9)
+    for name in ('first', 'last'):
+        assert f'the {name} point is at rest: the accelerations there' in prepared.note
+    np.testing.assert_array_equal(trajectory.accelerations, given)  # the caller's own
+
+
+def test_a_plan_that_joins_a_motion_keeps_what_is_given_at_its_first_point(request_):
+    start = np.zeros((5, 7))
+    start[0], start[1, 0] = START, 0.1
+    points = [START, np.add(START, 0.1)]
+    trajectory = JointWaypoints(NAMES, [1.0, 2.5], points, [[0.0] * 7] * 2, [[0.2] * 7] * 2)
+    prepared = prepare_plan(replace(request_, trajectory=trajectory, start=start))
+    np.testing.assert_allclose(prepared.plan.evaluate(1.0)[2], 0.2, rtol=1e-9)
+    assert 'the first point' not in prepared.note
+    assert 'the last point' in prepared.note
+
+
 def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     """A gripper's joint is left out of a file's plan, never of one that the node is sent."""
     middle = [0.5 * (a + b) for a, b in zip(START, RATE_BREAKING, strict=True)]
