@@ -12,6 +12,9 @@ Array = NDArray[np.float64]
 class Ramp:
     """A weight that goes from 0 to 1, continuous to its fourth derivative."""
 
+    STEEPEST = 315.0 / 128.0
+    """Its largest rate, times its duration."""
+
     def __init__(self, start: int, duration: float) -> None:
         """Take the instant (ns) at which it begins and how long it takes, s."""
         self._start = start

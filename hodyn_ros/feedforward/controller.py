@@ -16,6 +16,7 @@ from hodyn_ros.feedforward.motion_limits import (
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.feedforward.wrench_cap import largest_share, wrench_bounds
 from hodyn_ros.reference import MotionLimits
+from hodyn_ros.reference.limits import largest_ratio
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot import HodynError
@@ -217,14 +218,27 @@ class FeedforwardController:
     def replace(self, feedforward: FeedForward, now: int) -> None:
         """Take another model of the same robot, with a payload say, without a step in torque.
 
-        Raises HodynError when too many changes are still being faded in.
+        It fades in over the time `fade`, or a longer one if the effort-rate limits ask for that.
+
+        Raises HodynError when too many changes are still being faded in, and for a model whose
+        weight the efforts cannot hold where the reference is: a slip of the decimal point in a
+        payload would throw the arm.
         """
         if len(self._changes) >= MAX_MODEL_CHANGES:
             raise HodynError(
                 f'{MAX_MODEL_CHANGES} changes of the payload are still being faded in; '
                 f'wait {self._options.fade:g} s')
+        robot = feedforward.robot
+        before, after = self._weight(self._feedforward), self._weight(feedforward)
+        worst, share = largest_ratio(after, robot.limits.effort)
+        if share > 1.0 + self._options.limit_margin and abs(after[worst]) > abs(before[worst]):
+            raise HodynError(
+                f'its weight takes {after[worst]:.4g} of {robot.joint_names[worst]} where the '
+                f'reference is, beyond its effort limit of {robot.limits.effort[worst]:g}')
+        change = np.abs(after - before) / robot.limits.effort_rate
+        fade = max(self._options.fade, Ramp.STEEPEST * float(change.max()))
         # The motors are the same: `motors` keeps its state.
-        self._changes.append((Ramp(max(now, self.now), self._options.fade), self._feedforward))
+        self._changes.append((Ramp(max(now, self.now), fade), self._feedforward))
         self._feedforward = feedforward
         self._stream_limits = None
 
@@ -297,9 +311,12 @@ class FeedforwardController:
 
     def _rest(self, position: Array) -> None:
         """Take the torque that holds a position as what the output fades from and to."""
-        still = np.zeros_like(self.q)
-        still[0] = position
-        self._feedforward.torque(still, self._base, **self._terms)
+        self._feedforward.torque(_still(position), self._base, **self._terms)
+
+    def _weight(self, feedforward: FeedForward) -> Array:
+        """Return the efforts (n,) by which a model is held where the reference is."""
+        weight: Array = feedforward.torque(_still(self.q[0]))[0]
+        return weight
 
     def _clip(self, now: int) -> None:
         limits = self._feedforward.robot.limits
@@ -310,3 +327,10 @@ class FeedforwardController:
         np.clip(wanted, self._published - reach, self._published + reach, out=self.output[0])
         np.clip(self.output[0], -limits.effort, limits.effort, out=self.output[0])
         self.clipped = bool(np.any(self.output[0] != wanted))
+
+
+def _still(position: Array) -> Array:
+    """Return the motion (5, n) of an arm that stands at a position (n,)."""
+    motion = np.zeros((5, position.size))
+    motion[0] = position
+    return motion

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 from scipy.special import gammainc
@@ -210,6 +212,46 @@ def test_payloads_that_follow_each_other_while_one_fades_in_leave_no_step(feedfo
     np.testing.assert_array_equal(controller.output, loaded.torque(controller.q))
 
 
+@pytest.mark.parametrize('mass', [120.0, 1000.0])
+def test_a_payload_that_the_arm_cannot_hold_is_refused_and_changes_nothing(feedforward, mass):
+    """A slip of the decimal point: 12 kg would be held, 120 threw the arm upwards."""
+    controller = controller_at_home(feedforward)
+    run(controller, 0, 600 * MS)
+    before = controller.output.copy()
+    loaded = FeedForward(feedforward.robot.with_payload('link7', mass, [0.0, 0.0, 0.05]))
+    with pytest.raises(ValueError, match=r'its weight takes .* of joint\d'):
+        controller.replace(loaded, 600 * MS)
+    run(controller, 600 * MS, 1200 * MS)
+    np.testing.assert_array_equal(controller.output, before)
+    assert not controller.is_fading
+
+
+def test_what_is_too_heavy_already_may_become_lighter(feedforward):
+    """Whoever is in trouble may get out of it."""
+    loads = [
+        feedforward.robot.with_payload('link7', mass, [0.0, 0.0, 0.05]) for mass in (30.0, 20.0)]
+    controller = controller_at_home(FeedForward(loads[0]))
+    controller.replace(FeedForward(loads[1]), 0)
+    run(controller, 0, 600 * MS)
+    np.testing.assert_array_equal(controller.output, FeedForward(loads[1]).torque(controller.q))
+
+
+@settings(max_examples=20)
+@given(mass=st.floats(0.0, 9.0), share=st.floats(0.02, 1.0), fade=st.floats(0.2, 1.0))
+def test_a_payload_fades_in_within_the_effort_rate_limits(panda, mass, share, fade):
+    rate = panda.limits.effort_rate * share
+    robot = replace(panda, limits=replace(panda.limits, effort_rate=rate))
+    controller = controller_at_home(FeedForward(robot), fade=fade)
+    run(controller, 0, 1100 * MS)
+    controller.replace(FeedForward(robot.with_payload('link7', mass, [0.0, 0.0, 0.1])), 1100 * MS)
+    largest = np.zeros(7)
+    for now in range(1100 * MS, 8000 * MS, 5 * MS):
+        controller.evaluate(now)
+        largest = np.maximum(largest, np.abs(controller.output[1]))
+    assert not controller.is_fading
+    assert np.all(largest <= rate * (1.0 + 1e-9))
+
+
 def test_too_many_payloads_at_once_are_refused(feedforward):
     controller = controller_at_home(feedforward)
     for _ in range(MAX_MODEL_CHANGES):
@@ -254,10 +296,13 @@ def test_what_passes_the_effort_limits_is_told_with_joint_value_and_limit(feedfo
     controller = controller_at_home(feedforward)
     controller.evaluate(0)
     assert controller.excess is None
-    # 8 kg at the end of an arm that holds 3.
-    loaded = FeedForward(feedforward.robot.with_payload('link7', 25.0, [0.3, 0.0, 0.2]))
+    # 11 kg at the end of an arm that is for 3: it can be held here, not further on.
+    loaded = FeedForward(feedforward.robot.with_payload('link7', 11.0, [0.0, 0.0, 0.1]))
     controller.replace(loaded, 0)
     run(controller, 0, 600 * MS)
+    assert controller.excess is None
+    controller.reference.follow(plan_to(controller, HOME + 0.2, 1.5, 600 * MS), 600 * MS)
+    run(controller, 600 * MS, 2200 * MS)
     excess = controller.excess
     assert excess is not None
     assert excess.quantity == 'torque'

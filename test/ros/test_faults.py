@@ -279,6 +279,7 @@ def test_payload_wrench_and_parameters_at_run_time(live, home):
              'expected 3'),
             ({'payload_link': 'nothing', 'payload_mass': 2.0}, "no link 'nothing'"),
             ({'payload_mass': -1.0}, 'payload_mass'),
+            ({'payload_link': 'link7', 'payload_mass': 120.0}, 'beyond its effort limit of'),
             ({'payload_mass': 'two'}, 'payload_mass'),
             ({'payload_link': 'link7', 'payload_com': [float('nan'), 0.0, 0.0]}, 'finite'),
             ({'payload_mass': 2.0, 'fade': 1.0}, 'fade: cannot change while active')):

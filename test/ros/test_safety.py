@@ -490,7 +490,8 @@ def test_a_motion_that_passes_a_torque_limit_is_stopped_and_says_by_what(live, h
     """A payload taken on in mid-motion: plans are judged before it, streams with it."""
     node = live('fade:=2.0')
     t = in_motion(node, home, seconds=4.0)
-    assert node.set(payload_link='link7', payload_mass=30.0) == ''
+    assert node.set(
+        payload_link='link7', payload_mass=11.0, payload_com=[0.0, 0.0, 0.1]) == ''
     for k in range(1, 900):
         assert node.answer(t + 0.004 * k, home) is not None
         if node.states[-1] == 'holding':
@@ -500,7 +501,7 @@ def test_a_motion_that_passes_a_torque_limit_is_stopped_and_says_by_what(live, h
     assert said, told(node)
     joint = int(said[1][-1]) - 1
     assert float(said[3]) == LIMITS.effort[joint]
-    assert abs(float(said[2])) > 1.05 * LIMITS.effort[joint]
+    assert abs(float(said[2])) > 1.049 * LIMITS.effort[joint]  # of four digits
     assert said[0] in node.log
     assert node.states[-2:] == ['stopping', 'holding']
     assert said[0] in reason(node)
