@@ -228,14 +228,12 @@ class FeedforwardController:
             raise HodynError(
                 f'{MAX_MODEL_CHANGES} changes of the payload are still being faded in; '
                 f'wait {self._options.fade:g} s')
-        robot = feedforward.robot
+        limits = feedforward.robot.limits
         before, after = self._weight(self._feedforward), self._weight(feedforward)
-        worst, share = largest_ratio(after, robot.limits.effort)
-        if share > 1.0 + self._options.limit_margin and abs(after[worst]) > abs(before[worst]):
-            raise HodynError(
-                f'its weight takes {after[worst]:.4g} of {robot.joint_names[worst]} where the '
-                f'reference is, beyond its effort limit of {robot.limits.effort[worst]:g}')
-        change = np.abs(after - before) / robot.limits.effort_rate
+        worst, _ = largest_ratio(after, limits.effort)
+        if abs(after[worst]) > abs(before[worst]):
+            self.check_weight(feedforward)
+        change = np.abs(after - before) / limits.effort_rate
         fade = max(self._options.fade, Ramp.STEEPEST * float(change.max()))
         # The motors are the same: `motors` keeps its state.
         self._changes.append((Ramp(max(now, self.now), fade), self._feedforward))
@@ -312,6 +310,19 @@ class FeedforwardController:
     def _rest(self, position: Array) -> None:
         """Take the torque that holds a position as what the output fades from and to."""
         self._feedforward.torque(_still(position), self._base, **self._terms)
+
+    def check_weight(self, feedforward: FeedForward | None = None) -> None:
+        """Raise HodynError if the efforts cannot hold the weight of a model at the reference.
+
+        By default that of the present one.
+        """
+        feedforward = feedforward or self._feedforward
+        robot, weight = feedforward.robot, self._weight(feedforward)
+        worst, share = largest_ratio(weight, robot.limits.effort)
+        if share > 1.0 + self._options.limit_margin:
+            raise HodynError(
+                f'the weight takes {weight[worst]:.4g} of {robot.joint_names[worst]} where the '
+                f'arm is held, beyond its effort limit of {robot.limits.effort[worst]:g}')
 
     def _weight(self, feedforward: FeedForward) -> Array:
         """Return the efforts (n,) by which a model is held where the reference is."""

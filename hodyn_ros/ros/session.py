@@ -307,6 +307,9 @@ class Session:
 
     def _make_controller(self, position: Array) -> FeedforwardController:
         settings, joints = self._settings, self._reader.names
+        controller = FeedforwardController(
+            self._feedforward, position, self._reference_clock.now, controller_options(settings))
+        controller.check_weight()
         names = self._names.of_driver(joints)
         actuators = self._feedforward.robot.actuators
         motors: list[str] = []
@@ -327,9 +330,7 @@ class Session:
         self._outputs.begin(joints, motors, commands, motor_commands)
         self.inputs.bind(names)
         self.goals.bind(joints)
-        return FeedforwardController(
-            self._feedforward, position, self._reference_clock.now,
-            controller_options(self._settings))
+        return controller
 
     def _accept_stamp(self, controller: FeedforwardController, stamp: int) -> bool:
         """Return whether a state is newer than the last, or its clock was set back."""

@@ -219,11 +219,19 @@ def test_a_payload_that_the_arm_cannot_hold_is_refused_and_changes_nothing(feedf
     run(controller, 0, 600 * MS)
     before = controller.output.copy()
     loaded = FeedForward(feedforward.robot.with_payload('link7', mass, [0.0, 0.0, 0.05]))
-    with pytest.raises(ValueError, match=r'its weight takes .* of joint\d'):
+    with pytest.raises(ValueError, match=r'the weight takes .* of joint\d'):
         controller.replace(loaded, 600 * MS)
     run(controller, 600 * MS, 1200 * MS)
     np.testing.assert_array_equal(controller.output, before)
     assert not controller.is_fading
+
+
+def test_a_weight_that_the_arm_cannot_hold_is_named(feedforward):
+    controller_at_home(feedforward).check_weight()
+    loaded = FeedForward(feedforward.robot.with_payload('link7', 30.0, [0.0, 0.0, 0.05]))
+    with pytest.raises(ValueError, match='of joint6 where the arm is held, beyond its effort lim'):
+        controller_at_home(loaded).check_weight()
+    controller_at_home(loaded, limit_margin=2.0).check_weight()
 
 
 def test_what_is_too_heavy_already_may_become_lighter(feedforward):

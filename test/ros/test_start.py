@@ -28,6 +28,19 @@ def test_what_the_torque_contains_is_said_at_activation(live, parameters, line):
     node.wait_log(f"torque for robot 'twolink' {line}", PATIENCE)
 
 
+def test_an_arm_too_heavy_to_be_held_gets_no_torque_until_the_payload_is_put_right(live, home):
+    node = live(
+        'robot:=panda', 'payload_link:=link7', 'payload_mass:=120.0', 'auto_activate:=true')
+    wait = 'waiting: the weight takes'
+    assert node.spin_until(
+        lambda: node.send_state(1.0, home) or wait in node.log, PATIENCE), node.log
+    assert 'beyond its effort limit of' in node.log
+    assert not node.messages['torque']
+    assert node.set(payload_mass=1.2) == ''
+    node.first_answer(2.0, home)
+    assert node.spin_until(lambda: node.states[-1] == 'holding', PATIENCE)
+
+
 def test_a_torque_with_all_terms_is_said_to_need_no_other(live):
     node = live('robot:=panda', ready=False)
     node.wait_log(
@@ -67,7 +80,7 @@ def chain(joints, fixed=0):
             'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
             f'<joint name="joint{i}" type="{kind}"><parent link="link{i - 1}"/>'
             f'<child link="link{i}"/><origin xyz="0.1 0 0"/><axis xyz="0 {i % 2} {1 - i % 2}"/>'
-            '<limit lower="-3" upper="3" effort="80" velocity="2"/></joint>')
+            '<limit lower="-3" upper="3" effort="2000" velocity="2"/></joint>')
     return ''.join(links) + '</robot>'
 
 
