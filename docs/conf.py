@@ -55,6 +55,8 @@ autodoc_mock_imports = [
         'trajectory_msgs')
     if find_spec(name) is None]
 napoleon_google_docstring = False
+# Parameters that are described together stay so, each with its own shape.
+napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 
