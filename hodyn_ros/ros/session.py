@@ -409,7 +409,8 @@ class Session:
         is_more = now < self._told_until and self._missing * seconds > 0.0
         self._missing = seconds + (self._missing if is_more else 0.0)
         self._hold_up = (
-            f'{self._missing:.3f} s are missing between cycles' if self._missing > 0.0
+            f'{self._missing:.3f} s{" in all" * is_more} are missing between cycles'
+            if self._missing > 0.0
             else f'the clock of the joint states was set back by {-self._missing:.3f} s')
         self._hold_up += ': the reference goes on from where it was'
         self._told_until = now + TELL

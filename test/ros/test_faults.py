@@ -99,7 +99,7 @@ def test_after_a_clock_was_set_the_reference_goes_on_from_where_it_was(live, hom
     t = in_motion(node, home, seconds=2.0) + jump
     for k in range(400):
         assert node.answer(t + 0.005 * k, home) is not None
-    said = 'was set back by' if jump < 0.0 else 's are missing between cycles'
+    said = 'was set back by' if jump < 0.0 else 'are missing between cycles'
     assert any(said in reason for reason in reasons(node))
     assert said in node.log
     assert 'stopping' not in node.states
