@@ -257,7 +257,7 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
         key = f'{binding.joint} {binding.quantity}'
         total[key] = total.get(key, 0.0) + binding.end - binding.begin
     longest = sorted(total, key=lambda key: -total[key])[:MAX_LINES]
-    return [f'  at the limit for {total[key]:.3f} s: {key}' for key in longest]
+    return [f'  within 5 % of the limit for {total[key]:.3f} s: {key}' for key in longest]
 
 
 def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:

@@ -34,7 +34,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith('fast.yaml: ')
     assert 'if slowed evenly' in said[0]
-    assert any(line.startswith('  at the limit for ') for line in said)
+    assert any(line.startswith('  within 5 % of the limit for ') for line in said)
     figures = json.loads((tmp_path / 'figures.json').read_text())
     assert set(figures) == {
         'duration', 'uniform_stretch_duration', 'seconds', 'path_deviation', 'binding', 'notes'}
@@ -164,14 +164,14 @@ def test_what_binds_is_told_with_the_time_of_all_its_intervals(capsys, tmp_path)
         'retime', 'plan.json', '--output', 'fast.yaml', '--json', 'figures.json', '--limits',
         'velocity=0.1', '--period', '0.01')) == 0
     lines = capsys.readouterr().out.splitlines()
-    told = [line.strip() for line in lines if 'at the limit' in line]
+    told = [line.strip() for line in lines if 'of the limit for' in line]
     total = {}
     for binding in json.loads((tmp_path / 'figures.json').read_text())['binding']:
         key = f'{binding["joint"]} {binding["quantity"]}'
         total.setdefault(key, []).append(binding['end'] - binding['begin'])
     assert max(map(len, total.values())) > 1
     longest = sorted(total, key=lambda key: -sum(total[key]))[:12]
-    assert told == [f'at the limit for {sum(total[key]):.3f} s: {key}' for key in longest]
+    assert told == [f'within 5 % of the limit for {sum(total[key]):.3f} s: {key}' for key in longest]
 
 
 @pytest.mark.parametrize('is_terminal', [True, False])
