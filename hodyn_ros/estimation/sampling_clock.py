@@ -284,15 +284,16 @@ def _between(low: Array, high: Array, period: float) -> Array:
     lines, misfits = [], []
     for knots in (2, max(2, len(low) // _KNOT + 1)):
         line = 0.5 * (low + high)
-        weight = np.ones(len(low))
+        found = _broken_line(line, np.ones(len(low)), knots)
         for _ in range(_STEPS):
-            found = _broken_line(line, weight, knots)
             line = np.clip(found, low, high)
             # What is far outside was miscounted, and counts no more for it.
             away = np.abs(found - line)
             weight = np.minimum(1.0, _BOUND * period / np.maximum(away, _TINY))
             weight = np.where(away > 0.0, weight, _ROOM)
             line = np.where(away > 0.0, line, 0.5 * (low + high))
+            # Half of each step: whole ones may swing between two lines for ever.
+            found = 0.5 * (found + _broken_line(line, weight, knots))
         lines.append(found)
         misfits.append(np.mean(np.minimum(np.abs(found - np.clip(found, low, high)), period)))
     straight, broken = lines

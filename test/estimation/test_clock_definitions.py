@@ -494,3 +494,24 @@ def test_what_is_odd_before_it_is_counted_is_said_to_be():
         assert (found.odd > 0.02) == odd
         assert found.share_off == found.misfit / found.period
         assert (found.share_off > 0.02) == odd
+
+
+@pytest.mark.parametrize('beats', [1.5, 3.0, 7.3])
+def test_bounds_of_an_even_reader_leave_little_room(beats):
+    """A period wide, they step from one side to the other where he reads a sample twice."""
+    phase = beats * np.linspace(0.0, 1.0, 1500) % 1.0
+    found = _between(0.01 * (3.0 - phase), 0.01 * (4.0 - phase), 0.01)
+    assert np.abs(found - 0.03).max() < 0.2 * 0.01
+
+
+def test_a_line_is_between_bounds_though_some_are_far_to_one_side():
+    """It swung between one in the middle of all and one inside, and ended anywhere."""
+    index = np.linspace(0.0, 1.0, 1500)
+    low, high = np.full(1500, -0.002), np.where(index < 0.3, 0.03, 0.002)
+    for turned in (False, True):
+        found = _between(*((low, high) if not turned else (-high[::-1], -low[::-1])), 0.01)
+        found = -found[::-1] if turned else found
+        outside = found - np.clip(found, low, high)
+        assert np.abs(outside).max() < 0.05 * 0.01
+        assert np.mean(outside != 0.0) < 0.05
+        assert found[0] > 0.002
