@@ -98,23 +98,26 @@ def sampling_instants(
         return as_stamped
     # Velocities are slopes over time: stamps in bursts are worse for these than their mean course.
     typical = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
-    coherence, start = 0.0, np.nan
-    interval = deviation = np.empty(0)
+    tried = []
     for time in (stamps, _mean_course(stamps)):
         measured = _intervals(time, position, velocity)
-        tried = _common_period(*measured, typical)
-        if tried[0] > coherence or not len(interval):
-            (coherence, start), (interval, deviation) = tried, measured
+        tried.append((*_common_period(*measured, typical), *measured))
+    (coherence, start, interval, deviation), other = sorted(tried, key=lambda one: -one[0])
     if coherence < _COHERENT:
         told = deviation < _TOLD * typical
         before = np.minimum(np.abs(np.diff(stamps) - interval)[told], typical)
         return replace(as_stamped, misfit=_beyond(before, deviation[told]))
     found = _fit(stamps, position, velocity, start, interval, deviation)
+    if other[0] >= _COHERENT and abs(other[1] - start) > 0.1 * start:
+        # Intervals are multiples of a part of their period as well: the counts tell which it is.
+        second = _fit(stamps, position, velocity, *other[1:])
+        if second.share_off < found.share_off:
+            found, (_, start, interval, deviation) = second, other
     for divisor in (2, 3):
         if found.odd < _ODD:
             break
         finer = _fit(stamps, position, velocity, start / divisor, interval, deviation)
-        if finer.misfit / finer.period < found.misfit / found.period:
+        if finer.share_off < found.share_off:
             found = finer
     if np.count_nonzero(found.told) < _MIN_TOLD:
         return as_stamped
@@ -203,12 +206,19 @@ class _Fit:
     misfit: float
     odd: float
 
+    @property
+    def share_off(self) -> float:
+        """The misfit as a share of the period, to compare periods by."""
+        return self.misfit / self.period
+
 
 def _fit(
     stamps: Array, position: Array, velocity: Array, period: float, interval: Array,
     deviation: Array,
 ) -> _Fit:
     told = deviation < _TOLD * period
+    # A wrong count bends the time that velocities are taken over until intervals agree with it.
+    odd = _odd(np.abs(interval - period * np.round(interval / period)), deviation, period)
     period = _period_by_stamps(period, stamps, interval, told)
     drift, spread = np.zeros(len(stamps)), 5.0 * period
     count = np.empty(0)
@@ -233,12 +243,17 @@ def _fit(
     steps = period * np.diff(count)
     off = np.abs(steps - interval)
     breaks = _breaks(steps, off, deviation, period)
-    clear = (deviation < 0.1 * period) & ~breaks
     return _Fit(
         period, count, drift, interval, deviation, told, off,
         np.flatnonzero(breaks) + 1,
         float(np.sqrt(np.mean(np.minimum(off[told], period) ** 2))) if told.any() else np.inf,
-        float(np.mean(off[clear] > 0.3 * period)) if clear.any() else 0.0)
+        max(odd, _odd(off[~breaks], deviation[~breaks], period)))
+
+
+def _odd(off: Array, deviation: Array, period: float) -> float:
+    """Return the share of the clear intervals that are far off what they are counted as."""
+    clear = deviation < 0.1 * period
+    return float(np.mean(off[clear] > 0.3 * period)) if clear.any() else 0.0
 
 
 def _mean_course(stamps: Array) -> Array:
@@ -269,15 +284,16 @@ def _between(low: Array, high: Array, period: float) -> Array:
     lines, misfits = [], []
     for knots in (2, max(2, len(low) // _KNOT + 1)):
         line = 0.5 * (low + high)
-        weight = np.ones(len(low))
+        found = _broken_line(line, np.ones(len(low)), knots)
         for _ in range(_STEPS):
-            found = _broken_line(line, weight, knots)
             line = np.clip(found, low, high)
             # What is far outside was miscounted, and counts no more for it.
             away = np.abs(found - line)
             weight = np.minimum(1.0, _BOUND * period / np.maximum(away, _TINY))
             weight = np.where(away > 0.0, weight, _ROOM)
             line = np.where(away > 0.0, line, 0.5 * (low + high))
+            # Half of each step: whole ones may swing between two lines for ever.
+            found = 0.5 * (found + _broken_line(line, weight, knots))
         lines.append(found)
         misfits.append(np.mean(np.minimum(np.abs(found - np.clip(found, low, high)), period)))
     straight, broken = lines

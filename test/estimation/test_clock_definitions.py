@@ -243,7 +243,7 @@ def test_over_a_long_step_velocities_bend():
     assert np.median(deviation) < 0.04 * 0.01
 
 
-@pytest.mark.parametrize('multiples', [[1], [2, 3], [3, 4, 5], [4, 7, 9]])
+@pytest.mark.parametrize('multiples', [[1], [2, 3], [3, 4, 5], [4, 7, 9], [9, 10, 11]])
 def test_a_period_is_found_of_whichever_multiples(multiples):
     rng = np.random.default_rng(9)
     period, count = 0.0043, 900
@@ -444,3 +444,74 @@ def test_of_stamps_in_a_row_that_no_sample_tells_only_the_first_is_counted():
     stamps = 0.01 * np.concatenate([[0], np.cumsum(steps)]) + 1e-7 * np.arange(count)
     found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01), told)
     assert found == pytest.approx(0.01, rel=1e-4)
+
+
+@pytest.mark.parametrize('count', [1999, 2001, 9000])
+def test_of_many_intervals_some_tell_the_period(count):
+    """All over the recording: not those of its beginning alone, which are of another."""
+    rng = np.random.default_rng(14)
+    interval = 0.01 * rng.choice([1, 1, 2], count)
+    interval[:count // 150] = 0.0137
+    coherence, found = _common_period(interval, np.full(count, 3e-4), float(np.mean(interval)))
+    assert found == pytest.approx(0.01, rel=1e-3)
+    assert coherence == pytest.approx(np.mean(np.cos(2.0 * np.pi * interval / found)), abs=3e-3)
+
+
+@pytest.mark.parametrize('share', [0.7, 0.93])
+def test_a_part_whose_stamps_are_odd_does_not_change_the_period(share):
+    """The rates of some parts are taken where not nearly all is told, and the middle of these."""
+    count = 4096
+    told = np.ones(count - 1, bool)
+    told[:round((1.0 - share) * count)] = False
+    stamps = 0.01003 * np.arange(count)
+    stamps[3000:] += 0.2
+    found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01003), told)
+    assert found == pytest.approx(0.01003, rel=1e-6)
+    # Of all, such a part has its say.
+    found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01003), np.ones(count - 1, bool))
+    assert abs(found - 0.01003) > 1e-5
+
+
+def test_counts_of_what_goes_back_by_the_samples_are_none():
+    """Intervals that noise makes negative are no sample."""
+    count = 1000
+    interval = np.full(count - 1, 0.01)
+    interval[::100] = -0.03
+    stamps = 0.01 * np.concatenate([[0.0], np.cumsum(np.where(interval > 0.0, 1.0, 0.0))])
+    found = _period_by_stamps(0.0101, stamps, interval, np.ones(count - 1, bool))
+    assert found == pytest.approx(0.01, rel=1e-9)
+
+
+def test_what_is_odd_before_it_is_counted_is_said_to_be():
+    """Counted wrong, slopes over time that is bent to the counts hide it."""
+    rng = np.random.default_rng(15)
+    for share, odd in ((0.0, False), (0.03, True)):
+        steps = np.where(rng.random(1500) < share, 4.0 / 3.0, 1.0)
+        time = 0.01 * np.cumsum(steps)
+        position, velocity = turning(time)
+        interval, deviation = _intervals(time, position, velocity)
+        found = _fit(time, position, velocity, 0.01, interval, deviation)
+        assert (found.odd > 0.02) == odd
+        assert found.share_off == found.misfit / found.period
+        assert (found.share_off > 0.02) == odd
+
+
+@pytest.mark.parametrize('beats', [1.5, 3.0, 7.3])
+def test_bounds_of_an_even_reader_leave_little_room(beats):
+    """A period wide, they step from one side to the other where he reads a sample twice."""
+    phase = beats * np.linspace(0.0, 1.0, 1500) % 1.0
+    found = _between(0.01 * (3.0 - phase), 0.01 * (4.0 - phase), 0.01)
+    assert np.abs(found - 0.03).max() < 0.2 * 0.01
+
+
+def test_a_line_is_between_bounds_though_some_are_far_to_one_side():
+    """It swung between one in the middle of all and one inside, and ended anywhere."""
+    index = np.linspace(0.0, 1.0, 1500)
+    low, high = np.full(1500, -0.002), np.where(index < 0.3, 0.03, 0.002)
+    for turned in (False, True):
+        found = _between(*((low, high) if not turned else (-high[::-1], -low[::-1])), 0.01)
+        found = -found[::-1] if turned else found
+        outside = found - np.clip(found, low, high)
+        assert np.abs(outside).max() < 0.05 * 0.01
+        assert np.mean(outside != 0.0) < 0.05
+        assert found[0] > 0.002

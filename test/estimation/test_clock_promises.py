@@ -1,7 +1,10 @@
 """What `sampling_instants` promises, of logs that are made just so: fast."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hodyn_ros.estimation import sampling_clock
 from hodyn_ros.estimation.sampling_clock import sampling_instants
 from hodyn_ros.estimation.timing import analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -265,3 +268,172 @@ def test_what_stamps_contradict_is_judged_where_the_arm_moves(period):
     found = sampling_instants(stamps, never(stamps), position, velocity)
     assert np.isnan(found.period)
     assert found.misfit == pytest.approx(0.1 * period * np.sqrt(2.0 / 3.0), abs=0.05 * period)
+
+
+@PERIODS
+@pytest.mark.parametrize('beat', [-0.02, -0.05])
+def test_an_even_reader_of_an_even_clock_does_not_pass_for_a_part_of_its_period(period, beat):
+    """Of a third of 19.6 ms, 19.6 and 39.2 ms are multiples, as far as positions tell."""
+    time, stamps, older = polled(period, 900, 16, beat=beat, jitter=0.0)
+    found = sampling_instants(stamps, older, *moving(time, period, 1e-5))
+    assert found.period == pytest.approx(period, rel=1e-3)
+    assert np.ptp(found.time - time) < 0.05 * period
+
+
+@pytest.mark.parametrize('part', [2, 3])
+@pytest.mark.parametrize('share', [0.03, 0.06])
+def test_samples_that_are_rarely_off_the_period_by_a_part_are_counted_by_the_part(part, share):
+    rng = np.random.default_rng(17)
+    period = 0.01
+    steps = np.where(rng.random(1500) < share, 1.0 + 1.0 / part, 1.0)
+    time = period * np.cumsum(steps)
+    stamps = time + period * rng.uniform(0.0, 0.2, 1500)
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert found.period == pytest.approx(period / part, rel=1e-3)
+    np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
+
+
+@PERIODS
+def test_four_samples_read_twice_are_an_accident_and_five_a_reader_who_polls(period):
+    """Of him the last look at an older sample bounds the instants as well."""
+    _, time, stamps = received(period, 1200, 18, late=0.6)
+    states = moving(time, period)
+    alone = sampling_instants(stamps, never(stamps), *states)
+    for repeats in (4, 5):
+        older = never(stamps)
+        again = 50 + 100 * np.arange(repeats)
+        older[again] += 0.3 * (stamps[again] - stamps[again - 1])
+        found = sampling_instants(stamps, older, *states)
+        assert found.period == pytest.approx(period, rel=1e-3)
+        assert np.array_equal(found.time, alone.time) == (repeats == 4)
+
+
+@PERIODS
+@pytest.mark.parametrize('share', [0.03, 0.25])
+def test_bounds_that_many_instants_contradict_are_not_believed(period, share):
+    """Some looks that came late do no harm; a reader whose looks are not his is not followed."""
+    time, stamps, older = polled(period, 1500, 19, beat=-1e-2)
+    rng = np.random.default_rng(19)
+    wrong = rng.random(len(stamps)) < share
+    older[1:][wrong[1:]] = (stamps - 1e-3 * period)[1:][wrong[1:]]
+    found = sampling_instants(stamps, older, *moving(time, period))
+    if share < 0.1:
+        assert np.ptp(found.time - time) < 0.1 * period
+    else:
+        np.testing.assert_array_equal(found.time, stamps)
+        assert np.isnan(found.period)
+
+
+@PERIODS
+@pytest.mark.parametrize('shift', [0.55, -0.55])
+@pytest.mark.parametrize('at', [300, 740])
+def test_a_clock_that_is_set_by_half_a_period_is_set_there(period, shift, at):
+    """Too little to see in one interval: the stamps after it are all later or earlier."""
+    _, time, stamps = received(period, 1200, 20, late=0.2)
+    stamps[at:] += shift * period
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    brk, = found.breaks
+    assert abs(brk - at) <= 1
+    delay = (stamps - found.time) / period
+    far = np.abs(np.arange(1200) - at) > 1
+    assert np.all((delay[far] > -0.01) & (delay[far] < 0.25))
+
+
+def test_of_an_arm_that_hardly_ever_moves_nothing_is_told():
+    period = 1e-3
+    _, time, stamps = received(period, 2000, 22)
+    moves = np.clip(time - time[1000], 0.0, 15 * period)
+    position, velocity = moving(moves, period, 1e-7)
+    velocity[(moves == 0.0) | (moves == moves[-1])] = 0.0
+    found = sampling_instants(stamps, never(stamps), position, velocity)
+    np.testing.assert_array_equal(found.time, stamps)
+    assert np.isnan(found.period)
+    assert np.isnan(found.misfit)
+
+
+@PERIODS
+def test_a_stamp_that_strays_counts_as_one_period_in_the_misfit(period):
+    rng = np.random.default_rng(23)
+    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1200))
+    stamps = time.copy()
+    stamps[300:] += 200.0 * period
+    found = sampling_instants(stamps, never(stamps), *moving(time, period))
+    assert np.isnan(found.period)
+    assert found.misfit < period
+
+
+@PERIODS
+@pytest.mark.parametrize('late', [0.3, 0.8])
+def test_instants_increase_near_their_stamps_whichever_joint_comes_first(period, late):
+    """Whatever is lost, and whichever joint comes first."""
+    for seed in range(24, 28):
+        rng, time, stamps = received(
+            period, 700, seed, late=late, lost=0.05 * (seed % 4))
+        position, velocity = moving(time, period)
+        here = sampling_instants(stamps, never(stamps), position, velocity)
+        assert np.all(np.diff(here.time) > 0.0)
+        assert np.abs(here.time - stamps).max() < 2.0 * period
+        order = rng.permutation(position.shape[1])
+        turned = sampling_instants(
+            stamps, never(stamps), -3.0 * position[:, order], -3.0 * velocity[:, order])
+        np.testing.assert_allclose(turned.time, here.time, rtol=0.0, atol=1e-6 * period)
+        np.testing.assert_array_equal(turned.told, here.told)
+        assert turned.misfit == pytest.approx(here.misfit, rel=1e-6)
+        slower = sampling_instants(2.0 * stamps, 2.0 * never(stamps), position, 0.5 * velocity)
+        if period < 0.01:  # slower motion bends as much in less time
+            np.testing.assert_allclose(
+                slower.time, 2.0 * here.time, rtol=0.0, atol=1e-2 * period)
+
+
+
+@pytest.fixture
+def refitted(monkeypatch):
+    """Return what instants are found of an even log when the fit of all of it is changed."""
+    fit, period = sampling_clock._fit, 1e-3
+    _, time, stamps = received(period, 1200, 29, late=0.3)
+    position, velocity = moving(time, period)
+
+    def run(change):
+        def changed(stamps, *others):
+            found = fit(stamps, *others)
+            return replace(found, **change(found)) if len(stamps) == 1200 else found
+
+        monkeypatch.setattr(sampling_clock, '_fit', changed)
+        return stamps, sampling_instants(stamps, never(stamps), position, velocity)
+    return run
+
+
+@pytest.mark.parametrize(('breaks', 'followed'), [(1, True), (12, True), (13, False)])
+def test_a_clock_that_seems_to_be_set_more_than_once_in_a_hundred_samples_is_none(
+        refitted, breaks, followed):
+    at = 60 + 80 * np.arange(breaks)
+
+    def change(fit):
+        off = fit.off.copy()
+        off[at[-1] - 1] = 1.0
+        return {'breaks': at, 'off': off}
+
+    stamps, found = refitted(change)
+    if followed:  # the clearest, and others where its sides show them alone
+        assert found.breaks.tolist() == [at[-1]]
+        assert found.period == pytest.approx(1e-3, rel=1e-3)
+    else:
+        np.testing.assert_array_equal(found.time, stamps)
+        assert np.isnan(found.period)
+        assert not len(found.breaks)
+
+
+@pytest.mark.parametrize('many', [19, 20])
+def test_twenty_intervals_that_are_told_are_the_least_that_tell_a_clock(refitted, many):
+    stamps, found = refitted(lambda fit: {'told': np.arange(len(fit.told)) < many})
+    assert np.isnan(found.period) == np.isnan(found.misfit) == (many < 20)
+    assert np.array_equal(found.time, stamps) == (many < 20)
+    assert np.count_nonzero(found.told[1:]) == (many if many == 20 else 0)
+
+
+def test_instants_that_would_go_back_are_not_given(refitted):
+    stamps, found = refitted(lambda fit: {
+        'drift': fit.drift - 2e-3 * (np.arange(1200) > 700)})
+    np.testing.assert_array_equal(found.time, stamps)
+    assert np.isnan(found.period)
+    assert np.isfinite(found.misfit)

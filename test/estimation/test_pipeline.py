@@ -1,0 +1,245 @@
+"""What is computed of a recording, chunk by chunk, of bags that are kept in memory: fast."""
+from dataclasses import dataclass
+import threading
+
+import numpy as np
+import pytest
+from recordings import PANDA, record
+
+from hodyn_ros.estimation import pipeline
+from hodyn_ros.estimation.derivatives import smooth
+from hodyn_ros.estimation.low_pass import low_pass
+from hodyn_ros.estimation.pipeline import Pipeline, _windows
+from hodyn_ros.estimation.timing import MIN_RUN
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStates
+from hodyn_ros.robot import HodynError
+
+pytestmark = pytest.mark.fast
+
+FEEDFORWARD = FeedForward(PANDA)
+
+
+@dataclass
+class Bag:
+    """Joint states in memory, read in blocks, as `JointStateBag` gives them."""
+
+    states: JointStates
+    block: int = 37
+    path = 'some/bag'
+    topic = '/joint_states'
+    wants = ''
+    lost = ()
+    notes = ('Cut short',)
+
+    def __post_init__(self):
+        self.usable = len(self.states)
+        self.unusable, self.in_part = {'no position': 3}, {'no effort': 2}
+        self.total = self.usable + 3
+
+    def blocks(self):
+        for begin in range(0, len(self.states), self.block):
+            yield self.states[begin:begin + self.block]
+
+
+def states(recording):
+    return JointStates(
+        recording.stamp, recording.received, recording.position, recording.velocity,
+        recording.effort)
+
+
+def computed(found, name):
+    return np.concatenate([getattr(chunk, name) for chunk in found])
+
+
+@pytest.mark.parametrize('size', [100, 130, 10_000])
+def test_every_message_comes_out_once_in_order_and_as_it_was_recorded(monkeypatch, size):
+    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', size)
+    recording = record(duration=4.0)[np.r_[0:150, 149, 150:200, 260:400]]
+    given = states(recording)
+    told = []
+    found = Pipeline(Bag(given), FEEDFORWARD)
+    chunks = list(found.chunks(told.append))
+    assert told == [len(chunk.stamps) for chunk in chunks]
+    assert set(told[:-1]) <= {size}
+    np.testing.assert_array_equal(computed(chunks, 'stamps'), given.stamp)
+    np.testing.assert_array_equal(
+        np.concatenate([chunk.states.effort for chunk in chunks]), given.effort)
+    used = computed(chunks, 'used')
+    np.testing.assert_array_equal(np.flatnonzero(~used), [150])
+    for name in ('q', 'q_deviation', 'torque', 'deviation', 'predicted', 'slow'):
+        values = computed(chunks, name)
+        assert np.isfinite(values[used]).all()
+        assert np.isnan(values[~used]).all()
+    np.testing.assert_array_equal(np.flatnonzero(computed(chunks, 'begins')), [0, 201])
+    # Sampled evenly and stamped exactly, they were sampled when they were stamped.
+    np.testing.assert_array_equal(computed(chunks, 'instants')[used], given.stamp[used])
+    counts = found.counts
+    assert (counts.total, counts.used) == (344, 340)
+    assert counts.unusable == {'stamp of the message before': 1, 'no position': 3}
+    assert counts.in_part == {'no effort': 2}
+    assert counts.notes == ('Cut short',)
+
+
+def test_chunks_are_what_the_whole_recording_gives(monkeypatch):
+    bag = Bag(states(record(duration=6.0)))
+    whole = list(Pipeline(bag, FEEDFORWARD).chunks())
+    assert len(whole) == 1
+    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', 110)
+    parts = list(Pipeline(bag, FEEDFORWARD).chunks())
+    assert len(parts) > 3
+    for name in ('q', 'q_deviation', 'torque', 'predicted', 'slow'):
+        one, other = computed(whole, name), computed(parts, name)
+        scale = np.abs(one).max(axis=(0, 2), keepdims=True)
+        np.testing.assert_allclose(other / scale, one / scale, rtol=0.0, atol=2e-3)
+    # Deviations are interpolated between some samples, which are not the same.
+    ratio = computed(parts, 'deviation') / computed(whole, 'deviation')
+    np.testing.assert_allclose(np.median(ratio, axis=0), 1.0, rtol=0.01)
+
+
+@pytest.mark.parametrize('gravity', [True, False])
+def test_what_efforts_are_compared_with_is_less_gravity_where_they_are(gravity):
+    recording = record(duration=3.0)
+    recording.effort = FEEDFORWARD.torque(recording.q, gravity=gravity)[:, 0]
+    recording.effort[:40] = np.nan
+    found = Pipeline(Bag(states(recording)), FEEDFORWARD, bandwidth=2.5)
+    assert found.gravity_share == pytest.approx(float(gravity), abs=0.02)
+    assert found.gravity_recorded == gravity
+    assert found.bandwidth == pytest.approx(2.5)
+    chunk, = found.chunks()
+    np.testing.assert_allclose(chunk.torque, FEEDFORWARD.torque(chunk.q), rtol=1e-12)
+    expected = FEEDFORWARD.torque(chunk.q, gravity=gravity)
+    np.testing.assert_allclose(chunk.predicted, expected[:, :2], rtol=1e-12)
+    time = 1e-9 * (chunk.stamps - chunk.stamps[0])
+    for k, values in enumerate((expected[:, 0], recording.effort)):
+        np.testing.assert_allclose(
+            chunk.slow[:, k], low_pass(time, values, 2.5), rtol=1e-6, atol=1e-6)
+
+
+def test_of_efforts_that_are_not_recorded_no_share_of_gravity_is_told():
+    recording = record(duration=2.0)
+    recording.effort[:] = np.nan
+    found = Pipeline(Bag(states(recording)), FEEDFORWARD)
+    assert np.isnan(found.gravity_share)
+    assert found.gravity_recorded  # as most drivers report it
+
+
+@pytest.mark.parametrize('length', [100, 110, 120])
+def test_a_stretch_that_is_no_motion_spoils_no_other(monkeypatch, length):
+    """Nor the share of gravity: those behind it have a say in that too."""
+    recording = record(duration=5.0)[np.r_[0:100, 150:260, 320:440]]
+    begin = {100: 0, 110: 100, 120: 210}[length]
+    inside = np.zeros(330, bool)
+    inside[begin:begin + length] = True
+    recording.effort = FEEDFORWARD.torque(recording.q)[:, 0]
+    recording.effort[inside] *= -5.0
+    bag = Bag(states(recording))
+    whole = Pipeline(bag, FEEDFORWARD)
+    expected, = whole.chunks()
+    assert whole.gravity_share < 0.5
+
+    def refusing(samples, noise):
+        if len(samples.time) == length:
+            raise HodynError('no motion')
+        return smooth(samples, noise)
+
+    monkeypatch.setattr(pipeline, 'smooth', refusing)
+    found = Pipeline(bag, FEEDFORWARD)
+    assert found.gravity_share == pytest.approx(1.0, abs=0.02)
+    chunk, = found.chunks()
+    np.testing.assert_array_equal(chunk.used, ~inside)
+    for name in ('q', 'torque', 'deviation', 'instants'):
+        values = getattr(chunk, name)
+        np.testing.assert_array_equal(values[~inside], getattr(expected, name)[~inside])
+        assert name == 'instants' or np.isnan(values[inside]).all()
+    assert np.flatnonzero(chunk.begins).tolist() == [
+        at for at in (0, 100, 210) if at != begin]
+    assert found.counts.used == 330 - length
+    reason, = (reason for reason in found.counts.unusable if 'too large for a motion' in reason)
+    assert found.counts.unusable[reason] == length
+
+
+def test_states_that_were_read_twice_have_the_motion_of_one_sample():
+    """Read by another clock without jitter: a third of the period explained these as well."""
+    recording = record(rate=50.0, duration=12.0)
+    ticks = recording.stamp[0] + 20_000_000 * np.arange(600)
+    reads = ticks[0] + 1_000_000 + (np.arange(610) * 19_600_000)
+    seen = np.searchsorted(ticks, reads, side='right') - 1
+    given = states(recording[seen])
+    given.stamp[:] = reads
+    given.received[:] = reads + 250_000
+    chunk, = Pipeline(Bag(given), FEEDFORWARD).chunks()
+    again = np.flatnonzero(np.diff(seen) == 0) + 1
+    assert len(again) > 5
+    for name in ('q', 'q_deviation', 'torque', 'deviation', 'predicted', 'slow', 'instants'):
+        values = getattr(chunk, name)
+        np.testing.assert_array_equal(values[again], values[again - 1])
+    assert chunk.used.all()
+    off = chunk.instants - ticks[seen]
+    assert np.abs(off).max() < 6_000_000
+    assert np.ptp(off) < 1_000_000
+    assert (chunk.instants <= reads + 100_000).all()
+
+
+@pytest.mark.parametrize('wants', ['', 'it has no positions'])
+def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
+    bag = Bag(states(record(duration=2.0)[:MIN_RUN - 1]))
+    bag.wants = wants
+    with pytest.raises(HodynError) as error:
+        Pipeline(bag, FEEDFORWARD)
+    said = str(error.value)
+    assert said.startswith(f'some/bag: no {MIN_RUN} joint states in a row on /joint_states')
+    assert f'of {MIN_RUN + 2}' in said
+    assert said.endswith(f': {wants}' if wants else f'of {MIN_RUN + 2}')
+
+
+def test_a_bag_that_changes_while_it_is_read_is_told():
+    bag = Bag(states(record(duration=2.0)))
+    found = Pipeline(bag, FEEDFORWARD)
+    bag.states = bag.states[:150]
+    list(found.chunks())
+    with pytest.raises(HodynError, match='some/bag: changed while it was read'):
+        assert found.counts
+
+
+@pytest.mark.timeout(60)
+def test_an_error_of_reading_is_raised_and_leaves_no_thread(monkeypatch):
+    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', 40)
+    bag = Bag(states(record(duration=4.0)))
+    found = Pipeline(bag, FEEDFORWARD)
+    before = threading.active_count()
+
+    def broken():
+        yield bag.states[:300]
+        raise OSError('the disk is gone')
+
+    bag.blocks = broken
+    done = []
+    with pytest.raises(OSError, match='the disk is gone'):
+        done.extend(len(chunk.stamps) for chunk in found.chunks())
+    assert threading.active_count() == before
+    # Nor does who looks at some chunks only.
+    del bag.blocks
+    some = found.chunks()
+    next(some)
+    some.close()
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize('block', [37, 500, 5000])
+@pytest.mark.parametrize('count', [10, 4000, 4001, 9001])
+def test_the_smoother_is_fitted_to_all_of_a_short_bag_and_to_windows_of_a_long_one(count, block):
+    stamp = np.arange(count)
+    column = np.zeros((count, 1))
+    found = _windows(Bag(JointStates(stamp, stamp, column, column, column), block))
+    if count <= 4000:
+        whole, = found
+        np.testing.assert_array_equal(whole.stamp, stamp)
+        return
+    assert [len(window) for window in found] == [500] * 8
+    for window in found:
+        np.testing.assert_array_equal(np.diff(window.stamp), 1)
+    begins = np.array([window.stamp[0] for window in found])
+    assert begins[0] == 0
+    assert begins[-1] == count - 500
+    assert np.ptp(np.diff(begins)) <= 1

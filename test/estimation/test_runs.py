@@ -1,0 +1,275 @@
+"""What `analyse` promises of every log, and what it makes of those that are made just so: fast."""
+import numpy as np
+import pytest
+from recordings import PANDA, motion
+
+from hodyn_ros.estimation.timing import (
+    MIN_RUN,
+    StampStatus,
+    TimingStatistics,
+    analyse,
+    choose_clock,
+)
+from hodyn_ros.messages.joint_state_bag import JointStates
+
+pytestmark = pytest.mark.fast
+
+MS = 10 ** 6
+PERIOD = 0.004
+BEGINS = (StampStatus.AFTER_GAP, StampStatus.AFTER_STEP, StampStatus.AFTER_RESET)
+
+
+def states(stamps, instants, seed=0, joints=7):
+    """Return joint states stamped in s; of equal instants they are one and the same."""
+    rng = np.random.default_rng(seed)
+    instants, sample = np.unique(instants, return_inverse=True)
+    q = motion(instants, PANDA)[:, :, :joints]
+    position = q[:, 0] + 2e-6 * rng.standard_normal(q[:, 0].shape)
+    velocity = q[:, 1] + 1e-4 * rng.standard_normal(q[:, 0].shape)
+    stamp = np.round(1e9 * (100.0 + np.asarray(stamps))).astype(np.int64)
+    return JointStates(
+        stamp, stamp + 250_000, position[sample], velocity[sample],
+        rng.standard_normal(position.shape)[sample])
+
+
+def late(count, seed, share=0.5):
+    rng = np.random.default_rng(seed)
+    time = PERIOD * np.arange(count)
+    return rng, time, time + share * PERIOD * rng.random(count)
+
+
+def plain():
+    _, time, stamps = late(700, 1)
+    return states(stamps, time)
+
+
+def with_gaps():
+    _, time, stamps = late(1500, 2)
+    kept = np.r_[0:300, 340:900, 902:905, 1000:1003, 1100:1500]
+    return states(stamps[kept], time[kept])
+
+
+def with_loops():
+    _, time, stamps = late(600, 3)
+    order = np.r_[0:600, 0:600, 200:500]
+    return states(stamps[order], time[order])
+
+
+def with_strays():
+    rng, time, stamps = late(800, 4)
+    order = np.sort(np.r_[0:800, rng.choice(800, 40)])
+    order[rng.choice(840, 30)] -= 25
+    return states(stamps[order], time[order])
+
+
+def polled():
+    rng, ticks, _ = late(800, 5)
+    reads = np.sort(0.37 * PERIOD + 0.9 * PERIOD * np.arange(850)
+                    + 0.05 * PERIOD * rng.random(850))
+    return states(reads, ticks[np.searchsorted(ticks, reads, side='right') - 1])
+
+
+def two_publishers():
+    _, time, _ = late(600, 6)
+    stamps = np.concatenate([time + 1e-4, time[:-5] + 2.5 * PERIOD])
+    sample = np.concatenate([np.arange(600), np.arange(595)])[np.argsort(stamps)]
+    return states(np.sort(stamps), time[sample])
+
+
+def set_clock():
+    _, time, stamps = late(900, 7, 0.2)
+    stamps = stamps + 3.3 * PERIOD * (np.arange(900) >= 400)
+    return states(stamps, time)
+
+
+LOGS = [plain, with_gaps, with_loops, with_strays, polled, two_publishers, set_clock]
+
+
+def parts_of(timing):
+    return [
+        (run.message.tolist(), run.sample.tolist(), run.time.tolist(), run.told.tolist())
+        for run in timing.runs]
+
+
+@pytest.mark.parametrize('log', LOGS)
+def test_each_message_is_in_one_run_or_says_why_not(log):
+    given = log()
+    timing = analyse(given)
+    kept = np.flatnonzero(timing.status <= StampStatus.AFTER_RESET)
+    np.testing.assert_array_equal(
+        np.concatenate([run.message for run in timing.runs]), kept)
+    assert timing.republished.sum() == sum(
+        len(run.message) - len(run.time) for run in timing.runs)
+    for run in timing.runs:
+        assert np.all(np.diff(run.message) > 0)
+        assert len(run.sample) == len(run.message)
+        assert len(run.time) == len(run.told) == run.sample[-1] + 1 >= MIN_RUN
+        assert run.sample[0] == 0
+        assert set(np.diff(run.sample)) <= {0, 1}
+        np.testing.assert_array_equal(
+            run.message[np.searchsorted(run.sample, np.arange(len(run.time)))],
+            run.first_message)
+        np.testing.assert_array_equal(
+            timing.republished[run.message], np.diff(run.sample, prepend=-1) == 0)
+        # Repeats show the same state, others do not.
+        same = (np.diff(given.position[run.message], axis=0) == 0.0).all(axis=1)
+        np.testing.assert_array_equal(same, np.diff(run.sample) == 0)
+        # Where a run begins its status says, and nowhere else.
+        status = timing.status[run.message]
+        assert status[0] in BEGINS
+        assert not np.isin(status[1:], BEGINS).any()
+
+
+@pytest.mark.parametrize('log', LOGS)
+def test_instants_increase_by_whole_nanoseconds_and_are_near_their_stamps(log):
+    timing = analyse(log())
+    for run in timing.runs:
+        assert np.all(np.diff(run.time) > 0.0)
+        np.testing.assert_allclose(1e9 * run.time, np.round(1e9 * run.time), atol=1e-3, rtol=0)
+        stamps = 1e-9 * (timing.stamps[run.first_message] - timing.stamps[run.message[0]])
+        off = run.time - stamps
+        assert np.abs(off).max() < 2.0 * PERIOD
+        assert np.isnan(run.sampling_period) or run.sampling_period == pytest.approx(
+            PERIOD, rel=1e-3)
+        if not np.isnan(run.sampling_period):
+            np.testing.assert_allclose(
+                np.diff(run.time) / PERIOD, np.round(np.diff(run.time) / PERIOD), atol=0.05)
+
+
+@pytest.mark.parametrize('log', LOGS)
+def test_a_log_of_another_day_and_of_other_joints_first_has_the_same_runs(log):
+    given = log()
+    timing = analyse(given)
+    day = 86_400 * 10 ** 9
+    turned = JointStates(
+        given.stamp + day, given.received + day, -given.position[:, ::-1],
+        -given.velocity[:, ::-1], given.effort[:, ::-1])
+    other = analyse(turned)
+    np.testing.assert_array_equal(other.status, timing.status)
+    np.testing.assert_array_equal(other.stamps, timing.stamps + day)
+    np.testing.assert_array_equal(other.republished, timing.republished)
+    assert other.period == timing.period
+    for one, two in zip(timing.runs, other.runs, strict=True):
+        np.testing.assert_array_equal(one.message, two.message)
+        np.testing.assert_array_equal(one.sample, two.sample)
+        np.testing.assert_allclose(two.time, one.time, rtol=0.0, atol=2e-9)
+        np.testing.assert_array_equal(one.told, two.told)
+    # By receive times it is the same log a quarter of a millisecond later.
+    received = analyse(given, 'receive')
+    assert parts_of(received) == parts_of(timing)
+    assert (received.clock, timing.clock) == ('receive', 'header')
+
+
+@pytest.mark.parametrize('log', LOGS)
+def test_a_report_counts_each_message_once(log):
+    given = log()
+    timing = analyse(given)
+    said = TimingStatistics(timing.clock, timing.period)
+    said.add(given, timing, slice(0, len(given)))
+    assert sum(said.counts.values()) == len(given)
+    assert said.counts[StampStatus.AFTER_GAP] == len(said.gaps)
+    assert said.counts[StampStatus.AFTER_STEP] == len(said.clock_steps)
+    assert said.counts[StampStatus.AFTER_RESET] == len(said.resets) + 1
+    assert len(timing.runs) <= 1 + len(said.gaps) + len(said.clock_steps) + len(said.resets)
+    assert said.told <= said.restored <= sum(len(run.time) for run in timing.runs)
+    assert said.republished == timing.republished.sum()
+    assert 0.0 <= said.largest_move < 2.0 * PERIOD
+    assert all(length > 5.0 * PERIOD for _, length in said.gaps)
+    assert all(length > 0.0 for _, length in said.resets)
+    assert said.latency == pytest.approx((250e-6, 250e-6))
+
+
+def statuses(stamps):
+    stamps = 10 ** 9 + 10 * MS * np.asarray(stamps)
+    column = np.random.default_rng(0).standard_normal((len(stamps), 7))
+    return analyse(JointStates(stamps, stamps, column, column, column)).status.tolist()
+
+
+@pytest.mark.parametrize('behind', [1, 2, 3, 4, 6])
+def test_a_clock_was_set_back_where_four_stamps_in_a_row_are_behind(behind):
+    """Fewer are messages that came late."""
+    before, back = list(range(30)), [10.5 + k for k in range(behind)]
+    found = statuses([*before, *back, *range(30, 50)])
+    assert found[0] == StampStatus.AFTER_RESET
+    assert set(found[1:30]) == {StampStatus.FOLLOWS}
+    reset = behind >= 4
+    # Too few to differentiate all the same, those in between.
+    assert found[30:30 + behind] == [
+        StampStatus.LONE if reset else StampStatus.REVERSED] * behind
+    assert found[30 + behind] == (
+        StampStatus.AFTER_GAP if reset else StampStatus.FOLLOWS)
+    assert set(found[31 + behind:]) == {StampStatus.FOLLOWS}
+
+
+def test_a_clock_that_was_set_back_follows_from_there():
+    found = statuses([*range(30), *range(10, 40)])
+    assert found[30] == StampStatus.AFTER_RESET
+    assert set(found[1:30] + found[31:]) == {StampStatus.FOLLOWS}
+    # What goes back further and further was set by nobody.
+    found = statuses([*range(30), 20, 19, 18, 17, 16, *range(30, 45)])
+    assert found[30:35] == [StampStatus.REVERSED] * 5
+    assert set(found[35:]) == {StampStatus.FOLLOWS}
+    # At the end of a log, what is behind may be the beginning of more.
+    found = statuses([*range(30), 3, 4])
+    assert found[30:] == [StampStatus.LONE] * 2
+    # Equal ones come twice, behind or not.
+    found = statuses([*range(30), 10, 10, 11, 12, *range(13, 30)])
+    assert found[30:32] == [StampStatus.AFTER_RESET, StampStatus.DUPLICATE]
+    assert set(found[32:]) == {StampStatus.FOLLOWS}
+
+
+@pytest.mark.parametrize(('stamps', 'clock'), [
+    ([5], 'receive'), ([5, 5], 'receive'), ([5, 6], 'header'), ([5, 6, 6], 'receive'),
+    ([5, 6, 7, 7], 'header'), ([5, 6, 7, 1, 0], 'receive'), ([0, 0, 0, 0], 'receive')])
+def test_stamps_that_mostly_go_ahead_tell_time(stamps, clock):
+    stamps = np.array(stamps)
+    column = np.zeros((len(stamps), 1))
+    given = JointStates(stamps, np.arange(len(stamps)), column, column, column)
+    assert choose_clock(given) == clock
+    assert analyse(given).clock == clock
+    assert analyse(given, 'receive').clock == 'receive'
+
+
+@pytest.mark.parametrize('count', [0, 1, 2, MIN_RUN - 1])
+def test_of_too_few_states_there_is_no_run(count):
+    given = states(PERIOD * np.arange(count), PERIOD * np.arange(count))
+    timing = analyse(given)
+    assert timing.runs == ()
+    assert len(timing.status) == len(timing.republished) == count
+    assert set(timing.status) <= {StampStatus.LONE}
+    assert np.isnan(timing.period) == (count < 2)
+
+
+def reread(joints, velocity, effort):
+    """Return what is recognised as read again, of every third state that was: its share.
+
+    Of so many joints, with velocities or not, and efforts that are kept, fresh or unknown.
+    """
+    rng = np.random.default_rng(8)
+    sample = np.sort(np.r_[0:300, 0:300:3])
+    given = states(PERIOD * 0.75 * np.arange(400), PERIOD * sample, joints=joints)
+    if not velocity:
+        given.velocity[:] = np.nan
+    if effort != 'kept':
+        given.effort[:] = rng.standard_normal(given.effort.shape) if effort == 'fresh' else np.nan
+    again = np.append(False, np.diff(sample) == 0)
+    found = analyse(given).republished
+    assert not found[~again].any()
+    return found[again].mean()
+
+
+@pytest.mark.parametrize(('joints', 'velocity'), [(7, True), (7, False), (3, False), (2, True)])
+@pytest.mark.parametrize('effort', ['kept', 'fresh', 'unknown'])
+def test_states_that_were_read_again_are_known_by_positions_and_velocities(
+        joints, velocity, effort):
+    """Efforts may be fresh where the encoders were not read anew."""
+    assert reread(joints, velocity, effort) == 1.0
+
+
+@pytest.mark.parametrize(('joints', 'velocity', 'kept'), [
+    (1, True, 1.0), (2, False, 1.0), (1, False, 0.0)])
+def test_of_few_joints_the_efforts_tell_as_well(joints, velocity, kept):
+    """Three numbers that do not change are no accident; two may be."""
+    assert reread(joints, velocity, 'kept') == kept
+    assert reread(joints, velocity, 'fresh') == 0.0
+    assert reread(joints, velocity, 'unknown') == 0.0
