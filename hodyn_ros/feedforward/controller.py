@@ -24,6 +24,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 MAX_MODEL_CHANGES = 8
+MAX_FADE = 60.0  # s, of a change of the model
 # How long the limits of a stream count after they were found at a position, ns.
 LIMITS_AGE = 50_000_000
 
@@ -233,8 +234,13 @@ class FeedforwardController:
         worst, _ = largest_ratio(after, limits.effort)
         if abs(after[worst]) > abs(before[worst]):
             self.check_weight(feedforward)
-        change = np.abs(after - before) / limits.effort_rate
-        fade = max(self._options.fade, Ramp.STEEPEST * float(change.max()))
+        joint, change = largest_ratio(after - before, limits.effort_rate)
+        fade = max(self._options.fade, Ramp.STEEPEST * change)
+        if not fade <= MAX_FADE:
+            raise HodynError(
+                f'its weight differs by {after[joint] - before[joint]:.4g} of '
+                f'{feedforward.robot.joint_names[joint]}, which would take longer than '
+                f'{MAX_FADE:g} s at its effort_rate limit of {limits.effort_rate[joint]:g}')
         # The motors are the same: `motors` keeps its state.
         self._changes.append((Ramp(max(now, self.now), fade), self._feedforward))
         self._feedforward = feedforward

@@ -171,7 +171,8 @@ def test_what_binds_is_told_with_the_time_of_all_its_intervals(capsys, tmp_path)
         total.setdefault(key, []).append(binding['end'] - binding['begin'])
     assert max(map(len, total.values())) > 1
     longest = sorted(total, key=lambda key: -sum(total[key]))[:12]
-    assert told == [f'within 5 % of the limit for {sum(total[key]):.3f} s: {key}' for key in longest]
+    assert told == [
+        f'within 5 % of the limit for {sum(total[key]):.3f} s: {key}' for key in longest]
 
 
 @pytest.mark.parametrize('is_terminal', [True, False])

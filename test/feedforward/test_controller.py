@@ -226,6 +226,16 @@ def test_a_payload_that_the_arm_cannot_hold_is_refused_and_changes_nothing(feedf
     assert not controller.is_fading
 
 
+@pytest.mark.parametrize('rate', [0.0, 0.1])
+def test_a_payload_that_would_fade_in_for_minutes_is_refused(panda, rate):
+    limits = replace(panda.limits, effort_rate=np.full(7, rate))
+    robot = replace(panda, limits=limits)
+    controller = controller_at_home(FeedForward(robot))
+    controller.replace(FeedForward(robot), 0)
+    with pytest.raises(ValueError, match=r'of joint\d, which would take longer than 60 s'):
+        controller.replace(FeedForward(robot.with_payload('link7', 3.0, [0.0, 0.0, 0.1])), 0)
+
+
 def test_a_weight_that_the_arm_cannot_hold_is_named(feedforward):
     controller_at_home(feedforward).check_weight()
     loaded = FeedForward(feedforward.robot.with_payload('link7', 30.0, [0.0, 0.0, 0.05]))
