@@ -65,11 +65,11 @@ def test_links_lead_somewhere(page):
 def commands(page):
     """Return each line of a page's blocks that calls hodyn, as it stands there."""
     blocks = re.findall(
-        r'^```([^\n]*)\n(.*?)^```$', page.read_text('utf-8'), re.DOTALL | re.MULTILINE)
+        r'^ *```([^\n]*)\n(.*?)^ *```$', page.read_text('utf-8'), re.DOTALL | re.MULTILINE)
     return [
-        line for kind, block in blocks if kind in ('', 'sh', 'console')
+        line.strip() for kind, block in blocks if kind in ('', 'sh', 'console')
         for line in block.replace('\\\n', ' ').splitlines()
-        if re.match(r'(\$ )?hodyn \w', line) and '[--' not in line and '…' not in line]
+        if re.match(r' *(\$ )?hodyn \w', line) and '[--' not in line and '…' not in line]
 
 
 def test_each_command_of_each_page_is_one_that_the_command_line_takes(capsys):
