@@ -158,6 +158,9 @@ class Actuators:
     def to_rotor(self, reference: Array) -> Array:
         """Return a motor reference, (…, 4, m), on the fast side of the gears.
 
+        Motors without a gear ratio, as where all their numbers are of the link side, are not
+        scaled.
+
         It is θ, θ̇, θ̈ (rad and its derivatives) and τ_m (N m) as of `MotorSide.evaluate`; a
         HodynError for another shape.
         """

@@ -195,6 +195,10 @@ def _print(
         for i, name in enumerate(robot.joint_names):
             table.add_row(name, *(_cell(value[i], width[i]) for _, value, width in some))
         console.print(table)
+    if 'amplitude' in found.joints:
+        console.print(
+            '• A is twice the Coulomb friction: the law of friction goes by A from one direction '
+            'of motion to the other.')
     if found.links:
         table = make_table('body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(

@@ -30,7 +30,7 @@ from hodyn_ros.cli import (
 )
 from hodyn_ros.cli.command_parser import CommandParser
 from hodyn_ros.cli.used_robot import used_robot
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.version import VERSION
 
 BAD_INPUT = 2
@@ -44,7 +44,7 @@ _OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--ine
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
 
-_EXTRAS = "pip install 'hodyn_ros[ros,sim]' brings what the demo needs"
+_EXTRAS = f'{how_to_install("ros,sim")} brings what the demo needs'
 
 
 def main(argv: Sequence[str] | None = None) -> int:

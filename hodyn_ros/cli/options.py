@@ -34,7 +34,7 @@ def add_used_robot(parser: argparse.ArgumentParser) -> None:
         help='joints that do not move, and where they are, rad or m: those of a gripper')
     group.add_argument(
         '--inertia-check', choices=('error', 'warn'),
-        help='whether inertias that no rigid body has are refused (default), or only told')
+        help='whether inertias that no rigid body has are refused (default), or only reported')
     group.add_argument(
         '--limits', type=Path, metavar='YAML',
         help="limits that count instead of the robot's: MoveIt's joint_limits.yaml, or a file "

@@ -22,8 +22,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Add the plan and the options that say how to read it."""
     parser.add_argument(
         'plans', nargs='+', type=Path, metavar='PLAN',
-        help='bag with a JointTrajectory, or .yaml, .json, .csv (see docs); many of them, folders '
-        'that hold them, or a pattern')
+        help='bag with a JointTrajectory, or .yaml, .json, .csv (as docs/references.md, '
+        '"References" on the site, shows); many of them, folders that hold them, or a pattern')
     add_robot(parser)
     parser.add_argument('--topic', help='trajectory topic, when the bag has several')
     parser.add_argument(

@@ -17,7 +17,7 @@ from hodyn_ros.cli.options import (
     say_what_is_lost,
 )
 from hodyn_ros.cli.replay_many import replay_many
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.output_files import replacing
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
             if (error.name or '').startswith('hodyn_ros'):
                 raise
             raise HodynError(
-                f"--live needs ROS 2 ({error}): pip install 'hodyn_ros[ros]', or source a ROS 2 "
+                f'--live needs ROS 2 ({error}): {how_to_install("ros")}; or source a ROS 2 '
                 'installation') from None
         play = live_replay.play
     return run_replay(

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12
 
+_PLAN_FIRST = '; put the plan first: hodyn retime PLAN --limits …'
+
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
@@ -56,7 +58,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='part (up to 1) of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of '
         'acceleration, '
         'effort, effort_rate, motor_velocity, motor_effort, deflection; and a file of limits, as '
-        'with other commands')
+        'with other commands. PLAN stands before it')
     parser.add_argument(
         '--stop-at', type=int, nargs='+', default=[], metavar='POINT',
         help='points, from 0, at which the motion rests')
@@ -89,7 +91,8 @@ class _Limits(argparse.Action):
         """Take the words after --limits."""
         files = [text for text in values if text.endswith(('.yaml', '.yml'))]
         if len(files) + (namespace.limits is not None) > 1:
-            parser.error(f'{option_string}: one file of limits only')
+            parser.error(
+                f'{option_string}: one file of limits only, got {", ".join(files)}{_PLAN_FIRST}')
         namespace.limits = Path(files[0]) if files else namespace.limits
         namespace.parts = [*namespace.parts, *(text for text in values if text not in files)]
 
@@ -123,14 +126,10 @@ def run(options: argparse.Namespace) -> int:
 
 def parts(texts: list[str]) -> float | dict[str, float]:
     """Return what --limits says: one number for all, or one by quantity."""
+    numbers = [_number_of(text) for text in texts]
     found: dict[str, float] = {}
-    for text in texts:
-        quantity, is_named, value = text.rpartition('=')
-        try:
-            number = float(value)
-        except ValueError:
-            raise HodynError(
-                f'--limits {text}: expected a number, or QUANTITY=NUMBER') from None
+    for text, number in zip(texts, numbers, strict=True):
+        quantity, is_named, _ = text.rpartition('=')
         if not is_named and len(texts) == 1:
             return number
         if not is_named or quantity in found:
@@ -139,6 +138,14 @@ def parts(texts: list[str]) -> float | dict[str, float]:
                 'each quantity')
         found[quantity] = number
     return found
+
+
+def _number_of(text: str) -> float:
+    try:
+        return float(text.rpartition('=')[2])
+    except ValueError:
+        raise HodynError(
+            f'--limits {text}: expected a number, or QUANTITY=NUMBER{_PLAN_FIRST}') from None
 
 
 def run_retime(

@@ -1,4 +1,4 @@
-"""The error for what is the user's to mend, and the one case of it that callers tell apart."""
+"""The error for what is the user's to mend, the case that callers tell apart, and a remedy."""
 
 
 class HodynError(ValueError):
@@ -12,3 +12,8 @@ class HodynError(ValueError):
 
 class NoKnownJointError(HodynError):
     """A message names none of the robot's joints: a gripper's, say."""
+
+
+def how_to_install(extra: str) -> str:
+    """Return the commands that install an extra: from the package index, and from a clone."""
+    return f"pip install 'hodyn_ros[{extra}]', or pip install '.[{extra}]' in a clone"

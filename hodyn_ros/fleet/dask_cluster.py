@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.fleet.outcome import Job, Outcome, Task, failed, perform, prepare
 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
@@ -28,7 +28,7 @@ class DaskCluster:
             import distributed
         except ImportError as error:
             raise HodynError(
-                f"--scheduler needs Dask ({error}): pip install 'hodyn_ros[cluster]'") from None
+                f'--scheduler needs Dask ({error}): {how_to_install("cluster")}') from None
         if address.endswith('.json') and not Path(address).is_file():
             raise HodynError(f'--scheduler {address}: no such scheduler file')
         self._distributed: Any = distributed

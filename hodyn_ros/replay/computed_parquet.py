@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import TORQUE_NAMES
@@ -26,7 +26,7 @@ def need_pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise HodynError(
-            f"Parquet files need pyarrow ({error}): pip install 'hodyn_ros[cluster]'") from None
+            f'Parquet files need pyarrow ({error}): {how_to_install("cluster")}') from None
     return pyarrow
 
 

@@ -116,8 +116,14 @@ def _crop(axis: Any, joint: JointComparison) -> None:
 def _title(name: str, joint: JointComparison) -> str:
     if not np.isfinite(joint.rms_error):
         return f'{name}: no effort recorded'
-    share = f', {100 * joint.share:.2g} % of the signal' if np.isfinite(joint.share) else ''
+    share = f', {_percent(joint.share)} of the signal' if np.isfinite(joint.share) else ''
     return f'{name}: RMS error {joint.rms_error:.3g} N m{share}; bias {joint.bias:+.2g} N m'
+
+
+def _percent(share: float) -> str:
+    """Return 0.32 %, 4.7 %, 48 % or 694 %: two digits, and never a power of ten for large ones."""
+    value = 100.0 * share
+    return f'{value:.0f} %' if value >= 10.0 else f'{value:.2g} %'
 
 
 def rate_figure(result: Replay) -> Figure:

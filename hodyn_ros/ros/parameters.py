@@ -52,8 +52,8 @@ class Parameters:
         ('',), 'Joints that do not move, and where they are, rad or m: finger_joint1=0.04; those '
         'of a gripper.')
     inertia_check: str = _row(
-        'robot', 'Whether inertias that no rigid body has are refused (error) or told (warn), or '
-        'as the robot file says (robot).', choices=('robot', 'error', 'warn'))
+        'robot', 'Whether inertias that no rigid body has are refused (error) or reported (warn), '
+        'or as the robot file says (robot).', choices=('robot', 'error', 'warn'))
     limits_file: str = _row(
         '', "File of limits that count instead of the robot's, MoveIt's joint_limits.yaml say; "
         'empty for none.')

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import Body, HodynError, Robot, lie
 
 Array = NDArray[np.float64]
@@ -59,8 +60,7 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     try:
         import mujoco
     except ImportError as error:
-        raise ImportError(
-            "the simulation needs MuJoCo: pip install 'hodyn_ros[sim]'") from error
+        raise ImportError(f'the simulation needs MuJoCo: {how_to_install("sim")}') from error
     if robot.coupling.followers.size:
         raise HodynError(
             f'robot {robot.name!r} has coupled joints, and the simulation only such as move by '

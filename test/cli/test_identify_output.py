@@ -60,6 +60,14 @@ def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
     assert list(table) == list(PANDA.joint_names)
 
 
+def test_that_the_amplitude_is_twice_the_coulomb_friction_is_told_where_it_stands():
+    told = '• A is twice the Coulomb friction'
+    found = replace(
+        OFFSETS, joints={'amplitude': BEFORE}, intervals={'amplitude': 0.1 * BEFORE})
+    assert sum(line.startswith(told) for line in printed(found)) == 1
+    assert not any(line.startswith(told) for line in printed(OFFSETS))
+
+
 def test_no_table_is_wider_than_a_terminal():
     names = ('amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor_inertia')
     lines = printed(replace(

@@ -156,5 +156,6 @@ def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
     write_plan('a.json', 0.5)
     monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
     assert main(['check', 'a.json', '--robot', 'twolink', '--jobs', '1']) == 2
-    assert "pip install 'hodyn_ros[cluster]'" in capsys.readouterr().err
+    assert "pip install 'hodyn_ros[cluster]', or pip install '.[cluster]' in a clone" in (
+        capsys.readouterr().err)
     assert [path.name for path in tmp_path.iterdir()] == ['a.json']

@@ -79,6 +79,20 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ['plan.json']
 
 
+def test_a_plan_after_the_limits_is_not_taken_for_a_number(capsys):
+    write_plan(HOME, NEXT)
+    words = ('plan.json', '--limits', '0.5', 'next.json', '--output', 'fast.json')
+    assert main(('retime', *words)) == 2
+    assert 'put the plan first: hodyn retime PLAN --limits' in capsys.readouterr().err
+
+
+def test_a_plan_after_the_limits_is_not_taken_for_a_file_of_limits(capsys):
+    words = ('--limits', 'limits.yaml', '0.5', 'plan.yaml', '--output', 'fast.json')
+    with pytest.raises(SystemExit, match='2'):
+        main(('retime', *words))
+    assert 'put the plan first: hodyn retime PLAN --limits' in capsys.readouterr().err
+
+
 def test_what_is_written_is_checked_without_a_doubt(capsys):
     """Its accelerations are told: samples that step in them, as at a rest, are no mistake."""
     write_plan(HOME, NEXT)

@@ -7,6 +7,7 @@ import pytest
 
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.figures import _title
 from hodyn_ros.replay.limit_watch import Extreme
 from hodyn_ros.replay.reflex_watch import ReflexExtreme
 from hodyn_ros.replay.report import figures_of, resolved
@@ -242,3 +243,9 @@ def test_the_figures_of_a_joint_are_empty_where_there_are_none():
 def test_what_is_resolved_of_the_torque_is_named(supported, told):
     some = SimpleNamespace(torque_supported=np.array([[False] * 3, supported]).T)
     assert resolved(some, 1) == told
+
+
+@pytest.mark.parametrize(('share', 'said'), [
+    (0.0032, '0.32 %'), (0.047, '4.7 %'), (0.0999, '10 %'), (0.996, '100 %'), (6.942, '694 %')])
+def test_the_title_of_a_curve_tells_the_share_without_powers_of_ten(share, said):
+    assert f' N m, {said} of the signal; bias ' in _title('a', joint('a', share=share))

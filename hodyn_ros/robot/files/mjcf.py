@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
@@ -50,7 +50,7 @@ def compiled(path: Path) -> Any:
         import mujoco
     except ImportError:
         raise HodynError(
-            f"{path} is MJCF, which MuJoCo reads: pip install 'hodyn_ros[sim]'") from None
+            f'{path} is MJCF, which MuJoCo reads: {how_to_install("sim")}') from None
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:

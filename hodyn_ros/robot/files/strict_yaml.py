@@ -77,7 +77,9 @@ class _StrictComposer(Composer):
         if self.check_event(yaml.AliasEvent):
             alias = self.get_event()
             raise _OwnError(
-                problem='an alias is not accepted: write it out', problem_mark=alias.start_mark)
+                problem='an alias is not accepted: *id001 stands for what &id001 marks, as '
+                'yaml.dump writes a list that it meets twice; write the list out in both places '
+                '(give yaml.dump a copy of it)', problem_mark=alias.start_mark)
         return Composer.compose_node(self, parent, index)
 
 

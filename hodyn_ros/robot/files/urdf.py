@@ -134,6 +134,7 @@ def _guarded(text: str, context: str) -> ElementTree.Element:
     if any('xacro' in str(element.tag).lower() for element in root.iter()):
         raise HodynError(
             f'{context}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
+    _warn_of_dynamics(root, context)
     for element in list(root):
         if element.tag not in _KEPT:
             root.remove(element)
@@ -142,6 +143,18 @@ def _guarded(text: str, context: str) -> ElementTree.Element:
             if child.tag not in _KEPT[element.tag]:
                 element.remove(child)
     return root
+
+
+def _warn_of_dynamics(root: ElementTree.Element, context: str) -> None:
+    """Say how many joints have damping or friction, which are not read."""
+    count = sum(
+        any(dynamics.get(key, '').strip('0. ') for dynamics in joint.findall('dynamics')
+            for key in ('damping', 'friction')) for joint in root.findall('joint'))
+    if count:
+        warnings.warn(
+            f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
+            'friction of a URDF are mostly settings of simulators; hodyn identify finds those of '
+            'the arm', stacklevel=2)
 
 
 def _parsed(root: ElementTree.Element, tag: str, kind: Any, context: str) -> list[Any]:

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import yaml
@@ -153,12 +155,29 @@ def test_meshes_and_extensions_are_left_alone(capfd):
         f'</visual><collision>rubbish</collision>{INERTIAL}</link>',
         '<transmission name="t"><nonsense/></transmission>', '<ros2_control name="c"/>',
         '<gazebo><joint name="j9"/></gazebo>',
-        joint('j1', 'base', 'l1', extra='<dynamics damping="1"/><custom a="b"/>').replace(
+        joint('j1', 'base', 'l1', extra='<dynamics damping="0"/><custom a="b"/>').replace(
             'type=', 'vendor="x" type='))
     assert hd.load_robot(text).n == 1
     captured = capfd.readouterr()
     assert not captured.err
     assert not captured.out
+
+
+def test_damping_and_friction_are_not_read_and_that_is_said():
+    def with_dynamics(*texts):
+        return arm(*(link(f'l{k}') for k in range(3)), *(
+            joint(f'j{k}', parent, f'l{k}', extra=f'{LIMIT}<dynamics {text}/>')
+            for k, (parent, text) in enumerate(zip(('base', 'l0', 'l1'), texts, strict=True))))
+
+    with pytest.warns(UserWarning, match='<dynamics> of 2 joints is not used: .*identify') as said:
+        robot = hd.load_robot(with_dynamics('damping="1.5"', 'friction="0.2"', 'friction="0.0"'))
+    assert len(said) == 1
+    assert robot.friction is None
+    with pytest.warns(UserWarning, match='<dynamics> of 1 joint is not used'):
+        hd.load_robot(with_dynamics('damping="0"', 'friction="1e-3"', ''))
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        hd.load_robot(with_dynamics('damping="0.0" friction="0"', 'damping="0"', ''))
 
 
 def test_files_are_read_and_named_in_messages(tmp_path):
