@@ -76,7 +76,7 @@ def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
     with open_recording(
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
         pipeline = Pipeline(bag, FeedForward(source.robot))
-        if np.isnan(pipeline.gravity_share):
+        if not pipeline.efforts_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         gravity = pipeline.gravity_recorded if source.gravity is None else source.gravity
