@@ -20,6 +20,7 @@ from hodyn_ros.common.output_files import Contents, replacing
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hodyn_ros.identification.data import Data
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
@@ -29,6 +30,7 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _WORTH_COUNTING = 0.005  # of the efforts: what is left out
 _BETTER = 0.95  # of the errors before: what held-out errors are better from
+_MOSTLY = 0.5  # of the efforts of a joint: its limit is exceeded for moments only
 _WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
 _COLUMNS = (
@@ -152,6 +154,9 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
+    beyond = _beyond_limits(robot, data, found)
+    for sentence in _doubts(robot, found, beyond):
+        console.print(f'! {sentence}', style='bold')
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
         terms=terms)
@@ -160,7 +165,7 @@ def run_identify(
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
-        console.print(_verdict(robot, validation), style='bold')
+        console.print(_verdict(robot, found, validation, beyond), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -207,10 +212,13 @@ def _print(
             f'• Of the {found.base_parameters} combinations of parameters of the links that any '
             f'motion tells, this one tells {found.told_parameters} better than they were known; '
             'the others keep to the given links.')
+    doubtful = {doubt.joint for doubt in found.doubts}
     for value, joints in found.held:
-        console.print(
-            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
-            'from other terms; kept as it was.')
+        joints = tuple(name for name in joints if name not in doubtful)
+        if joints:
+            console.print(
+                f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
+                'from other terms; kept as it was.')
     for value, joints in found.alike:
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: no significant difference from '
@@ -266,16 +274,73 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 'memory of reversals and leaves it.')
 
 
-def _verdict(robot: Robot, validation: Validation) -> str:
+def _beyond_limits(robot: Robot, data: Data, found: Estimate) -> list[str]:
+    """Return the joints whose efforts are mostly beyond their limits."""
+    import numpy as np
+
+    change = np.ones(robot.n)
+    if 'effort_gain' in found.joints:
+        change = found.joints['effort_gain'] / (
+            1.0 if robot.effort_gain is None else robot.effort_gain)
+    known = np.isfinite(data.effort)
+    beyond = (known & (np.abs(np.where(known, data.effort, 0.0) * change)
+                       > robot.limits.effort)).sum(axis=0)
+    return [name for name, some, all_ in zip(
+        robot.joint_names, beyond, known.sum(axis=0), strict=True) if some > _MOSTLY * all_]
+
+
+def _doubts(robot: Robot, found: Estimate, beyond: Sequence[str] = ()) -> list[str]:
+    """Return which efforts cannot be as they are taken, and what to do about it."""
+    from hodyn_ros.plans.limit_check import unit
+
+    said = []
+    untold = [doubt for doubt in found.doubts if math.isnan(doubt.limit)]
+    if untold:
+        names = ', '.join(doubt.joint for doubt in untold)
+        factor = untold[0].factor
+        others, value = (
+            ('others than the robot has', '') if math.isnan(factor) else
+            (f'×{factor:.3g} of what the robot has', f', ×{factor:.3g} as of the others,'))
+        said.append(
+            f'Efforts of {names} seem to be in another unit: this motion cannot tell their gain, '
+            f'and the gains that it tells are {others}. They are left out; friction and all else '
+            'of these joints is kept as it was. Record motions that accelerate and load them '
+            f'more, or state their effort_gain{value} in the robot file.')
+    for doubt in found.doubts:
+        if doubt.limit > 0.0:
+            newton = unit(robot, robot.joint_names.index(doubt.joint), 'effort')
+            said.append(
+                f'Friction of {doubt.joint} would be {doubt.friction:.3g} {newton}, beyond its '
+                f'limit of effort, {doubt.limit:.3g} {newton}: it is not written, and what the '
+                'robot has is kept. The efforts of this joint are left out: see whether they are '
+                'in another unit, which gains among the --terms find, or the limit in the robot '
+                'file is wrong.')
+    beyond = [name for name in beyond if name not in {doubt.joint for doubt in found.doubts}]
+    if beyond:
+        said.append(
+            f'Efforts of {", ".join(beyond)} are beyond the limits of effort most of the time: '
+            'see whether they are in another unit, which gains among the --terms find, or the '
+            'limits in the robot file are wrong, before using the file.')
+    return said
+
+
+def _verdict(
+    robot: Robot, found: Estimate, validation: Validation, beyond: Sequence[str] = (),
+) -> str:
     rows = list(zip(
         robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))
+    doubtful = {*beyond, *(doubt.joint for doubt in found.doubts)}
+    unjudged = [name for name in robot.joint_names if name in doubtful]
+    rows = [row for row in rows if row[0] not in unjudged]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]
-    alike = [name for name in robot.joint_names if name not in {*better, *worse}]
+    alike = [name for name, *_ in rows if name not in {*better, *worse}]
     if not worse and not better:
         return 'On held-out motion the file is better for no joint: keep the one that was given'
     said = [f'{word} for {", ".join(names)}' for word, names in (
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
+    if unjudged:
+        said.append(f'not judged for {", ".join(unjudged)}, whose efforts are in doubt')
     advice = ': record longer and more varied motion before using it' if worse else ''
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
 

@@ -15,7 +15,7 @@ import yaml
 from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import _print_payload, _print_rests, _verdict, run_identify
+from hodyn_ros.cli.identify import _doubts, _print_payload, _print_rests, _verdict, run_identify
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
@@ -23,6 +23,7 @@ from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
+from hodyn_ros.identification.units import Doubt
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.robot.files import robot_keys
@@ -368,8 +369,8 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
 
 
 def test_what_the_file_is_worth_is_said_of_each_joint():
-    def said(held_out, worse):
-        return _verdict(PANDA, SimpleNamespace(
+    def said(held_out, worse, doubts=()):
+        return _verdict(PANDA, Estimate(doubts=doubts), SimpleNamespace(
             before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)))
 
     none = [False] * 7
@@ -379,6 +380,9 @@ def test_what_the_file_is_worth_is_said_of_each_joint():
     both = said([0.5, 1.4] + 5 * [1.0], [False, True] + 5 * [False])
     assert 'better for joint1; hardly different for joint3, ' in both
     assert '; worse for joint2: record longer' in both
+    doubted = said([0.5, 0.5] + 5 * [1.0], none, (Doubt('joint1', 0.01),))
+    assert 'better for joint2; hardly different for joint3, ' in doubted
+    assert doubted.endswith('; not judged for joint1, whose efforts are in doubt')
 
 
 def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_path, capsys):
@@ -469,6 +473,63 @@ def stuck(path, rate=50.0):
     return write(path, {'/joint_states': [
         (int(s), joint_state(s, PANDA.joint_names, *values))
         for s, *values in zip(stamp, position, q[:, 1], effort, strict=True)]})
+
+
+def upright(path, scale=1.0, amplitude=AMPLITUDE):
+    """Write efforts in another unit of an arm so slow that nothing loads its first axis."""
+    return bag(path, gain=1.0 / scale, amplitude=amplitude, duration=40.0, bandwidth=0.12)
+
+
+def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
+    """Guards a friction of 100 N m found in efforts that are in N cm, and praise for it."""
+    summary = identified(tmp_path / 'out', upright(tmp_path / 'bag', 100.0), terms=[
+        'gains', 'friction'])
+    out = ' '.join(capsys.readouterr().out.split())
+    assert '! Efforts of joint1' in out
+    assert '×0.01 of what the robot has' in out
+    assert '×0.01 as of the others' in out
+    assert not re.search(r'better for [^;]*joint1', out)
+    assert re.search('not judged for joint1[^.]*, whose efforts are in doubt', out)
+    assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
+            'limit': None} in summary['doubts']
+    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    assert robot.effort_gain[0] == 1.0
+    assert robot.effort_gain[1:6] == pytest.approx(np.full(5, 0.01), rel=0.15)
+    for key in ('amplitude', 'slope', 'velocity_offset'):
+        assert getattr(robot.friction, key)[0] == getattr(PANDA.friction, key)[0]
+    assert np.all(robot.friction.amplitude < 2.0)
+
+
+@pytest.mark.parametrize('scale', [100.0, 0.01])
+def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, scale):
+    """Guards payloads of 400 kg."""
+    path = upright(tmp_path / 'bag', scale)
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
+    line, = capsys.readouterr().err.strip().splitlines()
+    assert 'in another unit than N m. Add gains to the --terms' in line
+    assert not (tmp_path / 'out').exists()
+
+
+def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):
+    path = bag(tmp_path / 'bag', duration=12.0)
+    limit = [87.0, 87.0, 87.0, 87.0, 0.3, 12.0, 12.0]
+    keys = robot_keys('panda')
+    keys['limits']['effort'] = limit
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(keys), 'utf-8')
+    summary = identified(tmp_path / 'out', path, options=['--robot', tmp_path / 'arm.yaml'])
+    doubt, = summary['doubts']
+    assert (doubt['joint'], doubt['limit']) == ('joint5', 0.3)
+    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    assert robot.friction.amplitude[4] == PANDA.friction.amplitude[4]
+    assert robot.friction.amplitude[3] == pytest.approx(AMPLITUDE[3], rel=0.2)
+    out = ' '.join(capsys.readouterr().out.split())
+    assert re.search(r'Friction of joint5 would be 0\.\d+ N m, beyond its limit of effort', out)
+    assert 'not judged for joint5' in out
+
+
+def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
+    said, = _doubts(PANDA, Estimate(doubts=()), ['joint2'])
+    assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
 
 def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):
