@@ -18,6 +18,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from hodyn_ros.identification.data import Data
@@ -30,6 +32,8 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _WORTH_COUNTING = 0.005  # of the efforts: what is left out
 _BETTER = 0.95  # of the errors before: what held-out errors are better from
+_FAR = 3.0  # factor between gains
+_WORSE_THAN_NONE = 1.2  # of the deviation of efforts: what errors that are no noise are beyond
 _MOSTLY = 0.5  # of the efforts of a joint: its limit is exceeded for moments only
 _WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
@@ -155,7 +159,9 @@ def run_identify(
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
     beyond = _beyond_limits(robot, data, found)
-    for sentence in _doubts(robot, found, beyond):
+    for sentence in (
+            *_positions(robot, data), *_doubts(robot, found, beyond), *_gains(robot, found),
+            *_unexplained(robot, data, found, validation)):
         console.print(f'! {sentence}', style='bold')
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
@@ -274,16 +280,34 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 'memory of reversals and leaves it.')
 
 
+def _positions(robot: Robot, data: Data) -> list[str]:
+    """Return which joints are mostly where they cannot be."""
+    position, limits = data.q[:, 0], robot.limits
+    outside = ((position < limits.position_min) | (position > limits.position_max)).mean(axis=0)
+    names = ', '.join(
+        name for name, share in zip(robot.joint_names, outside, strict=True) if share > _MOSTLY)
+    return [
+        f'Positions of {names} are beyond their limits most of the time: see whether they are in '
+        'degrees, or other zeros than those of the model, which zeros among the --terms look for, '
+        'before using the file.'] if names else []
+
+
+def _change(robot: Robot, found: Estimate) -> NDArray[np.float64]:
+    """Return what was found of gains as a factor of those that the robot has, (n,)."""
+    import numpy as np
+
+    if 'effort_gain' not in found.joints:
+        return np.ones(robot.n)
+    return np.asarray(found.joints['effort_gain'] / (
+        1.0 if robot.effort_gain is None else robot.effort_gain))
+
+
 def _beyond_limits(robot: Robot, data: Data, found: Estimate) -> list[str]:
     """Return the joints whose efforts are mostly beyond their limits."""
     import numpy as np
 
-    change = np.ones(robot.n)
-    if 'effort_gain' in found.joints:
-        change = found.joints['effort_gain'] / (
-            1.0 if robot.effort_gain is None else robot.effort_gain)
     known = np.isfinite(data.effort)
-    beyond = (known & (np.abs(np.where(known, data.effort, 0.0) * change)
+    beyond = (known & (np.abs(np.where(known, data.effort, 0.0) * _change(robot, found))
                        > robot.limits.effort)).sum(axis=0)
     return [name for name, some, all_ in zip(
         robot.joint_names, beyond, known.sum(axis=0), strict=True) if some > _MOSTLY * all_]
@@ -322,6 +346,37 @@ def _doubts(robot: Robot, found: Estimate, beyond: Sequence[str] = ()) -> list[s
             'see whether they are in another unit, which gains among the --terms find, or the '
             'limits in the robot file are wrong, before using the file.')
     return said
+
+
+def _gains(robot: Robot, found: Estimate) -> list[str]:
+    """Return what gains far from those that the robot has mean."""
+    far = ', '.join(
+        f'{name} ×{factor:.3g}'
+        for name, factor in zip(robot.joint_names, _change(robot, found), strict=True)
+        if not 1.0 / _FAR < factor < _FAR)
+    return [
+        f'Gains are far from what the robot has, or of the other sign: {far}. They serve to read '
+        'recordings alone: the feed-forward stays in N m, with the signs of the model. See that '
+        'the drive takes such commands before it gets any.'] if far else []
+
+
+def _unexplained(
+    robot: Robot, data: Data, found: Estimate, validation: Validation,
+) -> list[str]:
+    """Return what to do about joints whose efforts the file explains less than nothing of."""
+    import numpy as np
+
+    heard = np.isfinite(data.effort).any(axis=0)
+    spread = np.nanstd(data.effort[:, heard], axis=0)
+    names = ', '.join(
+        robot.joint_names[j] for j, value in zip(
+            np.flatnonzero(heard), spread * np.abs(_change(robot, found))[heard], strict=True)
+        if validation.held_out_less_mean[j] > _WORSE_THAN_NONE * value)
+    return [
+        f'The file predicts the effort of {names} worse than a constant would: the sign or unit '
+        'of the effort, or zeros, axes or links of the model are others. See to this before using '
+        'the file: gains and zeros among the --terms look for signs, units and zeros.'
+    ] if names else []
 
 
 def _verdict(

@@ -178,7 +178,7 @@ def _check_unit(robot: Robot, data: Data) -> None:
         raise HodynError(
             f"the efforts are about {factor:.3g} times the model's torques, of all joints alike: "
             'they seem to be in another unit than N m. Add gains to the --terms, or state '
-            f'effort_gain in the robot file, {1.0 / factor:.3g} for each joint')
+            f'effort_gain in the robot file, about {1.0 / factor:.3g} for each joint')
 
 
 def _without(data: Data, joints: list[int]) -> Data:

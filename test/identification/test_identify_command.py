@@ -1,4 +1,5 @@
 """``hodyn identify``: what is written, read back, is what was judged; every option counts."""
+from dataclasses import replace
 from io import StringIO
 import json
 import re
@@ -15,10 +16,21 @@ import yaml
 from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import _doubts, _print_payload, _print_rests, _verdict, run_identify
+from hodyn_ros.cli.identify import (
+    _beyond_limits,
+    _doubts,
+    _gains,
+    _positions,
+    _print_payload,
+    _print_rests,
+    _unexplained,
+    _verdict,
+    run_identify,
+)
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
+from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
@@ -528,8 +540,44 @@ def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):
 
 
 def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
-    said, = _doubts(PANDA, Estimate(doubts=()), ['joint2'])
+    effort = np.zeros((10, 7))
+    effort[:6, 1] = -88.0
+    effort[:4, 2] = 88.0
+    given = Data(np.zeros((10, 5, 7)), effort, np.arange(10))
+    found = Estimate(joints={'effort_gain': np.ones(7)})
+    assert _beyond_limits(PANDA, given, found) == ['joint2']
+    found.joints['effort_gain'][1] = 0.9
+    assert _beyond_limits(PANDA, given, found) == []
+    said, = _doubts(PANDA, found, ['joint2'])
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
+
+
+def test_positions_that_are_mostly_beyond_their_limits_are_named():
+    """Guards degrees, and praise for a friction found in them."""
+    q = motion(np.arange(0.0, 10.0, 0.1))
+    given = Data(q, np.zeros((100, 7)), np.arange(100))
+    assert _positions(PANDA, given) == []
+    said, = _positions(PANDA, replace(given, q=np.degrees(q)))
+    assert said.startswith('Positions of ')
+    assert 'joint4' in said
+    assert 'degrees' in said
+
+
+def test_gains_that_no_command_has_are_named():
+    found = Estimate(joints={'effort_gain': np.array([1.0, -1.0, 0.01, 2.0, 0.5, 1.0, 1.0])})
+    said, = _gains(PANDA, found)
+    assert 'joint2 ×-1, joint3 ×0.01. They' in said
+    assert _gains(PANDA, Estimate()) == []
+
+
+def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
+    given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
+                 np.arange(100))
+    worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
+    said, = _unexplained(PANDA, given, Estimate(), worth)
+    assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
+    worth.held_out_less_mean[0] = 0.7
+    assert _unexplained(PANDA, given, Estimate(), worth) == []
 
 
 def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):
