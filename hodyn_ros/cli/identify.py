@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -158,20 +158,22 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    beyond = _beyond_limits(robot, data, found)
+    misplaced, beyond = _misplaced(robot, data), _beyond_limits(robot, data, found)
+    unexplained = _unexplained(robot, data, found, validation)
     for sentence in (
-            *_positions(robot, data), *_doubts(robot, found, beyond), *_gains(robot, found),
-            *_unexplained(robot, data, found, validation)):
+            *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found)):
         console.print(f'! {sentence}', style='bold')
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        terms=terms)
+        terms=terms, gravity=data.gravity)
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
-        console.print(_verdict(robot, found, validation, beyond), style='bold')
+        doubtful = {
+            *misplaced, *beyond, *unexplained, *(doubt.joint for doubt in found.doubts)}
+        console.print(_verdict(robot, validation, doubtful), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -185,7 +187,7 @@ def _contents(robot: Robot) -> Contents:
 
 def _print(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
-    bags: Sequence[Path], terms: Sequence[str],
+    bags: Sequence[Path], terms: Sequence[str], gravity: bool,
 ) -> None:
     import numpy as np
 
@@ -234,6 +236,10 @@ def _print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
             'what is looked for; take it for unknown.')
     _print_rests(console, robot, found)
+    if not gravity and {'links', 'payload'} & set(terms):
+        console.print(
+            '• The efforts are recorded without gravity, so that they do not judge what the file '
+            'predicts of it.')
     _print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
@@ -280,16 +286,12 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 'memory of reversals and leaves it.')
 
 
-def _positions(robot: Robot, data: Data) -> list[str]:
+def _misplaced(robot: Robot, data: Data) -> list[str]:
     """Return which joints are mostly where they cannot be."""
     position, limits = data.q[:, 0], robot.limits
     outside = ((position < limits.position_min) | (position > limits.position_max)).mean(axis=0)
-    names = ', '.join(
-        name for name, share in zip(robot.joint_names, outside, strict=True) if share > _MOSTLY)
     return [
-        f'Positions of {names} are beyond their limits most of the time: see whether they are in '
-        'degrees, or other zeros than those of the model, which zeros among the --terms look for, '
-        'before using the file.'] if names else []
+        name for name, share in zip(robot.joint_names, outside, strict=True) if share > _MOSTLY]
 
 
 def _change(robot: Robot, found: Estimate) -> NDArray[np.float64]:
@@ -313,11 +315,17 @@ def _beyond_limits(robot: Robot, data: Data, found: Estimate) -> list[str]:
         robot.joint_names, beyond, known.sum(axis=0), strict=True) if some > _MOSTLY * all_]
 
 
-def _doubts(robot: Robot, found: Estimate, beyond: Sequence[str] = ()) -> list[str]:
-    """Return which efforts cannot be as they are taken, and what to do about it."""
+def _doubts(
+    robot: Robot, found: Estimate, misplaced: Sequence[str] = (), beyond: Sequence[str] = (),
+    unexplained: Sequence[str] = (),
+) -> list[str]:
+    """Return what of the recordings cannot be as it is taken, and what to do about it."""
     from hodyn_ros.plans.limit_check import unit
 
-    said = []
+    said = [
+        f'Positions of {", ".join(misplaced)} are beyond their limits most of the time: see '
+        'whether they are in degrees, or other zeros than those of the model, which zeros among '
+        'the --terms look for, before using the file.'] if misplaced else []
     untold = [doubt for doubt in found.doubts if math.isnan(doubt.limit)]
     if untold:
         names = ', '.join(doubt.joint for doubt in untold)
@@ -345,6 +353,12 @@ def _doubts(robot: Robot, found: Estimate, beyond: Sequence[str] = ()) -> list[s
             f'Efforts of {", ".join(beyond)} are beyond the limits of effort most of the time: '
             'see whether they are in another unit, which gains among the --terms find, or the '
             'limits in the robot file are wrong, before using the file.')
+    if unexplained:
+        said.append(
+            f'The file predicts the effort of {", ".join(unexplained)} worse than a constant '
+            'would: the sign or unit of the effort, or zeros, axes or links of the model are '
+            'others. See to this before using the file: gains and zeros among the --terms look '
+            'for signs, units and zeros.')
     return said
 
 
@@ -363,28 +377,20 @@ def _gains(robot: Robot, found: Estimate) -> list[str]:
 def _unexplained(
     robot: Robot, data: Data, found: Estimate, validation: Validation,
 ) -> list[str]:
-    """Return what to do about joints whose efforts the file explains less than nothing of."""
+    """Return the joints whose efforts the file explains less than nothing of."""
     import numpy as np
 
     heard = np.isfinite(data.effort).any(axis=0)
     spread = np.nanstd(data.effort[:, heard], axis=0)
-    names = ', '.join(
+    return [
         robot.joint_names[j] for j, value in zip(
             np.flatnonzero(heard), spread * np.abs(_change(robot, found))[heard], strict=True)
-        if validation.held_out_less_mean[j] > _WORSE_THAN_NONE * value)
-    return [
-        f'The file predicts the effort of {names} worse than a constant would: the sign or unit '
-        'of the effort, or zeros, axes or links of the model are others. See to this before using '
-        'the file: gains and zeros among the --terms look for signs, units and zeros.'
-    ] if names else []
+        if validation.held_out_less_mean[j] > _WORSE_THAN_NONE * value]
 
 
-def _verdict(
-    robot: Robot, found: Estimate, validation: Validation, beyond: Sequence[str] = (),
-) -> str:
+def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = ()) -> str:
     rows = list(zip(
         robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))
-    doubtful = {*beyond, *(doubt.joint for doubt in found.doubts)}
     unjudged = [name for name in robot.joint_names if name in doubtful]
     rows = [row for row in rows if row[0] not in unjudged]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
@@ -395,8 +401,9 @@ def _verdict(
     said = [f'{word} for {", ".join(names)}' for word, names in (
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
     if unjudged:
-        said.append(f'not judged for {", ".join(unjudged)}, whose efforts are in doubt')
-    advice = ': record longer and more varied motion before using it' if worse else ''
+        said.append(f'not judged for {", ".join(unjudged)}')
+    advice = ': see to the doubts above before using it' if unjudged else (
+        ': record longer and more varied motion before using it' if worse else '')
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
 
 

@@ -20,7 +20,7 @@ from hodyn_ros.cli.identify import (
     _beyond_limits,
     _doubts,
     _gains,
-    _positions,
+    _misplaced,
     _print_payload,
     _print_rests,
     _unexplained,
@@ -35,7 +35,6 @@ from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
-from hodyn_ros.identification.units import Doubt
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.robot.files import robot_keys
@@ -381,9 +380,9 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
 
 
 def test_what_the_file_is_worth_is_said_of_each_joint():
-    def said(held_out, worse, doubts=()):
-        return _verdict(PANDA, Estimate(doubts=doubts), SimpleNamespace(
-            before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)))
+    def said(held_out, worse, doubtful=()):
+        return _verdict(PANDA, SimpleNamespace(
+            before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)), doubtful)
 
     none = [False] * 7
     assert said([0.5] + 6 * [1.0], none).startswith(
@@ -392,9 +391,10 @@ def test_what_the_file_is_worth_is_said_of_each_joint():
     both = said([0.5, 1.4] + 5 * [1.0], [False, True] + 5 * [False])
     assert 'better for joint1; hardly different for joint3, ' in both
     assert '; worse for joint2: record longer' in both
-    doubted = said([0.5, 0.5] + 5 * [1.0], none, (Doubt('joint1', 0.01),))
+    doubted = said([0.5, 0.5] + 5 * [1.0], none, {'joint1'})
     assert 'better for joint2; hardly different for joint3, ' in doubted
-    assert doubted.endswith('; not judged for joint1, whose efforts are in doubt')
+    assert doubted.endswith('; not judged for joint1: see to the doubts above before using it')
+    assert 'better for no joint: keep' in said(7 * [0.5], none, set(PANDA.joint_names))
 
 
 def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_path, capsys):
@@ -501,7 +501,7 @@ def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
     assert '×0.01 of what the robot has' in out
     assert '×0.01 as of the others' in out
     assert not re.search(r'better for [^;]*joint1', out)
-    assert re.search('not judged for joint1[^.]*, whose efforts are in doubt', out)
+    assert re.search('not judged for joint1[^.]*: see to the doubts above', out)
     assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
             'limit': None} in summary['doubts']
     robot = load_robot(tmp_path / 'out/panda_identified.yaml')
@@ -548,7 +548,7 @@ def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
     assert _beyond_limits(PANDA, given, found) == ['joint2']
     found.joints['effort_gain'][1] = 0.9
     assert _beyond_limits(PANDA, given, found) == []
-    said, = _doubts(PANDA, found, ['joint2'])
+    said, = _doubts(PANDA, found, beyond=['joint2'])
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
 
@@ -556,10 +556,11 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     """Guards degrees, and praise for a friction found in them."""
     q = motion(np.arange(0.0, 10.0, 0.1))
     given = Data(q, np.zeros((100, 7)), np.arange(100))
-    assert _positions(PANDA, given) == []
-    said, = _positions(PANDA, replace(given, q=np.degrees(q)))
+    assert _misplaced(PANDA, given) == []
+    found = _misplaced(PANDA, replace(given, q=np.degrees(q)))
+    assert {'joint2', 'joint4', 'joint6'} <= set(found)
+    said, = _doubts(PANDA, Estimate(), found)
     assert said.startswith('Positions of ')
-    assert 'joint4' in said
     assert 'degrees' in said
 
 
@@ -574,7 +575,8 @@ def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
     given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
                  np.arange(100))
     worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
-    said, = _unexplained(PANDA, given, Estimate(), worth)
+    assert _unexplained(PANDA, given, Estimate(), worth) == ['joint1']
+    said, = _doubts(PANDA, Estimate(), unexplained=['joint1'])
     assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
     worth.held_out_less_mean[0] = 0.7
     assert _unexplained(PANDA, given, Estimate(), worth) == []
