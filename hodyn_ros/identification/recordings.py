@@ -168,4 +168,4 @@ def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
     if constant:
         raise HodynError(
             f'{recording.path}: the efforts of {", ".join(constant)} are the same all the time '
-            'though they move: the driver does not measure them')
+            'though they move: the driver does not measure them. Record efforts that are measured')
