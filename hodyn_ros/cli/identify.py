@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +18,11 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
 
+    from hodyn_ros.identification.data import Data
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
@@ -29,6 +32,9 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _WORTH_COUNTING = 0.005  # of the efforts: what is left out
 _BETTER = 0.95  # of the errors before: what held-out errors are better from
+_FAR = 3.0  # factor between gains
+_WORSE_THAN_NONE = 1.2  # of the deviation of efforts: what errors that are no noise are beyond
+_MOSTLY = 0.5  # of the efforts of a joint: its limit is exceeded for moments only
 _WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
 _COLUMNS = (
@@ -152,15 +158,22 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
+    misplaced, beyond = _misplaced(robot, data), _beyond_limits(robot, data, found)
+    unexplained = _unexplained(robot, data, found, validation)
+    for sentence in (
+            *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found)):
+        console.print(f'! {sentence}', style='bold')
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        terms=terms)
+        terms=terms, gravity=data.gravity)
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
-        console.print(_verdict(robot, validation), style='bold')
+        doubtful = {
+            *misplaced, *beyond, *unexplained, *(doubt.joint for doubt in found.doubts)}
+        console.print(_verdict(robot, validation, doubtful), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -174,7 +187,7 @@ def _contents(robot: Robot) -> Contents:
 
 def _print(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
-    bags: Sequence[Path], terms: Sequence[str],
+    bags: Sequence[Path], terms: Sequence[str], gravity: bool,
 ) -> None:
     import numpy as np
 
@@ -211,10 +224,13 @@ def _print(
             f'• Of the {found.base_parameters} combinations of parameters of the links that any '
             f'motion tells, this one tells {found.told_parameters} better than they were known; '
             'the others keep to the given links.')
+    doubtful = {doubt.joint for doubt in found.doubts}
     for value, joints in found.held:
-        console.print(
-            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
-            'from other terms; kept as it was.')
+        joints = tuple(name for name in joints if name not in doubtful)
+        if joints:
+            console.print(
+                f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
+                'from other terms; kept as it was.')
     for value, joints in found.alike:
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: no significant difference from '
@@ -224,6 +240,10 @@ def _print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
             'what is looked for; take it for unknown.')
     _print_rests(console, robot, found)
+    if not gravity and {'links', 'payload'} & set(terms):
+        console.print(
+            '• The efforts are recorded without gravity, so that they do not judge what the file '
+            'predicts of it.')
     _print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
@@ -270,17 +290,124 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 'memory of reversals and leaves it.')
 
 
-def _verdict(robot: Robot, validation: Validation) -> str:
+def _misplaced(robot: Robot, data: Data) -> list[str]:
+    """Return which joints are mostly where they cannot be."""
+    position, limits = data.q[:, 0], robot.limits
+    outside = ((position < limits.position_min) | (position > limits.position_max)).mean(axis=0)
+    return [
+        name for name, share in zip(robot.joint_names, outside, strict=True) if share > _MOSTLY]
+
+
+def _change(robot: Robot, found: Estimate) -> NDArray[np.float64]:
+    """Return what was found of gains as a factor of those that the robot has, (n,)."""
+    import numpy as np
+
+    if 'effort_gain' not in found.joints:
+        return np.ones(robot.n)
+    return np.asarray(found.joints['effort_gain'] / (
+        1.0 if robot.effort_gain is None else robot.effort_gain))
+
+
+def _beyond_limits(robot: Robot, data: Data, found: Estimate) -> list[str]:
+    """Return the joints whose efforts are mostly beyond their limits."""
+    import numpy as np
+
+    known = np.isfinite(data.effort)
+    beyond = (known & (np.abs(np.where(known, data.effort, 0.0) * _change(robot, found))
+                       > robot.limits.effort)).sum(axis=0)
+    return [name for name, some, all_ in zip(
+        robot.joint_names, beyond, known.sum(axis=0), strict=True) if some > _MOSTLY * all_]
+
+
+def _doubts(
+    robot: Robot, found: Estimate, misplaced: Sequence[str] = (), beyond: Sequence[str] = (),
+    unexplained: Sequence[str] = (),
+) -> list[str]:
+    """Return what of the recordings cannot be as it is taken, and what to do about it."""
+    from hodyn_ros.plans.limit_check import unit
+
+    said = [
+        f'Positions of {", ".join(misplaced)} are beyond their limits most of the time: see '
+        'whether they are in degrees, or other zeros than those of the model, which zeros among '
+        'the --terms look for, before using the file.'] if misplaced else []
+    untold = [doubt for doubt in found.doubts if math.isnan(doubt.limit)]
+    if untold:
+        names = ', '.join(doubt.joint for doubt in untold)
+        factor = untold[0].factor
+        others, value = (
+            ('others than the robot has', '') if math.isnan(factor) else
+            (f'×{factor:.3g} of what the robot has', f', ×{factor:.3g} as of the others,'))
+        said.append(
+            f'Efforts of {names} seem to be in another unit: this motion cannot tell their gain, '
+            f'and the gains that it tells are {others}. They are left out; friction and all else '
+            'of these joints is kept as it was. Record motions that accelerate and load them '
+            f'more, or state their effort_gain{value} in the robot file.')
+    for doubt in found.doubts:
+        if doubt.limit > 0.0:
+            newton = unit(robot, robot.joint_names.index(doubt.joint), 'effort')
+            said.append(
+                f'Friction of {doubt.joint} would be {doubt.friction:.3g} {newton}, beyond its '
+                f'limit of effort, {doubt.limit:.3g} {newton}: it is not written, and what the '
+                'robot has is kept. The efforts of this joint are left out: see whether they are '
+                'in another unit, which gains among the --terms find, or the limit in the robot '
+                'file is wrong.')
+    beyond = [name for name in beyond if name not in {doubt.joint for doubt in found.doubts}]
+    if beyond:
+        said.append(
+            f'Efforts of {", ".join(beyond)} are beyond the limits of effort most of the time: '
+            'see whether they are in another unit, which gains among the --terms find, or the '
+            'limits in the robot file are wrong, before using the file.')
+    if unexplained:
+        said.append(
+            f'The file predicts the effort of {", ".join(unexplained)} worse than a constant '
+            'would: the sign or unit of the effort, or zeros, axes or links of the model are '
+            'others. See to this before using the file: gains and zeros among the --terms look '
+            'for signs, units and zeros.')
+    return said
+
+
+def _gains(robot: Robot, found: Estimate) -> list[str]:
+    """Return what gains far from those that the robot has mean."""
+    far = ', '.join(
+        f'{name} ×{factor:.3g}'
+        for name, factor in zip(robot.joint_names, _change(robot, found), strict=True)
+        if not 1.0 / _FAR < factor < _FAR)
+    return [
+        f'Gains are far from what the robot has, or of the other sign: {far}. They serve to read '
+        'recordings alone: the feed-forward stays in N m, with the signs of the model. See that '
+        'the drive takes such commands before it gets any.'] if far else []
+
+
+def _unexplained(
+    robot: Robot, data: Data, found: Estimate, validation: Validation,
+) -> list[str]:
+    """Return the joints whose efforts the file explains less than nothing of."""
+    import numpy as np
+
+    heard = np.isfinite(data.effort).any(axis=0)
+    spread = np.nanstd(data.effort[:, heard], axis=0)
+    return [
+        robot.joint_names[j] for j, value in zip(
+            np.flatnonzero(heard), spread * np.abs(_change(robot, found))[heard], strict=True)
+        if validation.held_out_less_mean[j] > _WORSE_THAN_NONE * value]
+
+
+def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = ()) -> str:
     rows = list(zip(
         robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))
+    unjudged = [name for name in robot.joint_names if name in doubtful]
+    rows = [row for row in rows if row[0] not in unjudged]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]
-    alike = [name for name in robot.joint_names if name not in {*better, *worse}]
+    alike = [name for name, *_ in rows if name not in {*better, *worse}]
     if not worse and not better:
         return 'On held-out motion the file is better for no joint: keep the one that was given'
     said = [f'{word} for {", ".join(names)}' for word, names in (
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
-    advice = ': record longer and more varied motion before using it' if worse else ''
+    if unjudged:
+        said.append(f'not judged for {", ".join(unjudged)}')
+    advice = ': see to the doubts above before using it' if unjudged else (
+        ': record longer and more varied motion before using it' if worse else '')
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
 
 

@@ -108,7 +108,10 @@ class Pipeline:
         What the stamps showed of the chunks computed so far.
     gravity_share : float
         The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
-        0 where the driver subtracts it; NaN when no effort is recorded or gravity causes none.
+        0 where the driver subtracts it; NaN when no effort changes or gravity causes none. Efforts
+        of joints that never change are no measurements, and left out.
+    efforts_recorded : bool
+        Whether any effort is.
     bandwidth : float
         Of the joint that is known to the fastest, Hz.
     velocity_lag : (float, float)
@@ -148,14 +151,21 @@ class Pipeline:
         self.bandwidth = float(self.noise.bandwidth.max())
         self.velocity_lag = velocity_lag(runs, self.noise)
         self.timing_statistics = TimingStatistics(clock, period)
-        self.gravity_share = self._gravity_share(found)
+        efforts = np.concatenate([window.effort for window in windows])
+        known = np.isfinite(efforts)
+        self.efforts_recorded = bool(known.any())
+        low, high = (getattr(np, name)(np.where(known, efforts, end), axis=0) for name, end in (
+            ('min', np.inf), ('max', -np.inf)))
+        self.gravity_share = self._gravity_share(found, high > low)
 
     @property
     def gravity_recorded(self) -> bool:
         """Whether the recorded efforts are taken to contain gravity."""
         return not self.gravity_share < 0.5
 
-    def _gravity_share(self, runs: list[tuple[JointStates, Run]]) -> float:
+    def _gravity_share(
+        self, runs: list[tuple[JointStates, Run]], changes: NDArray[np.bool_],
+    ) -> float:
         product = square = 0.0
         for window, run in runs:
             try:
@@ -165,7 +175,7 @@ class Pipeline:
             weightless = self._feedforward.torque(q, gravity=False)[:, 0]
             gravity = self._feedforward.torque(q)[:, 0] - weightless
             rest = window.effort[run.first_message] - weightless
-            known = np.isfinite(rest)
+            known = np.isfinite(rest) & changes
             product += float(np.sum((gravity * rest)[known]))
             square += float(np.sum(gravity[known] ** 2))
         return product / square if square > 0.0 else np.nan

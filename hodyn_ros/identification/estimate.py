@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS, torque_regressor
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.joint_zeros import nearest_zeros
 from hodyn_ros.identification.payload import EXTENT, MASS, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, solve_linear
 from hodyn_ros.identification.terms import Terms
+from hodyn_ros.identification.units import Doubt, are_far, common_factor, recorded_factor
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -20,6 +22,7 @@ MIN_BLOCKS = 8
 _ALIKE = 30.0  # how often its variance grows by the other parameters: beyond, a term is held
 _UNTOLD = 0.8  # of what was known before: beyond, the data say next to nothing
 _EXCITED = 0.5  # of what was known of a payload's extent: below, the motion told its inertia
+_WIDE = 0.5  # half an interval of a gain, in units of that given: beyond, it is not told
 _DISTINCT = 5.0  # standard deviations of a gain that is looked for from nothing
 
 PARTS = {
@@ -63,6 +66,8 @@ class Estimate:
         Values that lie at the bound up to which they are looked for.
     parameters : dict of str to array
         All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
+    doubts : tuple of Doubt
+        Joints whose efforts were left out, for they are in no known unit; they keep what they had.
     standing : (n,) array
         Share of the efforts at which the joint stands.
     rests_left_out : bool
@@ -87,6 +92,7 @@ class Estimate:
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
     parameters: dict[str, Array] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
     standing: Array = field(default_factory=lambda: np.zeros(0))
     rests_left_out: bool = False
 
@@ -122,7 +128,8 @@ def identify(
     Raises
     ------
     HodynError
-        When there are too few samples, or their numbers are too large for a fit.
+        When there are too few samples, or their numbers are too large for a fit, or the efforts
+        are in another unit and no gains are looked for.
 
     """
     for term, motors in (('rotor', 'inertias'), ('zeros', 'zeros')):
@@ -141,12 +148,74 @@ def identify(
             f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to tell '
             'parameters from noise')
     try:
-        found = _identified(Terms(robot, data, terms, each_bag=each_bag), begin)
+        if begin is None and not {'gains', 'zeros'} & set(terms):
+            _check_unit(robot, data)
+        doubts = () if begin is None else begin.doubts
+        while True:
+            some = _without(data, [robot.joint_names.index(doubt.joint) for doubt in doubts])
+            found = _identified(Terms(robot, some, terms, each_bag=each_bag), begin)
+            more = () if begin is not None else _doubts(robot, data, found, doubts)
+            if not more:
+                break
+            doubts += more
+            if len(doubts) == robot.n:
+                raise HodynError(
+                    'friction beyond the limits of effort of all joints: '
+                    + ', '.join(f'{doubt.joint} {doubt.friction:.3g} N m of {doubt.limit:.3g}'
+                                for doubt in doubts if doubt.limit > 0.0)
+                    + '; see in which unit efforts are recorded: with gains among the --terms it '
+                    'would be found')
     except np.linalg.LinAlgError as error:
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
             "an arm's") from None
-    return replace(found, standing=standing, rests_left_out=left_out)
+    return replace(found, standing=standing, rests_left_out=left_out, doubts=doubts)
+
+
+def _check_unit(robot: Robot, data: Data) -> None:
+    factor = recorded_factor(robot, data)
+    if np.isfinite(factor):
+        raise HodynError(
+            f"the efforts are about {factor:.3g} times the model's torques, of all joints alike: "
+            'they seem to be in another unit than N m. Add gains to the --terms, or state '
+            f'effort_gain in the robot file, about {1.0 / factor:.3g} for each joint')
+
+
+def _without(data: Data, joints: list[int]) -> Data:
+    if not joints:
+        return data
+    effort = data.effort.copy()
+    effort[:, joints] = np.nan
+    return replace(data, effort=effort)
+
+
+def _doubts(
+    robot: Robot, data: Data, found: Estimate, former: tuple[Doubt, ...],
+) -> tuple[Doubt, ...]:
+    """Return further joints whose efforts cannot be in the unit that they are taken for."""
+    names = robot.joint_names
+    heard = np.isfinite(data.effort).any(axis=0) & ~np.isin(names, [one.joint for one in former])
+    if 'effort_gain' in found.joints:
+        held, alike = (dict(some).get('effort_gain', ()) for some in (found.held, found.alike))
+        told = np.isfinite(found.intervals['effort_gain']) | np.isin(names, alike)
+        untold = np.flatnonzero(np.isin(names, held) & heard)
+        factors = found.joints['effort_gain'][told] / (
+            1.0 if robot.effort_gain is None else robot.effort_gain[told])
+        if untold.size and are_far(factors):
+            return tuple(Doubt(names[j], common_factor(factors)) for j in untold)
+    keys = [key for key in ('amplitude', 'viscous') if key in found.joints]
+    if not keys:
+        return ()
+    given = robot.friction or SigmoidFriction(
+        np.zeros(robot.n), np.full(robot.n, 10.0), np.zeros(robot.n))
+    law = replace(given, **{
+        key: found.joints[key] for key in PARTS['friction'] + PARTS['viscous']
+        if key in found.joints})
+    largest = np.maximum(law.amplitude, np.abs(law.torque(data.q)[:, 0]).max(axis=0))
+    fitted = np.any([np.isfinite(found.intervals[key]) for key in keys], axis=0)
+    return tuple(
+        Doubt(names[j], friction=float(largest[j]), limit=float(robot.limits.effort[j]))
+        for j in np.flatnonzero(heard & fitted & (largest > robot.limits.effort)))
 
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:
@@ -186,6 +255,10 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         those = _alike(model, found, kind, given)
         if those.any():
             alike[kind] = those
+            if kind == 'inverse_gain':  # alike for being anything
+                wide = those & (NORMAL_90 * model.of(kind, found.deviation()) > _WIDE)
+                held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | wide
+                alike[kind] = those & ~wide
             theta = found.theta.copy()
             for other in ('amplitude', 'slope', 'velocity_offset') if kind == 'amplitude' else (
                     kind,):
@@ -399,8 +472,10 @@ def _estimate(
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
         parameters={kind: model.of(kind, theta).copy() for kind in model.places},
-        held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()),
-        alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()),
+        held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()
+            if those.any()),
+        alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()
+            if those.any()),
         bounded=tuple(
             (_NAMES.get(kind, kind), bound, named(those))
             for kind, bound, those in _bounded(model, found)))

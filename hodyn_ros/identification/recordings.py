@@ -76,7 +76,7 @@ def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
     with open_recording(
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
         pipeline = Pipeline(bag, FeedForward(source.robot))
-        if np.isnan(pipeline.gravity_share):
+        if not pipeline.efforts_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         gravity = pipeline.gravity_recorded if source.gravity is None else source.gravity
@@ -168,4 +168,4 @@ def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
     if constant:
         raise HodynError(
             f'{recording.path}: the efforts of {", ".join(constant)} are the same all the time '
-            'though they move: the driver does not measure them')
+            'though they move: the driver does not measure them. Record efforts that are measured')

@@ -60,6 +60,10 @@ def write_summary(
         'at_bound': [
             {'value': value, 'bound': bound, 'joints': list(joints)}
             for value, bound, joints in found.bounded],
+        'doubts': [
+            {'joint': doubt.joint, 'factor': _number(doubt.factor),
+             'friction': _number(doubt.friction), 'limit': _number(doubt.limit)}
+            for doubt in found.doubts],
         'rests_left_out': found.rests_left_out,
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [

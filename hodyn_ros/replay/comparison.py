@@ -33,7 +33,7 @@ class JointComparison:
     max_error_stamp : int
         When, ns.
     variance_accounted_for : float
-        1 − var(error)/var(effort).
+        1 − var(error)/var(effort); NaN where the recorded effort never changes.
     rms_fast_error : float
         RMS of what changes from one message to the next, √½ of the errors' differences: vibration
         and measurement noise, which the smoothed motion cannot predict, N m.
@@ -90,6 +90,7 @@ class EffortComparison:
         self._count, self._steps = np.zeros(n), np.zeros(n)
         self._error, self._effort = np.zeros(n), np.zeros(n)
         self._error2, self._effort2, self._steps2 = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
         # Products of 1, direction, velocity, error and rate.
@@ -112,6 +113,9 @@ class EffortComparison:
         steps = np.diff(error, axis=0)
         self._steps += np.isfinite(steps).sum(axis=0)
         self._steps2 += np.nansum(steps ** 2, axis=0)
+        for ends, choose, end in (
+                (self._lowest, np.minimum, np.inf), (self._highest, np.maximum, -np.inf)):
+            choose(ends, choose.reduce(np.where(known, recorded, end), axis=0), out=ends)
         error, effort = (np.where(known, values, 0.0) for values in (error, recorded))
         self._count += known.sum(axis=0)
         for total, values in (
@@ -183,12 +187,15 @@ class EffortComparison:
         count = np.where(self._count > 0, self._count, np.nan)
         bias, mean = self._error / count, self._effort / count
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
-        variance = _positive(effort ** 2 - mean ** 2)
+        # Of one that never changes, round-off would be left.
+        changes = self._highest > self._lowest
+        variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
         slow, slow_effort = np.sqrt(self._slow2 / _positive(self._products[:, 0, 0]))
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
         lag, deviation = np.array([
-            self._lag(joint, removed[joint]) for joint in range(len(count))]).T
+            self._lag(joint, removed[joint]) if changes[joint] else (np.nan, np.nan)
+            for joint in range(len(count))]).T
         # The errors of neighbouring samples are correlated: the number of independent ones is
         # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))

@@ -91,6 +91,8 @@ def figures_of(joint: JointComparison) -> list[str]:
         (100 * joint.variance_accounted_for, '.2f', ' %'))
     if not np.isfinite(joint.rms_error):
         return ['no effort', *[''] * (len(values) - 1)]
+    if not np.isfinite(joint.variance_accounted_for):
+        return ['constant', *[''] * (len(values) - 1)]
     return [f'{value:{form}}{unit}' if np.isfinite(value) else '–' for value, form, unit in values]
 
 

@@ -38,7 +38,7 @@ def find_shifted_zeros(
     known = np.isfinite(effort).all(axis=1) & np.isfinite(q).all(axis=(1, 2))
     q, effort = q[known], effort[known]
     n = effort.shape[1]
-    if len(q) < 5 * n or np.any(effort.std(axis=0) == 0.0):
+    if len(q) < 5 * n or np.any(np.ptp(effort, axis=0) <= 1e-9 * np.abs(effort).max(axis=0)):
         return {}
     shift = np.zeros(n)
     best = start = _unexplained(feedforward, q, effort, shift)

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 CLEAR = 0.1
 """A share of gravity this near to 0 or 1 is taken for it."""
 
+_ANOTHER_UNIT = 5.0  # of the gravity torque: no load of an arm makes as much
+
 _POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
 _SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
 _CONTRADICTS = 0.1  # of a period: stamps this far from the positions
@@ -52,12 +54,7 @@ def warnings(result: Replay) -> list[str]:
             'gap: the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
     share = result.gravity_share
     if abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
-        with_or_without = 'with' if share >= 0.5 else 'without'
-        said.append(
-            f"The efforts contain {share:.2f} of the model's gravity torque, neither all nor "
-            f'nothing: they are compared {with_or_without} it, but masses, the direction of '
-            'gravity, zeros of joints or units of effort of the model may be wrong, or the arm '
-            'hardly changed its posture. See to these before trusting either.')
+        said.append(_gravity(share))
     said += _about_model(result)
     lag, deviation = result.velocity_lag
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
@@ -75,6 +72,23 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f"Beyond a reflex of the vendor's controller: {reflex.name}, {_reflex(reflex)}.")
     return said
+
+
+def _gravity(share: float) -> str:
+    said = f"The efforts contain {share:.2f} of the model's gravity torque, "
+    if share > _ANOTHER_UNIT:
+        return said + (
+            'far more than all: they seem to be in another unit than N m. `hodyn identify --terms '
+            'gains` finds it, and `effort_gain` in the robot file states it.')
+    said += 'more than all: ' if share > 1.0 else 'neither all nor nothing: '
+    said += f'they are compared {"with" if share >= 0.5 else "without"} it. '
+    if share > 1.0:
+        said += (
+            'The arm may carry a load that the model lacks: `--payload LINK KG` states it, `hodyn '
+            'identify --terms payload` finds it. If not, ')
+    causes = 'masses, the direction of gravity, zeros of joints or units or signs of effort'
+    return said + (causes if share > 1.0 else causes.capitalize()) + (
+        ' may be wrong, or the arm hardly changed its posture.')
 
 
 def _about_model(result: Replay) -> list[str]:

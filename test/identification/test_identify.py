@@ -11,6 +11,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body, slope
+from hodyn_ros.identification.units import are_far, common_factor, recorded_factor
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.inertia import physical_fault
 
@@ -163,6 +164,34 @@ def test_values_at_the_bound_are_named():
     assert bounded['slope'][0] == pytest.approx(300.0)
     for joint in bounded['slope'][1]:
         assert found.joints['slope'][PANDA.joint_names.index(joint)] == pytest.approx(300.0)
+
+
+@pytest.mark.parametrize('scale', [1e-3, 0.1, 10.0, 100.0])
+def test_efforts_in_another_unit_are_told_by_the_joints_together(scale):
+    given = data(rate=10.0)
+    assert recorded_factor(PANDA, replace(given, effort=scale * given.effort)) == pytest.approx(
+        scale, rel=0.5)
+
+
+@pytest.mark.parametrize('gravity', [True, False])
+@pytest.mark.parametrize('payload', [None, Payload(5.0, np.full(3, 0.1), np.eye(3) * 0.01)])
+def test_neither_loads_nor_lacking_gravity_are_another_unit(gravity, payload):
+    assert np.isnan(recorded_factor(PANDA, data(payload, gravity=gravity, rate=10.0)))
+
+
+def test_one_joint_in_another_unit_is_no_unit_of_all():
+    given = data(rate=10.0)
+    given.effort[:, 1] *= 100.0
+    assert np.isnan(recorded_factor(PANDA, given))
+
+
+def test_factors_are_far_where_most_are_and_common_where_they_are_alike():
+    assert not are_far(np.array([]))
+    assert not are_far(np.array([1.0, 1.0, 100.0, -2.0]))
+    assert are_far(np.array([1.0, 0.01, 0.02, -9.0]))
+    assert common_factor(np.array([0.01, 0.012, 0.02])) == 0.012
+    assert np.isnan(common_factor(np.array([0.01, 0.2])))
+    assert np.isnan(common_factor(np.array([-0.01, 0.01])))
 
 
 NONE = np.zeros(7)

@@ -1,4 +1,5 @@
 """``hodyn identify``: what is written, read back, is what was judged; every option counts."""
+from dataclasses import replace
 from io import StringIO
 import json
 import re
@@ -15,10 +16,21 @@ import yaml
 from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import _print_payload, _print_rests, _verdict, run_identify
+from hodyn_ros.cli.identify import (
+    _beyond_limits,
+    _doubts,
+    _gains,
+    _misplaced,
+    _print_payload,
+    _print_rests,
+    _unexplained,
+    _verdict,
+    run_identify,
+)
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
+from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
@@ -368,9 +380,9 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
 
 
 def test_what_the_file_is_worth_is_said_of_each_joint():
-    def said(held_out, worse):
+    def said(held_out, worse, doubtful=()):
         return _verdict(PANDA, SimpleNamespace(
-            before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)))
+            before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)), doubtful)
 
     none = [False] * 7
     assert said([0.5] + 6 * [1.0], none).startswith(
@@ -379,6 +391,10 @@ def test_what_the_file_is_worth_is_said_of_each_joint():
     both = said([0.5, 1.4] + 5 * [1.0], [False, True] + 5 * [False])
     assert 'better for joint1; hardly different for joint3, ' in both
     assert '; worse for joint2: record longer' in both
+    doubted = said([0.5, 0.5] + 5 * [1.0], none, {'joint1'})
+    assert 'better for joint2; hardly different for joint3, ' in doubted
+    assert doubted.endswith('; not judged for joint1: see to the doubts above before using it')
+    assert 'better for no joint: keep' in said(7 * [0.5], none, set(PANDA.joint_names))
 
 
 def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_path, capsys):
@@ -469,6 +485,101 @@ def stuck(path, rate=50.0):
     return write(path, {'/joint_states': [
         (int(s), joint_state(s, PANDA.joint_names, *values))
         for s, *values in zip(stamp, position, q[:, 1], effort, strict=True)]})
+
+
+def upright(path, scale=1.0, amplitude=AMPLITUDE):
+    """Write efforts in another unit of an arm so slow that nothing loads its first axis."""
+    return bag(path, gain=1.0 / scale, amplitude=amplitude, duration=40.0, bandwidth=0.12)
+
+
+def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
+    """Guards a friction of 100 N m found in efforts that are in N cm, and praise for it."""
+    summary = identified(tmp_path / 'out', upright(tmp_path / 'bag', 100.0), terms=[
+        'gains', 'friction'])
+    out = ' '.join(capsys.readouterr().out.split())
+    assert '! Efforts of joint1' in out
+    assert '×0.01 of what the robot has' in out
+    assert '×0.01 as of the others' in out
+    assert not re.search(r'better for [^;]*joint1', out)
+    assert re.search('not judged for joint1[^.]*: see to the doubts above', out)
+    assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
+            'limit': None} in summary['doubts']
+    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    assert robot.effort_gain[0] == 1.0
+    assert robot.effort_gain[1:6] == pytest.approx(np.full(5, 0.01), rel=0.15)
+    for key in ('amplitude', 'slope', 'velocity_offset'):
+        assert getattr(robot.friction, key)[0] == getattr(PANDA.friction, key)[0]
+    assert np.all(robot.friction.amplitude < 2.0)
+
+
+@pytest.mark.parametrize('scale', [100.0, 0.01])
+def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, scale):
+    """Guards payloads of 400 kg."""
+    path = upright(tmp_path / 'bag', scale)
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
+    line, = capsys.readouterr().err.strip().splitlines()
+    assert 'in another unit than N m. Add gains to the --terms' in line
+    assert not (tmp_path / 'out').exists()
+
+
+def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):
+    path = bag(tmp_path / 'bag', duration=12.0)
+    limit = [87.0, 87.0, 87.0, 87.0, 0.3, 12.0, 12.0]
+    keys = robot_keys('panda')
+    keys['limits']['effort'] = limit
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(keys), 'utf-8')
+    summary = identified(tmp_path / 'out', path, options=['--robot', tmp_path / 'arm.yaml'])
+    doubt, = summary['doubts']
+    assert (doubt['joint'], doubt['limit']) == ('joint5', 0.3)
+    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    assert robot.friction.amplitude[4] == PANDA.friction.amplitude[4]
+    assert robot.friction.amplitude[3] == pytest.approx(AMPLITUDE[3], rel=0.2)
+    out = ' '.join(capsys.readouterr().out.split())
+    assert re.search(r'Friction of joint5 would be 0\.\d+ N m, beyond its limit of effort', out)
+    assert 'not judged for joint5' in out
+
+
+def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
+    effort = np.zeros((10, 7))
+    effort[:6, 1] = -88.0
+    effort[:4, 2] = 88.0
+    given = Data(np.zeros((10, 5, 7)), effort, np.arange(10))
+    found = Estimate(joints={'effort_gain': np.ones(7)})
+    assert _beyond_limits(PANDA, given, found) == ['joint2']
+    found.joints['effort_gain'][1] = 0.9
+    assert _beyond_limits(PANDA, given, found) == []
+    said, = _doubts(PANDA, found, beyond=['joint2'])
+    assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
+
+
+def test_positions_that_are_mostly_beyond_their_limits_are_named():
+    """Guards degrees, and praise for a friction found in them."""
+    q = motion(np.arange(0.0, 10.0, 0.1))
+    given = Data(q, np.zeros((100, 7)), np.arange(100))
+    assert _misplaced(PANDA, given) == []
+    found = _misplaced(PANDA, replace(given, q=np.degrees(q)))
+    assert {'joint2', 'joint4', 'joint6'} <= set(found)
+    said, = _doubts(PANDA, Estimate(), found)
+    assert said.startswith('Positions of ')
+    assert 'degrees' in said
+
+
+def test_gains_that_no_command_has_are_named():
+    found = Estimate(joints={'effort_gain': np.array([1.0, -1.0, 0.01, 2.0, 0.5, 1.0, 1.0])})
+    said, = _gains(PANDA, found)
+    assert 'joint2 ×-1, joint3 ×0.01. They' in said
+    assert _gains(PANDA, Estimate()) == []
+
+
+def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
+    given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
+                 np.arange(100))
+    worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
+    assert _unexplained(PANDA, given, Estimate(), worth) == ['joint1']
+    said, = _doubts(PANDA, Estimate(), unexplained=['joint1'])
+    assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
+    worth.held_out_less_mean[0] = 0.7
+    assert _unexplained(PANDA, given, Estimate(), worth) == []
 
 
 def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):

@@ -85,7 +85,9 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'timing_statistics': timing(clock_steps=[1])}, 'The clock of the stamps was set once by'),
     ({'timing_statistics': timing(clock_steps=[1, 2])}, 'stamps was set 2 times by'),
     ({'gravity_share': 0.89}, 'The efforts contain 0.89 of'),
-    ({'gravity_share': 1.11}, 'they are compared with it'),
+    ({'gravity_share': 1.11}, 'The efforts contain 1.11 of the model'),
+    ({'gravity_share': 1.11}, 'they are compared with it. The arm may carry a load'),
+    ({'gravity_share': 5.1}, 'far more than all: they seem to be in another unit than N m'),
     ({'gravity_share': 0.5}, 'they are compared with it'),
     ({'gravity_share': 0.49}, 'they are compared without it'),
     ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
@@ -125,6 +127,17 @@ def test_what_calls_a_result_in_question_is_a_warning_and_no_fact(changes, said)
 def test_what_is_below_its_bound_is_none(changes):
     found = warnings(result(**changes))
     assert [one for one in found if 'much of the effort of b (31 %)' not in one] == []
+
+
+def test_a_load_is_the_cause_of_more_gravity_than_there_is_alone():
+    for share, load in ((1.2, True), (1.94, True), (0.7, False), (-0.7, False), (99.0, False)):
+        (said,) = warnings(result(gravity_share=share))
+        assert ('`--payload LINK KG`' in said and '`hodyn identify --terms payload`' in said) == (
+            load)
+        assert ('zeros of joints' in said) == (share < 5.0)
+    # What is not known is not said.
+    assert warnings(result(gravity_share=np.nan)) == []
+    assert not any('gravity' in said for said in facts(result(gravity_share=np.nan)))
 
 
 def test_zeros_elsewhere_come_before_a_model_that_is_to_be_fitted():
@@ -235,6 +248,7 @@ def test_the_figures_of_a_joint_are_empty_where_there_are_none():
     assert figures_of(joint('a', bias=-0.004)) == [
         '0.050', '1.0 %', '0.010', '1.0 %', '0.050', '-0.004', '+0.20', '99.90 %']
     assert figures_of(joint('a', rms_error=np.nan)) == ['no effort', *[''] * 7]
+    assert figures_of(joint('a', variance_accounted_for=np.nan)) == ['constant', *[''] * 7]
     assert figures_of(joint('a', share=np.nan))[1] == '–'
 
 

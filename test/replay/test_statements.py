@@ -80,11 +80,28 @@ def test_a_model_without_friction_is_sent_to_identify(replayed):
 
 def test_efforts_that_never_change_are_named_without_figures_that_are_none(replayed):
     recording = record(duration=3.0)
+    recording.effort[:, 3] = 2.1
     recording.effort[:, 6] = 0.0
     result = replayed(recording, bandwidth=3.0)
-    assert any('effort of fer_joint7 never changes' in said for said in warnings(result))
-    assert 'nan' not in ' '.join(figures_of(result.joints[6]))
+    assert any(
+        'effort of fer_joint4, fer_joint7 never changes' in said for said in warnings(result))
+    for joint in (3, 6):
+        assert figures_of(result.joints[joint])[0] == 'constant'
+    # The other ones contain all of it.
+    assert result.gravity_share == pytest.approx(1.0, abs=0.02)
     np.testing.assert_allclose(result.noise.bandwidth, 3.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize('value', [0.0, 2.1])
+def test_efforts_that_never_change_tell_nothing_of_gravity(replayed, value):
+    recording = record(duration=3.0)
+    recording.effort[:] = value * np.arange(7)
+    result = replayed(recording)
+    assert np.isnan(result.gravity_share)
+    assert 'never changes' in warnings(result)[0]
+    said = [*warnings(result), *facts(result)]
+    assert not any(
+        word in sentence for sentence in said for word in ('gravity', 'Recorded efforts run'))
 
 
 def test_velocities_behind_the_positions_are_said(replayed):
