@@ -23,11 +23,11 @@ GOOD = Validation(
 BAGS = [Path('day/one'), Path('day/two')]
 
 
-def printed(found, validation=GOOD, *, terms=('offsets',), robot=PANDA):
+def printed(found, validation=GOOD, *, terms=('offsets',), robot=PANDA, gravity=True):
     """Return the lines that are printed."""
     text = StringIO()
     _print(Console(file=text, width=200, highlight=False), robot, found, validation, bags=BAGS,
-           terms=terms)
+           terms=terms, gravity=gravity)
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
