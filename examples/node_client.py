@@ -4,6 +4,9 @@ Start the node, ``feedforward --ros-args -p robot:=panda``, and then
 ``python examples/node_client.py``. The arm here is wherever the reference is; in its place
 stands your robot.
 """
+import sys
+import time
+
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
 import rclpy
@@ -13,6 +16,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 RATE = 200.0  # Hz
+PATIENCE = 30.0  # s
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 JOINTS = [f'panda_joint{k}' for k in range(1, 8)]
 HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
@@ -55,10 +59,19 @@ class Client(Node):
             self.plans.publish(JointTrajectory(joint_names=JOINTS, points=points))
 
 
-rclpy.init()
-client = Client()
-while not (client.torques and client.state == 'holding'):
-    rclpy.spin_once(client)
-largest = [max(map(abs, joint)) for joint in zip(*client.torques, strict=True)]
-print('largest torques, N m:', *(f'{torque:.2f}' for torque in largest))
-rclpy.shutdown()
+def main() -> None:
+    """Send the plan, and say what it took."""
+    rclpy.init()
+    client = Client()
+    end = time.monotonic() + PATIENCE
+    while not (client.torques and client.state == 'holding') and time.monotonic() < end:
+        rclpy.spin_once(client, timeout_sec=0.1)
+    rclpy.shutdown()
+    if not client.torques:
+        sys.exit('no torque: is the node there, and did it take the plan? Its log says why not')
+    largest = [max(map(abs, joint)) for joint in zip(*client.torques, strict=True)]
+    print('largest torques, N m:', *(f'{torque:.2f}' for torque in largest))
+
+
+if __name__ == '__main__':
+    main()

@@ -162,7 +162,9 @@ def sampling_instants(
         time = time + found.drift
         # A state is never stamped before it was sampled; a delay common to all does not show.
         time = time + np.quantile(stamps - time, 1e-3)
-    if np.any(np.diff(time) <= 0.0):
+    # Nobody who reads at all keeps on reading what was long ago.
+    half, most = np.quantile(np.abs(stamps - time), (0.5, 0.9)) - typical
+    if np.any(np.diff(time) <= 0.0) or half > 2.0 * found.period or most > 6.0 * found.period:
         return as_stamped
     period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
     return Instants(time, period, np.append(told[:1], told), found.breaks, misfit)

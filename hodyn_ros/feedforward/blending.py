@@ -18,12 +18,12 @@ class Ramp:
     def __init__(self, start: int, duration: float) -> None:
         """Take the instant (ns) at which it begins and how long it takes, s."""
         self._start = start
-        self._end = start + round(duration * 1e9)
+        self.end = start + round(duration * 1e9)
         self._plan: Plan = move_plan([0.0], [1.0], duration)
 
     def done(self, now: int) -> bool:
         """Return whether the weight is 1 at an instant (ns)."""
-        return now >= self._end
+        return now >= self.end
 
     def weight(self, now: int) -> Array:
         """Return the weight and its first two derivatives, (3,), at an instant (ns)."""

@@ -193,6 +193,12 @@ class FeedforwardController:
         # A sum is not finite where one of its terms is not, and takes a third of the time.
         return all(math.isfinite(np.add.reduce(part, axis=None)) for part in parts)
 
+    @property
+    def excess_of_weight(self) -> str:
+        """Which effort limit the weight at the reference passes; empty if none."""
+        weight = self._weight(self._feedforward)
+        return self._excess_of_weight(weight, np.zeros_like(weight))
+
     def stream(
         self, now: int, position: Array, velocity: Array | None, until: int,
     ) -> None:
@@ -219,30 +225,33 @@ class FeedforwardController:
     def replace(self, feedforward: FeedForward, now: int) -> None:
         """Take another model of the same robot, with a payload say, without a step in torque.
 
-        It fades in over the time `fade`, or a longer one if the effort-rate limits ask for that.
+        It fades in over the time `fade`, or a longer one if half the effort-rate limits ask for
+        that; the other half is the motion's. One change follows the other.
 
-        Raises HodynError when too many changes are still being faded in, and for a model whose
-        weight the efforts cannot hold where the reference is: a slip of the decimal point in a
-        payload would throw the arm.
+        Raises HodynError when too many changes still wait, and for a model whose weight the
+        efforts cannot hold where the reference is: a slip of the decimal point in a payload would
+        throw the arm.
         """
+        now = max(now, self.now)
         if len(self._changes) >= MAX_MODEL_CHANGES:
+            first, _ = self._changes[0]
             raise HodynError(
-                f'{MAX_MODEL_CHANGES} changes of the payload are still being faded in; '
-                f'wait {self._options.fade:g} s')
+                f'{MAX_MODEL_CHANGES} changes of the payload are still being faded in; wait '
+                f'{(first.end - now) * 1e-9:.2g} s')
         limits = feedforward.robot.limits
         before, after = self._weight(self._feedforward), self._weight(feedforward)
-        worst, _ = largest_ratio(after, limits.effort)
-        if abs(after[worst]) > abs(before[worst]):
-            self.check_weight(feedforward)
+        if refusal := self._excess_of_weight(after, before):
+            raise HodynError(refusal)
         joint, change = largest_ratio(after - before, limits.effort_rate)
-        fade = max(self._options.fade, Ramp.STEEPEST * change)
+        fade = max(self._options.fade, 2.0 * Ramp.STEEPEST * change)
         if not fade <= MAX_FADE:
             raise HodynError(
                 f'its weight differs by {after[joint] - before[joint]:.4g} of '
                 f'{feedforward.robot.joint_names[joint]}, which would take longer than '
                 f'{MAX_FADE:g} s at its effort_rate limit of {limits.effort_rate[joint]:g}')
+        begin = max([now, *(ramp.end for ramp, _ in self._changes)])
         # The motors are the same: `motors` keeps its state.
-        self._changes.append((Ramp(max(now, self.now), fade), self._feedforward))
+        self._changes.append((Ramp(begin, fade), self._feedforward))
         self._feedforward = feedforward
         self._stream_limits = None
 
@@ -317,18 +326,20 @@ class FeedforwardController:
         """Take the torque that holds a position as what the output fades from and to."""
         self._feedforward.torque(_still(position), self._base, **self._terms)
 
-    def check_weight(self, feedforward: FeedForward | None = None) -> None:
-        """Raise HodynError if the efforts cannot hold the weight of a model at the reference.
+    def _excess_of_weight(self, weight: Array, before: Array) -> str:
+        """Return which effort limit a weight (n,) passes that is more than before; empty if none.
 
-        By default that of the present one.
+        By more than `limit_margin`.
         """
-        feedforward = feedforward or self._feedforward
-        robot, weight = feedforward.robot, self._weight(feedforward)
-        worst, share = largest_ratio(weight, robot.limits.effort)
-        if share > 1.0 + self._options.limit_margin:
-            raise HodynError(
-                f'the weight takes {weight[worst]:.4g} of {robot.joint_names[worst]} where the '
-                f'arm is held, beyond its effort limit of {robot.limits.effort[worst]:g}')
+        robot = self._feedforward.robot
+        grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
+        worst, share = largest_ratio(grown, robot.limits.effort)
+        if share <= 1.0 + self._options.limit_margin:
+            return ''
+        return (
+            f'the weight takes {weight[worst]:.4g} of {robot.joint_names[worst]}, beyond its '
+            f'effort limit of {robot.limits.effort[worst]:g}: put the payload and the masses of '
+            'the links right, or the limit')
 
     def _weight(self, feedforward: FeedForward) -> Array:
         """Return the efforts (n,) by which a model is held where the reference is."""

@@ -260,9 +260,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     left_out = [name for name in request.trajectory.names if name not in points.names]
     others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
     note = '; '.join(filter(None, (
-        contradicted_velocity(robot, points), _steps(request, points), resting, others, note,
-        used,
-        *notes)))
+        contradicted_velocity(robot, points), resting, _steps(request, points, resting), others,
+        note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []
     joins = request.start is not None
@@ -334,14 +333,14 @@ def refused(error: HodynError) -> PreparedPlan:
     return PreparedPlan(str(error), fault=fault)
 
 
-def _steps(request: PlanRequest, points: AcceptedWaypoints) -> str:
+def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str:
     """Return what a plan through all samples makes of steps in them; empty if it makes nothing.
 
-    It may miss them, or be told the accelerations that they were sampled with.
+    It may miss them, or be told the accelerations that they were sampled with, all of them.
     """
     settings = request.settings
     missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
-    told = missed or points.accelerations is not None
+    told = missed or (points.accelerations is not None and not resting)
     return '' if told else steps(request.robot, points)
 
 

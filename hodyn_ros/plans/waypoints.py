@@ -17,7 +17,10 @@ Given = Array | list[Array | None] | None
 MIN_SPACING = MIN_PIECE
 
 REST = 1e-3
-"""rad/s or m/s; a first or last point that is slower is meant to be at rest."""
+"""rad/s or m/s; a first or last point that is slower counts as one at rest.
+
+The controller is stricter, 1.2e-7: MoveIt Servo ends at 5e-5.
+"""
 _ROUND_OFF = 1e-6  # rad/s, rad/s², m/s, m/s²: less is not worth a word
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
@@ -142,7 +145,8 @@ def with_resting_ends(
     rows = {
         kind: given.copy() for kind in QUANTITIES[1:]
         if (given := getattr(points, kind)) is not None}
-    for name, i in (('first', 0), ('last', -1)) if first else (('last', -1),):
+    ends = {'first': 0, 'last': -1} if first else {'last': -1}
+    for name, i in ends.items():
         velocity = rows['velocities'][i] if 'velocities' in rows else None
         if velocity is not None and np.abs(velocity).max() > REST:
             continue

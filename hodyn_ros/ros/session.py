@@ -155,12 +155,21 @@ class Session:
         if self._controller is None:
             self._reference_clock = ReferenceClock(
                 stamp, self._settings.max_time_step, self._settings.lookahead)
+            controller = FeedforwardController(
+                self._feedforward, position, self._reference_clock.now,
+                controller_options(self._settings))
+            self._why_waiting = controller.excess_of_weight
+            if self._why_waiting:
+                self._node.get_logger().error(
+                    self._why_waiting, throttle_duration_sec=SAY_AGAIN)
+                return
             try:
-                self._controller = self._make_controller(position)
+                self._bind_joints()
             except HodynError as error:
                 self.monitor.reject('commands', error)
                 self._why_waiting = str(error)
                 return
+            self._controller = controller
         elif not self._accept_stamp(self._controller, stamp):
             return
         self._arrived_at, self._last_stamp = begin, stamp
@@ -305,11 +314,9 @@ class Session:
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
 
-    def _make_controller(self, position: Array) -> FeedforwardController:
+    def _bind_joints(self) -> None:
+        """Make outputs, inputs and goals those of the joints that the driver names."""
         settings, joints = self._settings, self._reader.names
-        controller = FeedforwardController(
-            self._feedforward, position, self._reference_clock.now, controller_options(settings))
-        controller.check_weight()
         names = self._names.of_driver(joints)
         actuators = self._feedforward.robot.actuators
         motors: list[str] = []
@@ -330,7 +337,6 @@ class Session:
         self._outputs.begin(joints, motors, commands, motor_commands)
         self.inputs.bind(names)
         self.goals.bind(joints)
-        return controller
 
     def _accept_stamp(self, controller: FeedforwardController, stamp: int) -> bool:
         """Return whether a state is newer than the last, or its clock was set back."""
@@ -409,7 +415,7 @@ class Session:
         is_more = now < self._told_until and self._missing * seconds > 0.0
         self._missing = seconds + (self._missing if is_more else 0.0)
         self._hold_up = (
-            f'{self._missing:.3f} s{" in all" * is_more} are missing between cycles'
+            f'{self._missing:.3f} s{" in all" if is_more else ""} are missing between cycles'
             if self._missing > 0.0
             else f'the clock of the joint states was set back by {-self._missing:.3f} s')
         self._hold_up += ': the reference goes on from where it was'

@@ -437,3 +437,19 @@ def test_instants_that_would_go_back_are_not_given(refitted):
     np.testing.assert_array_equal(found.time, stamps)
     assert np.isnan(found.period)
     assert np.isfinite(found.misfit)
+
+
+@pytest.mark.parametrize('rate', [60.0, 80.0])
+@pytest.mark.parametrize('seed', range(2))
+def test_a_slow_reader_of_a_quick_clock_is_not_restored_to_long_before(rate, seed):
+    """One part was put 70 ms before its stamps, of which 12.5 ms are the most there can be."""
+    rng = np.random.default_rng(seed)
+    stamps = np.arange(3000) / rate + 3e-4 * rng.random(3000)
+    true = np.floor(stamps / 4e-3) * 4e-3
+    omega = 2.0 * np.pi * (0.2 + 0.07 * np.arange(4))
+    position = 0.5 * np.sin(omega * true[:, None] + np.arange(4))
+    position += 1e-7 * rng.standard_normal(position.shape)
+    found = sampling_instants(stamps, never(stamps), position, np.full_like(position, np.nan))
+    late = stamps - found.time
+    assert np.median(late) <= 1.0 / rate + 2 * 4e-3
+    assert np.std(found.time - true) < 1.1 * np.std(stamps - true)

@@ -298,7 +298,7 @@ def test_payload_wrench_and_parameters_at_run_time(live, home):
         for _ in range(15):
             t += 0.004
             assert node.answer(t, home) is not None
-    for _ in range(160):
+    for _ in range(260):
         t += 0.004
         assert node.answer(t, home) is not None
     still = np.zeros((5, 7))

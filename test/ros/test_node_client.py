@@ -1,6 +1,7 @@
 """The example of a node's client: what it prints is the torque of the plan that it sends."""
 from pathlib import Path
 import re
+import runpy
 import subprocess
 import sys
 
@@ -23,9 +24,7 @@ def test_the_client_gets_the_torques_of_its_plan(live):
         check=False)
     assert ended.returncode == 0, ended.stderr
     line = re.search(r'^largest torques, N m: (.*)$', ended.stdout, re.MULTILINE)
-    text = SCRIPT.read_text('utf-8').split('\nrclpy.init()')[0]
-    names = {}
-    exec(compile(text, SCRIPT.name, 'exec'), names)
+    names = runpy.run_path(str(SCRIPT))
     plan = fit_plan(np.array([0.0, 2.0]), np.array([names['HOME'], names['GOAL']]))
     motion = plan.evaluate(np.linspace(0.0, plan.duration, 1001))
     torque = FeedForward(load_robot('panda')).torque(motion)

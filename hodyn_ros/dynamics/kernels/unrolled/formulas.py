@@ -147,8 +147,9 @@ def formula(function: Callable[..., Any]) -> Any:
     described.__signature__ = inspect.Signature([
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
     described.__name__, described.__doc__ = function.__name__, function.__doc__
+    described.formula = function  # which numba hands on to the intrinsic, a copied one as well
     primitive: Any = intrinsic(described)
-    primitive.__class__, primitive.formula = _Formula, function
+    primitive.__class__ = _Formula
     return primitive
 
 
