@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ def valley(seed, size):
 
 
 @settings(deadline=None)
+@example(1170, 4, valley)
 @given(st.integers(0, 10 ** 6), st.integers(1, 4), st.sampled_from([quadratic, wavy, valley]))
 def test_finds_what_scipy_finds(seed, size, kind):
     cost = kind(seed, size)
@@ -36,7 +37,10 @@ def test_finds_what_scipy_finds(seed, size, kind):
     found = minimum(cost, simplex, NEAR, ALIKE, EVALUATIONS)
     theirs = minimize(cost, start, method='Nelder-Mead', options={
         'initial_simplex': simplex, 'xatol': NEAR, 'fatol': ALIKE, 'maxfev': EVALUATIONS})
-    np.testing.assert_allclose(found, theirs.x, atol=1e-9)
+    if theirs.nfev < EVALUATIONS:
+        np.testing.assert_allclose(found, theirs.x, atol=1e-9)
+    else:  # theirs breaks off in the midst of a step, which ours takes
+        assert cost(found) <= theirs.fun
 
 
 def test_a_function_that_is_never_settled_ends_all_the_same():
