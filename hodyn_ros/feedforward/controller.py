@@ -242,7 +242,8 @@ class FeedforwardController:
         before, after = self._weight(self._feedforward), self._weight(feedforward)
         if refusal := self._excess_of_weight(after, before):
             raise HodynError(refusal)
-        joint, change = largest_ratio(after - before, limits.effort_rate)
+        # Copies of limits, which are read-only: another kernel would be compiled for those.
+        joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
         fade = max(self._options.fade, 2.0 * Ramp.STEEPEST * change)
         if not fade <= MAX_FADE:
             raise HodynError(
@@ -333,7 +334,7 @@ class FeedforwardController:
         """
         robot = self._feedforward.robot
         grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
-        worst, share = largest_ratio(grown, robot.limits.effort)
+        worst, share = largest_ratio(grown, np.array(robot.limits.effort))
         if share <= 1.0 + self._options.limit_margin:
             return ''
         return (
