@@ -18,11 +18,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from rich.console import Console
 
-    from hodyn_ros.identification.data import Data
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
@@ -32,9 +29,7 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _WORTH_COUNTING = 0.005  # of the efforts: what is left out
 _BETTER = 0.95  # of the errors before: what held-out errors are better from
-_FAR = 3.0  # factor between gains
-_WORSE_THAN_NONE = 1.2  # of the deviation of efforts: what errors that are no noise are beyond
-_MOSTLY = 0.5  # of the efforts of a joint: its limit is exceeded for moments only
+_FAR = 3.0  # factor by which a gain is far from what the robot has
 _WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
 _COLUMNS = (
@@ -124,6 +119,11 @@ def run_identify(
 
     """
     from hodyn_ros.cli.tables import make_console
+    from hodyn_ros.identification.doubtful_joints import (
+        misplaced_joints,
+        overloaded_joints,
+        unexplained_joints,
+    )
     from hodyn_ros.identification.estimate import identify
     from hodyn_ros.identification.recordings import Recording, Source, read_data
     from hodyn_ros.identification.robot_writer import write_robot
@@ -158,8 +158,8 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    misplaced, beyond = _misplaced(robot, data), _beyond_limits(robot, data, found)
-    unexplained = _unexplained(robot, data, found, validation)
+    misplaced, beyond = misplaced_joints(robot, data), overloaded_joints(robot, data, found)
+    unexplained = unexplained_joints(robot, data, found, validation)
     for sentence in (
             *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found)):
         console.print(f'! {sentence}', style='bold')
@@ -290,35 +290,6 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 'memory of reversals and leaves it.')
 
 
-def _misplaced(robot: Robot, data: Data) -> list[str]:
-    """Return which joints are mostly where they cannot be."""
-    position, limits = data.q[:, 0], robot.limits
-    outside = ((position < limits.position_min) | (position > limits.position_max)).mean(axis=0)
-    return [
-        name for name, share in zip(robot.joint_names, outside, strict=True) if share > _MOSTLY]
-
-
-def _change(robot: Robot, found: Estimate) -> NDArray[np.float64]:
-    """Return what was found of gains as a factor of those that the robot has, (n,)."""
-    import numpy as np
-
-    if 'effort_gain' not in found.joints:
-        return np.ones(robot.n)
-    return np.asarray(found.joints['effort_gain'] / (
-        1.0 if robot.effort_gain is None else robot.effort_gain))
-
-
-def _beyond_limits(robot: Robot, data: Data, found: Estimate) -> list[str]:
-    """Return the joints whose efforts are mostly beyond their limits."""
-    import numpy as np
-
-    known = np.isfinite(data.effort)
-    beyond = (known & (np.abs(np.where(known, data.effort, 0.0) * _change(robot, found))
-                       > robot.limits.effort)).sum(axis=0)
-    return [name for name, some, all_ in zip(
-        robot.joint_names, beyond, known.sum(axis=0), strict=True) if some > _MOSTLY * all_]
-
-
 def _doubts(
     robot: Robot, found: Estimate, misplaced: Sequence[str] = (), beyond: Sequence[str] = (),
     unexplained: Sequence[str] = (),
@@ -370,26 +341,12 @@ def _gains(robot: Robot, found: Estimate) -> list[str]:
     """Return what gains far from those that the robot has mean."""
     far = ', '.join(
         f'{name} ×{factor:.3g}'
-        for name, factor in zip(robot.joint_names, _change(robot, found), strict=True)
+        for name, factor in zip(robot.joint_names, found.gain_factors(robot), strict=True)
         if not 1.0 / _FAR < factor < _FAR)
     return [
         f'Gains are far from what the robot has, or of the other sign: {far}. They serve to read '
         'recordings alone: the feed-forward stays in N m, with the signs of the model. See that '
         'the drive takes such commands before it gets any.'] if far else []
-
-
-def _unexplained(
-    robot: Robot, data: Data, found: Estimate, validation: Validation,
-) -> list[str]:
-    """Return the joints whose efforts the file explains less than nothing of."""
-    import numpy as np
-
-    heard = np.isfinite(data.effort).any(axis=0)
-    spread = np.nanstd(data.effort[:, heard], axis=0)
-    return [
-        robot.joint_names[j] for j, value in zip(
-            np.flatnonzero(heard), spread * np.abs(_change(robot, found))[heard], strict=True)
-        if validation.held_out_less_mean[j] > _WORSE_THAN_NONE * value]
 
 
 def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = ()) -> str:

@@ -197,7 +197,7 @@ class FeedforwardController:
     def excess_of_weight(self) -> str:
         """Which effort limit the weight at the reference passes; empty if none."""
         weight = self._weight(self._feedforward)
-        return self._excess_of_weight(weight, np.zeros_like(weight))
+        return self._passed_by_weight(weight, np.zeros_like(weight))
 
     def stream(
         self, now: int, position: Array, velocity: Array | None, until: int,
@@ -240,14 +240,14 @@ class FeedforwardController:
                 f'{(first.end - now) * 1e-9:.2g} s')
         limits = feedforward.robot.limits
         before, after = self._weight(self._feedforward), self._weight(feedforward)
-        if refusal := self._excess_of_weight(after, before):
+        if refusal := self._passed_by_weight(after, before):
             raise HodynError(refusal)
         # Copies of limits, which are read-only: another kernel would be compiled for those.
         joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
         fade = max(self._options.fade, 2.0 * Ramp.STEEPEST * change)
         if not fade <= MAX_FADE:
             raise HodynError(
-                f'its weight differs by {after[joint] - before[joint]:.4g} of '
+                f'the weight differs by {after[joint] - before[joint]:.4g} of '
                 f'{feedforward.robot.joint_names[joint]}, which would take longer than '
                 f'{MAX_FADE:g} s at its effort_rate limit of {limits.effort_rate[joint]:g}')
         begin = max([now, *(ramp.end for ramp, _ in self._changes)])
@@ -327,7 +327,7 @@ class FeedforwardController:
         """Take the torque that holds a position as what the output fades from and to."""
         self._feedforward.torque(_still(position), self._base, **self._terms)
 
-    def _excess_of_weight(self, weight: Array, before: Array) -> str:
+    def _passed_by_weight(self, weight: Array, before: Array) -> str:
         """Return which effort limit a weight (n,) passes that is more than before; empty if none.
 
         By more than `limit_margin`.

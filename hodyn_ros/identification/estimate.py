@@ -102,6 +102,13 @@ class Estimate:
         return bool(self.links) or self.payload is not None or any(
             np.isfinite(width).any() for width in self.intervals.values())
 
+    def gain_factors(self, robot: Robot) -> Array:
+        """Return the gains found as factors of those that the robot has, (n,); 1 of none."""
+        if 'effort_gain' not in self.joints:
+            return np.ones(robot.n)
+        given = 1.0 if robot.effort_gain is None else robot.effort_gain
+        return np.asarray(self.joints['effort_gain'] / given)
+
 
 def identify(
     robot: Robot, data: Data, terms: Collection[str], *, each_bag: bool = False,
@@ -199,8 +206,7 @@ def _doubts(
         held, alike = (dict(some).get('effort_gain', ()) for some in (found.held, found.alike))
         told = np.isfinite(found.intervals['effort_gain']) | np.isin(names, alike)
         untold = np.flatnonzero(np.isin(names, held) & heard)
-        factors = found.joints['effort_gain'][told] / (
-            1.0 if robot.effort_gain is None else robot.effort_gain[told])
+        factors = found.gain_factors(robot)[told]
         if untold.size and are_far(factors):
             return tuple(Doubt(names[j], common_factor(factors)) for j in untold)
     keys = [key for key in ('amplitude', 'viscous') if key in found.joints]

@@ -19,7 +19,7 @@ MIN_SPACING = MIN_PIECE
 REST = 1e-3
 """rad/s or m/s; a first or last point that is slower counts as one at rest.
 
-The controller is stricter, 1.2e-7: MoveIt Servo ends at 5e-5.
+joint_trajectory_controller is stricter, 1.2e-7, but MoveIt Servo ends at 5e-5.
 """
 _ROUND_OFF = 1e-6  # rad/s, rad/s², m/s, m/s²: less is not worth a word
 
@@ -67,6 +67,8 @@ def accept(
     leave_out_other_joints: bool = False,
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
+
+    What is at rest is told by `REST`.
 
     Parameters
     ----------

@@ -17,13 +17,10 @@ from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.cli.identify import (
-    _beyond_limits,
     _doubts,
     _gains,
-    _misplaced,
     _print_payload,
     _print_rests,
-    _unexplained,
     _verdict,
     run_identify,
 )
@@ -31,6 +28,11 @@ from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
 from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.doubtful_joints import (
+    misplaced_joints,
+    overloaded_joints,
+    unexplained_joints,
+)
 from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
@@ -545,9 +547,9 @@ def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
     effort[:4, 2] = 88.0
     given = Data(np.zeros((10, 5, 7)), effort, np.arange(10))
     found = Estimate(joints={'effort_gain': np.ones(7)})
-    assert _beyond_limits(PANDA, given, found) == ['joint2']
+    assert overloaded_joints(PANDA, given, found) == ['joint2']
     found.joints['effort_gain'][1] = 0.9
-    assert _beyond_limits(PANDA, given, found) == []
+    assert overloaded_joints(PANDA, given, found) == []
     said, = _doubts(PANDA, found, beyond=['joint2'])
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
@@ -556,8 +558,8 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     """Guards degrees, and praise for a friction found in them."""
     q = motion(np.arange(0.0, 10.0, 0.1))
     given = Data(q, np.zeros((100, 7)), np.arange(100))
-    assert _misplaced(PANDA, given) == []
-    found = _misplaced(PANDA, replace(given, q=np.degrees(q)))
+    assert misplaced_joints(PANDA, given) == []
+    found = misplaced_joints(PANDA, replace(given, q=np.degrees(q)))
     assert {'joint2', 'joint4', 'joint6'} <= set(found)
     said, = _doubts(PANDA, Estimate(), found)
     assert said.startswith('Positions of ')
@@ -571,15 +573,15 @@ def test_gains_that_no_command_has_are_named():
     assert _gains(PANDA, Estimate()) == []
 
 
-def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
+def test_efforts_of_the_other_sign_are_said_to_beunexplained_joints():
     given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
                  np.arange(100))
     worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
-    assert _unexplained(PANDA, given, Estimate(), worth) == ['joint1']
+    assert unexplained_joints(PANDA, given, Estimate(), worth) == ['joint1']
     said, = _doubts(PANDA, Estimate(), unexplained=['joint1'])
     assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
     worth.held_out_less_mean[0] = 0.7
-    assert _unexplained(PANDA, given, Estimate(), worth) == []
+    assert unexplained_joints(PANDA, given, Estimate(), worth) == []
 
 
 def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):

@@ -47,7 +47,7 @@ WAY_SAMPLES = 200
 MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
 FAST = 1e-2
-BINDING = 0.95
+BINDING = 0.95  # of a limit: what is beyond keeps a motion from being faster
 # Of the largest speed, as shares of the limits: slower it stands still, faster it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2
 STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)

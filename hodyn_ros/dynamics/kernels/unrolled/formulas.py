@@ -114,6 +114,19 @@ class Memory:
             place = self._place(index, k * kind.registers * kind.width)
             store(self.builder, kind, self.data, place, number.registers, known=known)
 
+    def read_vector(self, index: Any, k: int, like: _Number) -> tuple[_Number, _Number, _Number]:
+        """Return numbers k, k + 1 and k + 2."""
+        return self.read(index, k, like), self.read(index, k + 1, like), self.read(
+            index, k + 2, like)
+
+    def write_vector(
+        self, index: Any, k: int, vector: tuple[_Number, _Number, _Number], *,
+        known: bool = False,
+    ) -> None:
+        """Store numbers k, k + 1 and k + 2."""
+        for i, number in enumerate(vector):
+            self.write(index, k + i, number, known=known)
+
     def _place(self, index: Any, offset: int) -> ir.Value:
         start, = index.registers
         return self.builder.add(start, ir.Constant(start.type, offset))

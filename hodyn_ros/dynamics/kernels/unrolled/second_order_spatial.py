@@ -54,9 +54,10 @@ Array = NDArray[np.float64]
 _PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
 COLUMNS = _BODY + ORIGIN_INERTIA
 _KEPT = 12  # numbers a body: wrench, and screw of the joint
-_SCREW = 6  # where that is
+_TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # where these are
 _FRAME = 18  # numbers a slot: columns x, y, z of R, r, twist
-_Y, _Z, _R, _OMEGA, _LINEAR = 3, 6, 9, 12, 15  # where these are
+_X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # where these are
+_COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # polynomials of a joint
 _FACTORIALS = (1.0, 1.0, 2.0, 6.0)
 
 
@@ -104,14 +105,14 @@ def _move(
 
     A row of R and of r after the other: few enough numbers to stay in registers.
     """
-    cosine, sine = memory.read(joint, 0, like), memory.read(joint, 1, like)
+    cosine, sine = memory.read(joint, _COSINE, like), memory.read(joint, _SINE, like)
     rotation, translation = memory.floats(home, 9), memory.floats(position, 3)
     for k in range(3):
-        x, y, z, r = (memory.read(parent, k + 3 * column, like) for column in range(4))
+        x, y, z, r = (memory.read(parent, place + k, like) for place in (_X, _Y, _Z, _R))
         u, v, w = (
             x * rotation[column] + y * rotation[column + 3] + z * rotation[column + 6]
             for column in range(3))
-        memory.write(body, k, cosine * u + sine * v)
+        memory.write(body, _X + k, cosine * u + sine * v)
         memory.write(body, _Y + k, cosine * v - sine * u)
         memory.write(body, _Z + k, w)
         memory.write(
@@ -122,11 +123,7 @@ def _move(
 @formula
 def _slide(memory: Memory, body: int, joint: int, translation: float, like: Number) -> None:
     """Move a body along its joint's axis."""
-    distance = memory.read(joint, 3, like) * translation
-    for k in range(3):
-        memory.write(
-            body, _R + k,
-            memory.read(body, _R + k, like) + distance * memory.read(body, _Z + k, like))
+    _add_along_axis(memory, body, _R, memory.read(joint, _POSITION, like) * translation, like)
 
 
 @formula
@@ -134,26 +131,28 @@ def _spin(
     memory: Memory, parent: int, body: int, own: int, joint: int, rotation: float, like: Number,
 ) -> None:
     """Write the screw of a joint, S = (z, r × z), and a twist, V = V_parent + S q̇ (eqs. 6, 7)."""
-    z, r = _column(memory, body, 2, like), _column(memory, body, 3, like)
-    moment = cross(r, z)
-    turning = memory.read(joint, 2, like) * rotation
-    omega = add(_column(memory, parent, 4, like), scale(turning, z))
-    linear = add(_column(memory, parent, 5, like), scale(turning, moment))
-    for k in range(3):
-        memory.write(body, _OMEGA + k, omega[k])
-        memory.write(body, _LINEAR + k, linear[k])
-        memory.write(own, _SCREW + k, z[k])
-        memory.write(own, _SCREW + 3 + k, moment[k])
+    z = memory.read_vector(body, _Z, like)
+    moment = cross(memory.read_vector(body, _R, like), z)
+    turning = memory.read(joint, _VELOCITY, like) * rotation
+    memory.write_vector(
+        body, _OMEGA, add(memory.read_vector(parent, _OMEGA, like), scale(turning, z)))
+    memory.write_vector(
+        body, _LINEAR, add(memory.read_vector(parent, _LINEAR, like), scale(turning, moment)))
+    memory.write_vector(own, _AXIS, z)
+    memory.write_vector(own, _MOMENT, moment)
 
 
 @formula
 def _add_sliding(memory: Memory, body: int, joint: int, translation: float, like: Number) -> None:
     """Add to a twist that of a joint which slides."""
-    speed = memory.read(joint, 2, like) * translation
-    for k in range(3):
-        memory.write(
-            body, _LINEAR + k,
-            memory.read(body, _LINEAR + k, like) + speed * memory.read(body, _Z + k, like))
+    _add_along_axis(memory, body, _LINEAR, memory.read(joint, _VELOCITY, like) * translation, like)
+
+
+def _add_along_axis(
+    memory: Memory, body: int, place: int, amount: Number, like: Number,
+) -> None:
+    along = scale(amount, memory.read_vector(body, _Z, like))
+    memory.write_vector(body, place, add(memory.read_vector(body, place, like), along))
 
 
 @formula
@@ -164,7 +163,8 @@ def _rate_of_momentum(
 
     The mass moves on the path c(t) and spins about it.
     """
-    x, y, z, r, omega, linear = (_column(memory, body, k, like) for k in range(6))
+    x, y, z, r, omega, linear = (
+        memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R, _OMEGA, _LINEAR))
     c = add(r, combine(memory.floats(com, 3), x, y, z))
     force = rates(scale(mass, add(linear, cross(omega, c))))
     inertia = memory.floats(axes, 6)
@@ -178,17 +178,19 @@ def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
     """Return a wrench less the external one, which is in its place in the axes of the body."""
-    x, y, z, r = (_column(memory, body, k, like) for k in range(4))
-    external = combine(_column(memory, own, 1, like), x, y, z)
-    moment = add(combine(_column(memory, own, 0, like), x, y, z), cross(r, external))
+    x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
+    external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
+    moment = add(
+        combine(memory.read_vector(own, _TORQUE, like), x, y, z), cross(r, external))
     return subtract(torque, moment), subtract(force, external)
 
 
 @formula
 def _work_of_turning(memory: Memory, own: int, rotation: float, like: Number) -> Number:
     """Return the torque of a joint, what the wrench does along its screw."""
-    torque, force, z, moment = (_column(memory, own, k, like) for k in range(4))
-    return (dot(z, torque) + dot(moment, force)) * rotation
+    torque, force, axis, moment = (
+        memory.read_vector(own, place, like) for place in (_TORQUE, _FORCE, _AXIS, _MOMENT))
+    return (dot(axis, torque) + dot(moment, force)) * rotation
 
 
 @formula
@@ -196,24 +198,17 @@ def _with_work_of_sliding(
     work: Number, memory: Memory, own: int, translation: float, like: Number,
 ) -> Number:
     """Add the force of a joint that slides."""
-    force, z = _column(memory, own, 1, like), _column(memory, own, 2, like)
-    return work + dot(z, force) * translation
+    force = memory.read_vector(own, _FORCE, like)
+    return work + dot(memory.read_vector(own, _AXIS, like), force) * translation
 
 
 @formula
 def _pass_on(memory: Memory, own: int, parent: int, like: Number) -> None:
     """Add the wrench of a body to that of its parent."""
-    for k in range(6):
-        memory.write(
-            parent, k, memory.read(parent, k, like) + memory.read(own, k, like), known=True)
-
-
-def _column(memory: Memory, index: int, column: int, like: Number) -> Vector:
-    """Return the vector that comes at a place of those that start at an index."""
-    first = 3 * column
-    return (
-        memory.read(index, first, like), memory.read(index, first + 1, like),
-        memory.read(index, first + 2, like))
+    for place in (_TORQUE, _FORCE):
+        total = add(
+            memory.read_vector(parent, place, like), memory.read_vector(own, place, like))
+        memory.write_vector(parent, place, total, known=True)
 
 
 @step

@@ -11,21 +11,19 @@ Symmetric = tuple[Vector, Vector]  # (xx, yy, zz), (xy, xz, yz)
 @formula
 def read_vector(memory: Memory, index: int, like: Number) -> Vector:
     """Return the three numbers that start at memory[index]."""
-    return memory.read(index, 0, like), memory.read(index, 1, like), memory.read(index, 2, like)
+    return memory.read_vector(index, 0, like)
 
 
 @formula
 def write_vector(memory: Memory, index: int, vector: Vector) -> None:
     """Store three numbers from memory[index] on."""
-    for k in range(3):
-        memory.write(index, k, vector[k])
+    memory.write_vector(index, 0, vector)
 
 
 @formula
 def write_known_vector(memory: Memory, index: int, vector: Vector) -> None:
     """Store three numbers that come from `rates`, without their undefined coefficients."""
-    for k in range(3):
-        memory.write(index, k, vector[k], known=True)
+    memory.write_vector(index, 0, vector, known=True)
 
 
 @formula

@@ -1,0 +1,39 @@
+"""Joints of which a recording cannot be as it is taken, so that what is found is in doubt."""
+import numpy as np
+
+from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.validation import Validation
+from hodyn_ros.robot import Robot
+
+_MOSTLY = 0.5  # of the samples of a joint: limits are exceeded for moments only
+_WORSE_THAN_NONE = 1.2  # of the deviation of efforts: what errors that are no noise are beyond
+
+
+def misplaced_joints(robot: Robot, data: Data) -> list[str]:
+    """Return which joints are mostly where they cannot be."""
+    position, limits = data.q[:, 0], robot.limits
+    outside = ((position < limits.position_min) | (position > limits.position_max)).mean(axis=0)
+    return [
+        name for name, share in zip(robot.joint_names, outside, strict=True) if share > _MOSTLY]
+
+
+def overloaded_joints(robot: Robot, data: Data, found: Estimate) -> list[str]:
+    """Return the joints whose efforts, by the gains found, are mostly beyond their limits."""
+    known = np.isfinite(data.effort)
+    effort = np.abs(np.where(known, data.effort, 0.0) * found.gain_factors(robot))
+    beyond = (known & (effort > robot.limits.effort)).sum(axis=0)
+    return [name for name, some, all_ in zip(
+        robot.joint_names, beyond, known.sum(axis=0), strict=True) if some > _MOSTLY * all_]
+
+
+def unexplained_joints(
+    robot: Robot, data: Data, found: Estimate, validation: Validation,
+) -> list[str]:
+    """Return the joints whose held-out efforts are predicted worse than by a constant."""
+    heard = np.isfinite(data.effort).any(axis=0)
+    spread = np.nanstd(data.effort[:, heard], axis=0)
+    return [
+        robot.joint_names[j] for j, value in zip(
+            np.flatnonzero(heard), spread * np.abs(found.gain_factors(robot))[heard], strict=True)
+        if validation.held_out_less_mean[j] > _WORSE_THAN_NONE * value]
