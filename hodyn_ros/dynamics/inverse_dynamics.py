@@ -59,7 +59,7 @@ class UnrolledKernels(Protocol):
         """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
 
     def batch(
-        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array,
+        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
     ) -> None:
         """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
 
@@ -141,7 +141,7 @@ class InverseDynamics(functools.partial[None]):
         return InverseDynamics, (self.robot, self.order, self.formulation)
 
     def batch(
-        self, q: Array, out: Array, wrenches: Array = _NO_WRENCHES, *, threads: int = 1,
+        self, q: Array, out: Array, wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
         """The same for q (T, order + 3, n), out (T, order + 1, n).
 
@@ -154,16 +154,17 @@ class InverseDynamics(functools.partial[None]):
         motion, torque = self._of_bodies(q, out)
 
         def compute(part: slice) -> None:
-            acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
+            acting = None if wrenches is None else wrenches[part]
             if self.formulation == 'closed_form':
-                closed_form.inverse_dynamics_batch(self.robot, motion[part], acting, torque[part])
+                closed_form.inverse_dynamics_batch(
+                    self.robot, motion[part], _or_none(acting), torque[part])
             elif self._unrolled is not None:
                 self._unrolled.batch(
                     self._unrolled_scratch.array, motion[part], torque[part],
                     self._wrench_transforms, acting)
             else:
                 recursion(self.formulation).inverse_dynamics(
-                    *_model(self.robot), self._scratch.array, (), acting, motion[part],
+                    *_model(self.robot), self._scratch.array, (), _or_none(acting), motion[part],
                     torque[part])
 
         in_threads(compute, len(q), threads, LANES)
@@ -171,7 +172,7 @@ class InverseDynamics(functools.partial[None]):
 
     def floating_batch(
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
-        wrenches: Array = _NO_WRENCHES, *, threads: int = 1,
+        wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
         """The same on a floating base, as for `inverse_dynamics`; base_wrench is written.
 
@@ -187,15 +188,15 @@ class InverseDynamics(functools.partial[None]):
 
         def compute(part: slice) -> None:
             base = base_pose[part], base_twist[part]
-            acting = wrenches if wrenches is _NO_WRENCHES else wrenches[part]
+            acting = None if wrenches is None else wrenches[part]
             if self._unrolled is not None:
                 second_order_spatial.batch_floating(
                     self._unrolled_scratch.array, self.robot.gravity, *base, motion[part],
                     torque[part], self._wrench_transforms, acting, base_wrench[part])
             else:
                 recursion(self.formulation).inverse_dynamics(
-                    *_model(self.robot), self._scratch.array, (*base, base_wrench[part]), acting,
-                    motion[part], torque[part])
+                    *_model(self.robot), self._scratch.array, (*base, base_wrench[part]),
+                    _or_none(acting), motion[part], torque[part])
 
         in_threads(compute, len(q), threads, LANES)
         self._sum_up(torque, out)
@@ -212,11 +213,11 @@ class InverseDynamics(functools.partial[None]):
         if torque is not out:
             out[:] = self.robot.coupling.to_joints(torque)
 
-    def _check_batch(self, q: Array, out: Array, wrenches: Array) -> None:
+    def _check_batch(self, q: Array, out: Array, wrenches: Array | None) -> None:
         n, motions = self.robot.n, len(q)
         check_array(q, 'q', (motions, self.order + 3, n))
         check_array(out, 'out', (motions, self.order + 1, n))
-        if wrenches is not _NO_WRENCHES:
+        if wrenches is not None:
             check_array(
                 wrenches, 'wrenches', (motions, self.order + 1, len(self.robot.bodies), 6))
 
@@ -258,6 +259,11 @@ def _unrolled(robot: Robot, order: int, formulation: Formulation) -> UnrolledKer
 def _model(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
     model = robot.kernel_model
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
+
+
+def _or_none(wrenches: Array | None) -> Array:
+    """Return wrenches as the kernels of any order take them, of no body if there are none."""
+    return _NO_WRENCHES if wrenches is None else wrenches
 
 
 def _coupled(
@@ -382,7 +388,7 @@ def inverse_dynamics(
     if motion.ndim == 2 and external_wrenches is None and base is None:
         _prepared(robot, order, formulation, threading.get_ident())(motion, out)
         return out
-    wrenches = _NO_WRENCHES
+    wrenches = None
     if external_wrenches is not None:
         wrenches = numbers(external_wrenches, 'external_wrenches')
         expected = (*motion.shape[:-2], order + 1, len(robot.bodies), 6)

@@ -54,7 +54,7 @@ def by_fast_batch(robot, q, formulation):
     fast = FAST[formulation]
     out = np.full((len(q), 3, robot.n), np.nan)
     fast.batch(
-        fast.workspace(robot, LANES), q, out, fast.wrench_transforms(robot), NO_WRENCHES)
+        fast.workspace(robot, LANES), q, out, fast.wrench_transforms(robot), None)
     return out
 
 

@@ -6,7 +6,7 @@ room for all that is computed: each array that is passed costs as much time as h
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.decorators import inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled.formulas import formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
@@ -59,7 +59,7 @@ def packed_workspace(rotation: Array, table: Array, frames: Array) -> Array:
     return array
 
 
-@step
+@inlined
 def check_shapes(memory: Array, q: Array, out: Array) -> None:
     """Raise HodynError unless q is (5, n) and out (3, n), n the joints of the workspace."""
     n = memory[memory.shape[0] - 1]
@@ -67,7 +67,7 @@ def check_shapes(memory: Array, q: Array, out: Array) -> None:
         raise HodynError('q must be (5, n) and out (3, n), with n the number of joints')
 
 
-@step
+@inlined
 def offsets(bodies: int, columns: int, motions: int) -> tuple[int, int, int]:
     """Return where table, joint polynomials and frames start in the workspace."""
     table = bodies + LANES  # the angles per unit of q are read a register at a time
@@ -127,7 +127,7 @@ def _turned(
         sine, cosine * first, sine * square + cosine * second, sine * mixed + cosine * cube)
 
 
-@step
+@inlined
 def single(memory: Array, first: int, at: int, q: Array) -> None:
     """Write the polynomials of the joints of one motion.
 
@@ -162,14 +162,14 @@ def single(memory: Array, first: int, at: int, q: Array) -> None:
             _write_joint(memory, first, at, q, i, np.sin(angle), np.cos(angle))
 
 
-@step
+@inlined
 def _angle(memory: Array, first: int, q: Array, i: int) -> float:
     joint = min(i, q.shape[1] - 1)
     angle: float = memory[first + joint] * q[0, joint]
     return angle
 
 
-@step
+@inlined
 def _write_joint(
     memory: Array, first: int, at: int, q: Array, i: int, sine: float, cosine: float,
 ) -> None:
@@ -238,7 +238,7 @@ def lanes(memory: Array, first: int, at: int, q: Array, t: int) -> None:
         write(memory, here + 15 * LANES, third)
 
 
-@step
+@inlined
 def wrenches_of_lanes(
     memory: Array, at: int, apart: int, transforms: Array, wrenches: Array, t: int,
 ) -> None:
@@ -253,7 +253,7 @@ def wrenches_of_lanes(
     transforms : (n_bodies, 6, 6) array
         What takes them to the frames of the kernel.
     wrenches : (T, 3, n_bodies, 6) array
-        The batch; none where it has no bodies.
+        The batch.
     t : int
         First motion.
 
@@ -271,7 +271,7 @@ def wrenches_of_lanes(
                     memory[here + lane] = total / factorial
 
 
-@step
+@inlined
 def write_torques(memory: Array, at: int, out: Array) -> None:
     """Write Q, Q̇ and Q̈ of one motion, found in place of cos q, to out (3, n)."""
     for i in range(out.shape[1]):
@@ -279,7 +279,7 @@ def write_torques(memory: Array, at: int, out: Array) -> None:
         out[0, i], out[1, i], out[2, i] = memory[here], memory[here + 1], 2.0 * memory[here + 2]
 
 
-@step
+@inlined
 def write_torques_of_lanes(memory: Array, at: int, out: Array, t: int) -> None:
     """The same for the motions t … t + 7 of a batch, out (T, 3, n)."""
     for lane in range(min(LANES, out.shape[0] - t)):

@@ -10,7 +10,7 @@ translation (x, y, 0) and a rotation about x, which saves a third of the constan
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
+from hodyn_ros.dynamics.kernels.decorators import batch_kernel, inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     COEFFICIENTS,
@@ -102,7 +102,7 @@ def _constants(robot: Robot) -> tuple[Array, Array, Array]:
     return own[:3, :3].T @ robot.gravity, table, frames
 
 
-@step
+@inlined
 def _recursion(memory: Array, n: int, acting: bool, motions: int, like: Number) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
@@ -189,18 +189,21 @@ def single(memory: Array, q: Array, out: Array) -> None:
 
 
 @batch_kernel
-def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array) -> None:
+def batch(
+    memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
+) -> None:
     """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
 
-    These are (T, 3, n, 6), (1, 0, 0, 0) for none; the transforms are from `wrench_transforms`.
+    These are (T, 3, n, 6), or None, for which a kernel of its own is compiled; the transforms are
+    from `wrench_transforms`.
     """
     n = q.shape[2]
     number = COEFFICIENTS * LANES
     _, first, frames = joint_polynomials.offsets(n, COLUMNS, LANES)
-    acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
-        joint_polynomials.wrenches_of_lanes(
-            memory, frames + 3 * number, 6 * number, transforms, wrenches, t)
-        _recursion(memory, n, acting, LANES, taylor4x8())
+        if wrenches is not None:
+            joint_polynomials.wrenches_of_lanes(
+                memory, frames + 3 * number, 6 * number, transforms, wrenches, t)
+        _recursion(memory, n, wrenches is not None, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)

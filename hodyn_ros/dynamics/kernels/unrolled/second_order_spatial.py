@@ -7,7 +7,7 @@ poses are polynomials too, eqs. (9) and (18)–(22) of M21 come out of the produ
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
+from hodyn_ros.dynamics.kernels.decorators import batch_kernel, inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
@@ -211,7 +211,7 @@ def _pass_on(memory: Memory, own: int, parent: int, like: Number) -> None:
         memory.write_vector(parent, place, total, known=True)
 
 
-@step
+@inlined
 def _recursion(
     memory: Array, bodies: int, free: int, acting: bool, motions: int, like: Number,
 ) -> None:
@@ -276,29 +276,28 @@ def single(memory: Array, q: Array, out: Array) -> None:
 
 
 @batch_kernel
-def batch(memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array) -> None:
+def batch(
+    memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
+) -> None:
     """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
 
-    These are (T, 3, n, 6), (1, 0, 0, 0) for none; the transforms are from `wrench_transforms`.
+    These are (T, 3, n, 6), or None, for which a kernel of its own is compiled; the transforms are
+    from `wrench_transforms`.
     """
     n = q.shape[2]
     _, first, kept = joint_polynomials.offsets(n, COLUMNS, LANES)
-    acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         joint_polynomials.lanes(memory, 0, first, q, t)
-        _place_wrenches(memory, kept, transforms, wrenches, t)
-        # Twice, each without the branch, which would cost a batch a twentieth of its time.
-        if acting:
-            _recursion(memory, n, 0, acting, LANES, taylor4x8())
-        else:
-            _recursion(memory, n, 0, acting, LANES, taylor4x8())
+        if wrenches is not None:
+            _place_wrenches(memory, kept, transforms, wrenches, t)
+        _recursion(memory, n, 0, wrenches is not None, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
 
 
 @batch_kernel
 def batch_floating(
     memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
-    transforms: Array, wrenches: Array, base_wrench: Array,
+    transforms: Array, wrenches: Array | None, base_wrench: Array,
 ) -> None:
     """The same on a floating base, which body 0 then is.
 
@@ -323,7 +322,6 @@ def batch_floating(
     first += joint_polynomials.DOUBLES_PER_JOINT * LANES
     number = COEFFICIENTS * LANES
     base_frame = kept + _KEPT * number * (bodies + 1)
-    acting = wrenches.shape[2] > 0
     for t in range(0, q.shape[0], LANES):
         for lane in range(LANES):
             s = min(t + lane, q.shape[0] - 1)
@@ -335,11 +333,9 @@ def batch_floating(
                         base_twist[s, a, k] / _FACTORIALS[a])
         _move_base(memory, base_frame, gravity, taylor4x8())
         joint_polynomials.lanes(memory, 1, first, q, t)
-        _place_wrenches(memory, kept, transforms, wrenches, t)
-        if acting:  # as for `batch`
-            _recursion(memory, bodies, 1, acting, LANES, taylor4x8())
-        else:
-            _recursion(memory, bodies, 1, acting, LANES, taylor4x8())
+        if wrenches is not None:
+            _place_wrenches(memory, kept, transforms, wrenches, t)
+        _recursion(memory, bodies, 1, wrenches is not None, LANES, taylor4x8())
         joint_polynomials.write_torques_of_lanes(memory, first, out, t)
         for lane in range(min(LANES, q.shape[0] - t)):
             for k in range(6):
@@ -349,7 +345,7 @@ def batch_floating(
                 base_wrench[t + lane, 2, k] = 2.0 * memory[wrench + 2 * LANES]
 
 
-@step
+@inlined
 def _place_wrenches(
     memory: Array, kept: int, transforms: Array, wrenches: Array, t: int,
 ) -> None:
