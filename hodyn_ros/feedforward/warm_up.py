@@ -49,9 +49,10 @@ def warm_up(
 
     evaluate()
     _warm_up_streams(motion_limits(feedforward), options.bandwidth)
+    controller.set_external_wrench(0, np.zeros(6))
+    evaluate()
     wait()
     controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
-    controller.set_external_wrench(0, np.zeros(6))
     if controller.motors is not None:
         controller.set_stiffness(controller.motors.actuators.constant_stiffness()[0])
     evaluate()

@@ -10,16 +10,14 @@ from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import DEGREE, FACTORIALS, Array
 from hodyn_ros.reference.plan import Plan
 
-# BERNSTEIN[d, j, i] = C(j, i)/C(d, i): power coefficients to Bernstein ones at degree d.
-BERNSTEIN: Array = np.array(
-    [
-        [
-            [comb(j, i) / comb(d, i) if i <= j <= d else 0.0 for i in range(DEGREE + 1)]
-            for j in range(DEGREE + 1)
-        ]
-        for d in range(DEGREE + 1)
-    ]
-)
+# HULLS[k][j, i] = C(j, i)/C(d, i) (i + k)!/i!, d = 9 − k: power coefficients of p from the k-th on
+# to Bernstein ones of its k-th derivative.
+HULLS: tuple[Array, ...] = tuple(
+    np.array([
+        [comb(j, i) / comb(degree, i) * FACTORIALS[DEGREE - degree + i] / FACTORIALS[i]
+         for i in range(degree + 1)]
+        for j in range(degree + 1)])
+    for degree in range(DEGREE, -1, -1))
 RELATIVE = 1e-10
 DEPTH = 48
 
@@ -33,36 +31,28 @@ def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
         return values, np.full((2, plan.n), plan.times[0])
     values, instants = np.empty((2, 2, plan.n))
     size = DEGREE + 1 - order
+    hulls = HULLS[order] @ plan.coefficients[:, order:]
+    hulls /= np.diff(plan.times)[:, np.newaxis, np.newaxis] ** order
     _extrema(
-        plan.times, plan.coefficients, order, np.empty((plan.times.size - 1, size)),
-        np.empty((DEPTH + 2, size)), np.empty((3, DEPTH + 2)), values, instants)
+        plan.times, np.ascontiguousarray(hulls.transpose(2, 0, 1)), np.empty((DEPTH + 2, size)),
+        np.empty((3, DEPTH + 2)), values, instants)
     return values, instants
 
 
 @njit(error_model='numpy')
 def _extrema(
-    times: Array, coefficients: Array, order: int, hulls: Array, stack: Array, spans: Array,
-    values: Array, instants: Array,
+    times: Array, hulls: Array, stack: Array, spans: Array, values: Array, instants: Array,
 ) -> None:
-    """Search the pieces by their Bernstein hulls: only where the hull rises above the best.
+    """Search the pieces by their Bernstein hulls, (n, m, d + 1), where these rise above the best.
 
-    `hulls` (m, 10 - order), `stack` and `spans` are scratch memory.
+    `stack` and `spans` are scratch memory.
     """
-    pieces, degree = hulls.shape[0], hulls.shape[1] - 1
-    for joint in range(values.shape[1]):
+    pieces, last = hulls.shape[1], hulls.shape[2] - 1
+    for joint in range(hulls.shape[0]):
         values[0, joint], values[1, joint] = np.inf, -np.inf
         for i in range(pieces):
-            scale = 1.0 / (times[i + 1] - times[i])**order
-            for j in range(degree + 1):
-                value = 0.0
-                for k in range(j + 1):
-                    value += (
-                        BERNSTEIN[degree, j, k] * coefficients[i, order + k, joint]
-                        * (FACTORIALS[order + k] / FACTORIALS[k])
-                    )
-                hulls[i, j] = value * scale
             for end in range(2):
-                value = hulls[i, end * degree]
+                value = hulls[joint, i, end * last]
                 for side in range(2):
                     if (2.0 * side - 1.0) * (value - values[side, joint]) > 0.0:
                         values[side, joint], instants[side, joint] = value, times[i + end]
@@ -72,7 +62,7 @@ def _extrema(
             for side in range(2):
                 sign = 2.0 * side - 1.0
                 best = sign * values[side, joint]
-                value, s = _maximum(hulls, i, sign, best, slack, stack, spans)
+                value, s = _maximum(hulls[joint, i], sign, best, slack, stack, spans)
                 if value > best:
                     values[side, joint] = sign * value
                     instants[side, joint] = times[i] + s * (times[i + 1] - times[i])
@@ -80,17 +70,17 @@ def _extrema(
 
 @njit()
 def _maximum(
-    hulls: Array, i: int, sign: float, best: float, slack: float, stack: Array, spans: Array,
+    hull: Array, sign: float, best: float, slack: float, stack: Array, spans: Array,
 ) -> tuple[float, float]:
     """Return the largest value above `best` on [0, 1] and where; `best` and 0 if there is none.
 
     Of a hull times a sign. `stack` holds what is left to search, a hull in each row; the columns
     of `spans` are where it begins, how wide it is, and its highest value.
     """
-    size = hulls.shape[1]
+    size = hull.size
     highest = -np.inf
     for j in range(size):
-        stack[0, j] = sign * hulls[i, j]
+        stack[0, j] = sign * hull[j]
         highest = max(highest, stack[0, j])
     spans[0, 0], spans[1, 0], spans[2, 0] = 0.0, 1.0, highest
     count = 1

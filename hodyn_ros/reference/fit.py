@@ -11,7 +11,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots
-from hodyn_ros.reference.pieces import DEGREE, Array, hermite_coefficients
+from hodyn_ros.reference.pieces import DEGREE, Array
 from hodyn_ros.reference.plan import Plan
 from hodyn_ros.reference.spline import smoothest_knots
 
@@ -142,7 +142,7 @@ def _global(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
     filled = knots.copy()
     count, _, n = knots.shape
     smoothest_knots(times, fixed, np.empty((count, 0, 5)), np.empty((count, 0, n)), filled)
-    return _plan(times, filled, 'global')
+    return Plan.hermite(times, filled, 'global')
 
 
 def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float) -> Plan:
@@ -168,7 +168,7 @@ def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float
             slow = middle
     if chosen is None:
         return _global(times, knots, fixed | np.array([True, False, False, False, False]))
-    return _plan(times, chosen, 'band')
+    return Plan.hermite(times, chosen, 'band')
 
 
 def _bounded(
@@ -179,19 +179,13 @@ def _bounded(
         one = knots[:, :, joint:joint + 1].copy()
         bounded_knots(times, fixed, tolerance, one)
         filled[:, :, joint] = one[:, :, 0]
-    return _plan(times, filled, 'bounded')
+    return Plan.hermite(times, filled, 'bounded')
 
 
 def _local(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
     filled = knots.copy()
     shape_preserving_knots(times, fixed, filled)
-    return _plan(times, filled, 'local')
-
-
-def _plan(times: Array, knots: Array, interpolation: str) -> Plan:
-    coefficients = np.empty((len(times) - 1, DEGREE + 1, knots.shape[2]))
-    hermite_coefficients(times, knots, coefficients)
-    return Plan(times, coefficients, knots[[0, -1], 0], interpolation)
+    return Plan.hermite(times, filled, 'local')
 
 
 def _points(

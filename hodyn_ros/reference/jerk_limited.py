@@ -88,19 +88,12 @@ class JerkLimited:
             np.array([(*profile.brake.j, *profile.j) for profile in profiles]))
 
 
-@njit()
 def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
     """Return pieces up to a time, s, and one more without jerk that fills what is left of it."""
-    n, pieces = durations.shape
-    cut, same = np.zeros((n, pieces + 1)), np.zeros((n, pieces + 1))
-    for joint in range(n):
-        left = end
-        for i in range(pieces):
-            cut[joint, i] = min(durations[joint, i], left)
-            same[joint, i] = jerks[joint, i]
-            left -= cut[joint, i]
-        cut[joint, pieces] = left
-    return cut, same
+    ends = np.cumsum(durations, axis=1)
+    cut = np.clip(end - (ends - durations), 0.0, durations)
+    rest = np.maximum(end - ends[:, -1:], 0.0)
+    return np.hstack([cut, rest]), np.hstack([jerks, np.zeros_like(rest)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +121,14 @@ class JerkLimitedMotion:
     def state_at(self, time: float) -> Array:
         """Return q, q̇, q̈, (3, n), at a time, s."""
         out = np.empty_like(self.start)
-        _state_at(self.start, self.durations, self.jerks, time, out)
+        _state_at(self.start, self.durations, self.jerks, time, True, out)
         return out
 
     @property
     def end(self) -> Array:
         """q, q̇, q̈, (3, n), when the last piece of each joint ends, before it is at rest."""
         out = np.empty_like(self.start)
-        _end(self.start, self.durations, self.jerks, out)
+        _state_at(self.start, self.durations, self.jerks, np.inf, False, out)
         return out
 
     def is_within(self, limits: MotionLimits) -> bool:
@@ -162,7 +155,9 @@ class JerkLimitedMotion:
             q … q⁗ at `end`, written.
 
         """
-        _filtered(self.start, self.durations, self.jerks, omega, outputs, begin, end, out)
+        _filtered(
+            self.start, self.durations, self.jerks, omega, outputs, np.array([begin, end]),
+            out[np.newaxis])
 
     def filtered_samples(self, omega: float, outputs: Array, times: Array) -> Array:
         """Return q … q⁗ of the filter's output at times (T,), s, without the first: (T − 1, 5, n).
@@ -170,25 +165,16 @@ class JerkLimitedMotion:
         `outputs`, (2, n), are the filter's q and q̇ at the first of the times.
         """
         samples = np.empty((times.size - 1, 5, self.start.shape[1]))
-        _filtered_samples(
+        _filtered(
             self.start, self.durations, self.jerks, omega, outputs.copy(), times, samples)
         return samples
 
 
 @njit()
-def _end(start: Array, durations: Array, jerks: Array, out: Array) -> None:
-    for joint in range(start.shape[1]):
-        p, v, a = start[0, joint], start[1, joint], start[2, joint]
-        for i in range(durations.shape[1]):
-            t, j = durations[joint, i], jerks[joint, i]
-            p += t * (v + t * (a / 2.0 + t * j / 6.0))
-            v += t * (a + t * j / 2.0)
-            a += t * j
-        out[0, joint], out[1, joint], out[2, joint] = p, v, a
-
-
-@njit()
-def _state_at(start: Array, durations: Array, jerks: Array, time: float, out: Array) -> None:
+def _state_at(
+    start: Array, durations: Array, jerks: Array, time: float, rests: bool, out: Array,
+) -> None:
+    """Write q, q̇, q̈ (3, n); after the last piece the velocity is 0 if it then rests."""
     pieces = durations.shape[1]
     for joint in range(start.shape[1]):
         p, v, a = start[0, joint], start[1, joint], start[2, joint]
@@ -202,7 +188,7 @@ def _state_at(start: Array, durations: Array, jerks: Array, time: float, out: Ar
             left -= durations[joint, i]
             if left < 0.0:
                 break
-        if left >= 0.0:
+        if rests and left >= 0.0:
             v = a = 0.0
         out[0, joint], out[1, joint], out[2, joint] = p, v, a
 
@@ -252,57 +238,52 @@ def _is_within(
 @njit()
 def _filtered(
     start: Array, durations: Array, jerks: Array, omega: float, outputs: Array,
-    begin: float, end: float, out: Array,
-) -> None:
-    pieces = durations.shape[1]
-    for joint in range(start.shape[1]):
-        p, v, a = start[0, joint], start[1, joint], start[2, joint]
-        y, rate = outputs[0, joint], outputs[1, joint]
-        at = 0.0
-        for i in range(pieces + 1):
-            if i < pieces:
-                duration, j = durations[joint, i], jerks[joint, i]
-            else:
-                duration, j = np.inf, 0.0
-                v = a = 0.0
-            first, last = max(begin - at, 0.0), min(end - at, duration)
-            h = last - first
-            if h > 0.0:
-                # The motion where the filter's interval within this piece begins.
-                pb = p + first * (v + first * (a / 2.0 + first * j / 6.0))
-                vb = v + first * (a + first * j / 2.0)
-                ab = a + first * j
-                # The steady response to a cubic is a cubic; the difference to it decays.
-                s0 = pb - 2.0 * vb / omega + 3.0 * ab / omega**2 - 4.0 * j / omega**3
-                s1 = vb - 2.0 * ab / omega + 3.0 * j / omega**2
-                s2 = ab - 2.0 * j / omega
-                c0 = y - s0
-                c1 = rate - s1 + omega * c0
-                decay = np.exp(-omega * h)
-                y = s0 + h * (s1 + h * (s2 / 2.0 + h * j / 6.0)) + (c0 + c1 * h) * decay
-                rate = s1 + h * (s2 + h * j / 2.0) + (c1 - omega * (c0 + c1 * h)) * decay
-            if end - at <= duration:
-                t = max(end - at, 0.0)
-                p += t * (v + t * (a / 2.0 + t * j / 6.0))
-                v += t * (a + t * j / 2.0)
-                a += t * j
-                break
-            p += duration * (v + duration * (a / 2.0 + duration * j / 6.0))
-            v += duration * (a + duration * j / 2.0)
-            a += duration * j
-            at += duration
-        outputs[0, joint], outputs[1, joint] = y, rate
-        # From the filter's equation (D/ω + 1)² q = p and its derivatives.
-        q2 = omega * (omega * (p - y) - 2.0 * rate)
-        q3 = omega * (omega * (v - rate) - 2.0 * q2)
-        out[0, joint], out[1, joint], out[2, joint], out[3, joint] = y, rate, q2, q3
-        out[4, joint] = omega * (omega * (a - q2) - 2.0 * q3)
-
-
-@njit()
-def _filtered_samples(
-    start: Array, durations: Array, jerks: Array, omega: float, outputs: Array,
     times: Array, out: Array,
 ) -> None:
-    for i in range(times.size - 1):
-        _filtered(start, durations, jerks, omega, outputs, times[i], times[i + 1], out[i])
+    """Move the filter's outputs (2, n) on from time to time; write what they then are to `out`."""
+    pieces = durations.shape[1]
+    for sample in range(times.size - 1):
+        begin, end = times[sample], times[sample + 1]
+        for joint in range(start.shape[1]):
+            p, v, a = start[0, joint], start[1, joint], start[2, joint]
+            y, rate = outputs[0, joint], outputs[1, joint]
+            at = 0.0
+            for i in range(pieces + 1):
+                if i < pieces:
+                    duration, j = durations[joint, i], jerks[joint, i]
+                else:
+                    duration, j = np.inf, 0.0
+                    v = a = 0.0
+                first, last = max(begin - at, 0.0), min(end - at, duration)
+                h = last - first
+                if h > 0.0:
+                    # The motion where the filter's interval within this piece begins.
+                    pb = p + first * (v + first * (a / 2.0 + first * j / 6.0))
+                    vb = v + first * (a + first * j / 2.0)
+                    ab = a + first * j
+                    # The steady response to a cubic is a cubic; the difference to it decays.
+                    s0 = pb - 2.0 * vb / omega + 3.0 * ab / omega**2 - 4.0 * j / omega**3
+                    s1 = vb - 2.0 * ab / omega + 3.0 * j / omega**2
+                    s2 = ab - 2.0 * j / omega
+                    c0 = y - s0
+                    c1 = rate - s1 + omega * c0
+                    decay = np.exp(-omega * h)
+                    y = s0 + h * (s1 + h * (s2 / 2.0 + h * j / 6.0)) + (c0 + c1 * h) * decay
+                    rate = s1 + h * (s2 + h * j / 2.0) + (c1 - omega * (c0 + c1 * h)) * decay
+                if end - at <= duration:
+                    t = max(end - at, 0.0)
+                    p += t * (v + t * (a / 2.0 + t * j / 6.0))
+                    v += t * (a + t * j / 2.0)
+                    a += t * j
+                    break
+                p += duration * (v + duration * (a / 2.0 + duration * j / 6.0))
+                v += duration * (a + duration * j / 2.0)
+                a += duration * j
+                at += duration
+            outputs[0, joint], outputs[1, joint] = y, rate
+            # From the filter's equation (D/ω + 1)² q = p and its derivatives.
+            q2 = omega * (omega * (p - y) - 2.0 * rate)
+            q3 = omega * (omega * (v - rate) - 2.0 * q2)
+            out[sample, 0, joint], out[sample, 1, joint] = y, rate
+            out[sample, 2, joint], out[sample, 3, joint] = q2, q3
+            out[sample, 4, joint] = omega * (omega * (a - q2) - 2.0 * q3)

@@ -17,8 +17,6 @@ import numpy as np
 from numpy.polynomial import Legendre, Polynomial
 from numpy.typing import NDArray
 
-from hodyn_ros.common.jit import njit
-
 Array = NDArray[np.float64]
 
 DEGREE = 9
@@ -46,30 +44,11 @@ def _tables() -> tuple[Array, Array]:
 ENDS, UPPER = _tables()
 
 
-@njit()
-def hermite_coefficients(times: Array, knots: Array, out: Array) -> None:
-    """Write the pieces' coefficients in s, (m, 10, n), from their knots (m + 1, 5, n)."""
-    z = np.empty(10)
-    c = np.empty(5)
-    for i in range(times.size - 1):
-        h = times[i + 1] - times[i]
-        for joint in range(knots.shape[2]):
-            # Only the difference of positions enters c, so that its digits are not lost.
-            z[0] = 0.0
-            z[5] = knots[i + 1, 0, joint] - knots[i, 0, joint]
-            power = 1.0
-            out[i, 0, joint] = knots[i, 0, joint]
-            for k in range(1, 5):
-                power *= h
-                z[k] = power * knots[i, k, joint]
-                z[5 + k] = power * knots[i + 1, k, joint]
-                out[i, k, joint] = z[k] / FACTORIALS[k]
-            for k in range(5):
-                c[k] = 0.0
-                for j in range(10):
-                    c[k] += ENDS[k, j] * z[j]
-            for k in range(5):
-                value = 0.0
-                for j in range(k, 5):
-                    value += UPPER[k, j] * c[j]
-                out[i, 5 + k, joint] = value
+def hermite_coefficients(times: Array, knots: Array) -> Array:
+    """Return the pieces' coefficients in s, (m, 10, n), from their knots (m + 1, 5, n)."""
+    powers = np.diff(times)[:, np.newaxis, np.newaxis] ** np.arange(5)[:, np.newaxis]
+    z = np.concatenate([powers * knots[:-1], powers * knots[1:]], axis=1)
+    lower = z[:, :5] / FACTORIALS[:5, np.newaxis]
+    # Only the difference of positions enters c, so that its digits are not lost.
+    z[:, ::5] -= knots[:-1, :1]
+    return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)

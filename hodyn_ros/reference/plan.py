@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.pieces import DEGREE, Array
+from hodyn_ros.reference.pieces import DEGREE, Array, hermite_coefficients
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,12 @@ class Plan:
     def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
         # Through the constructor: arrays come out of a pickle writable.
         return Plan, (self.times, self.coefficients, self.ends, self.interpolation)
+
+    @classmethod
+    def hermite(cls, times: Array, knots: Array, interpolation: str) -> Plan:
+        """Return the plan that has the values q … q⁗ of (m + 1, 5, n) at its knots."""
+        return cls(
+            times, hermite_coefficients(times, knots), knots[[0, -1], 0], interpolation)
 
     def evaluate(self, t: ArrayLike, out: Array | None = None) -> Array:
         """Return q … q⁗ at t: (5, n) for one instant, (T, 5, n) for an array of instants.

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
+from hodyn_ros.reference.pieces import DEGREE
 from hodyn_ros.reference.plan import Plan
 
 
@@ -24,7 +24,4 @@ def move_plan(start: ArrayLike, goal: ArrayLike, duration: float) -> Plan:
     ends = numbers([start, goal], 'start and goal')
     knots = np.zeros((2, 5, ends.shape[1]))
     knots[:, 0] = ends
-    times = np.array([0.0, duration])
-    coefficients = np.empty((1, DEGREE + 1, ends.shape[1]))
-    hermite_coefficients(times, knots, coefficients)
-    return Plan(times, coefficients, ends, 'move')
+    return Plan.hermite(np.array([0.0, duration]), knots, 'move')

@@ -33,143 +33,132 @@ def smoothest_knots(
         small deviations from theirs.
 
     """
-    count, _, n = knots.shape
     np.copyto(knots[:, 1:], 0.0, where=~fixed[:, 1:, np.newaxis])
-    _fill_in(
-        times, fixed, np.append(np.count_nonzero(~fixed, axis=1), 0), rows, targets,
-        np.zeros((10 + rows.shape[1], 10 + n)), np.zeros((count, 5, 10 + n)),
-        np.zeros((2, 5, n)), knots)
+    count, _, n = knots.shape
+    unknown = np.zeros((count, 10), dtype=bool)
+    unknown[:, :5], unknown[:-1, 5:] = ~fixed, ~fixed[1:]
+    # The unknowns of two knots in a row, and the right sides.
+    pieces, given = np.zeros((count, 5, 10 + n)), np.zeros((*rows.shape[:2], 10 + n))
+    spacing = np.diff(times)[:, np.newaxis]
+    factors = ENDS * np.tile(spacing**-4.5 * spacing ** np.arange(5), 2)[:, np.newaxis]
+    values = np.concatenate([knots[:-1], knots[1:]], axis=1)
+    values[:, ::5] -= knots[:-1, :1]  # of a piece's positions the difference alone counts
+    pieces[:-1, :, :10] = factors * unknown[:-1, np.newaxis]
+    pieces[:-1, :, 10:] = -factors @ values
+    given[:, :, :5] = rows * unknown[:, np.newaxis, :5]
+    given[:, :, 10:] = targets - rows @ knots
+    solution = np.zeros((count + 1, 5, n))
+    _solve(unknown, given, pieces, np.zeros((10 + rows.shape[1], 10 + n)), solution)
+    knots += solution[:-1]
 
 
 @njit(error_model='numpy')
-def _fill_in(
-    times: Array, fixed: NDArray[np.bool_], free: NDArray[np.int64], rows: Array, targets: Array,
-    work: Array, reduced: Array, solution: Array, knots: Array,
+def _solve(
+    unknown: NDArray[np.bool_], given: Array, pieces: Array, work: Array, solution: Array,
 ) -> None:
-    """Add to the free derivatives what is missing.
+    """Solve for the unknowns of all knots in the least squares of all rows.
 
-    Short, with its arrays made by the caller: it takes seconds to compile.
+    Short, with its arrays made by the caller: kernels take seconds to compile.
 
     Parameters
     ----------
-    times, fixed, rows, targets, knots
-        As above.
-    free : (m + 2,) array
-        How many derivatives of each knot are not given; 0 after the last.
+    unknown : (m + 1, 10) array
+        Which derivatives of each knot and the next one are not given; the columns of others are
+        zero.
+    given : (m + 1, r, 10 + n) array
+        Rows of each knot. Columns: two knots, then from 10 the right sides.
+    pieces : (m + 1, 5, 10 + n) array
+        Rows of the piece after each knot, none after the last. Its rows that are solved for its
+        own unknowns take their place.
     work : (10 + r, 10 + n) array
-        Rows: carried over (at most 5), those added, 5 of the piece. Columns: two knots, then from
-        10 the right sides.
-    reduced : (m + 1, 5, 10 + n) array
-        Those of its rows that are solved for the free derivatives of each knot.
-    solution : (2, 5, n) array
-        Of a knot and the one after it.
+        Rows: carried over (at most 5), those given, 5 of the piece.
+    solution : (m + 2, 5, n) array, written
+        Of each knot; zeros come in.
 
     """
-    count, added, n, width = times.size, rows.shape[1], knots.shape[2], work.shape[1]
+    added, width = given.shape[1], work.shape[1]
     carried = 0
-    for i in range(count):
-        here, there = free[i], free[i + 1]
-        above = carried + (added if here > 0 else 0)
-        height = above
-        h = power = lowest = 0.0
-        if i + 1 < count:
-            height += 5
-            h = times[i + 1] - times[i]
-            lowest = h**-4.5
+    for i in range(pieces.shape[0]):
+        height = carried + added + 5
         for r in range(carried, height):
+            own = r - carried
             for column in range(width):
-                work[r, column] = 0.0
-            if r < above:
-                for joint in range(n):
-                    work[r, 10 + joint] = targets[i, r - carried, joint]
-            column = 0
-            for side in range(1 if r < above else 2):
-                for k in range(5):
-                    power = lowest if k == 0 else power * h
-                    if r < above:
-                        factor = rows[i, r - carried, k]
-                    else:
-                        factor = ENDS[r - above, 5 * side + k] * power
-                    if not fixed[i + side, k]:
-                        work[r, column] = factor
-                        column += 1
-                    if fixed[i + side, k] or k == 0:  # else it is zero
-                        # Of a piece's positions the difference alone counts.
-                        base = 1.0 if k == 0 and r >= above else 0.0
-                        for joint in range(n):
-                            work[r, 10 + joint] -= factor * (
-                                knots[i + side, k, joint] - base * knots[i, 0, joint])
-        _triangularise(work, height, here + there)
+                work[r, column] = (
+                    given[i, own, column] if own < added else pieces[i, own - added, column])
+        here, both = _triangularise(work, height, unknown[i])
         for r in range(here):
-            for column in range(r, width):
-                reduced[i, r, column] = work[r, column]
-        carried = max(0, min(height - here, there))
+            for column in range(width):
+                pieces[i, r, column] = work[r, column]
+        carried = max(0, min(height, both) - here)
         for r in range(carried):
             for column in range(width):
-                value = 0.0
-                if column < there:
-                    value = work[here + r, here + column]
-                elif column >= 10:
-                    value = work[here + r, column]
-                work[r, column] = value
+                work[r, column] = 0.0 if 5 <= column < 10 else work[
+                    here + r, column + 5 if column < 5 else column]
 
-    for i in range(count - 1, -1, -1):
-        here, own = free[i], i % 2
-        for r in range(here - 1, -1, -1):
-            pivot = reduced[i, r, r]
-            for joint in range(n):
-                value = reduced[i, r, 10 + joint]
-                for column in range(r + 1, here):
-                    value -= reduced[i, r, column] * solution[own, column, joint]
-                for column in range(free[i + 1]):
-                    value -= reduced[i, r, here + column] * solution[1 - own, column, joint]
-                solution[own, r, joint] = value / pivot if pivot != 0.0 else 0.0
-        column = 0
+    for i in range(pieces.shape[0] - 1, -1, -1):
+        r = 0
         for k in range(5):
-            if not fixed[i, k]:
-                for joint in range(n):
-                    knots[i, k, joint] += solution[own, column, joint]
-                column += 1
+            r += unknown[i, k]
+        for k in range(4, -1, -1):
+            if unknown[i, k]:
+                r -= 1
+                pivot = pieces[i, r, k]
+                for joint in range(solution.shape[2]):
+                    value = pieces[i, r, 10 + joint]
+                    for column in range(5):
+                        # What is not solved for yet is zero.
+                        value -= pieces[i, r, column] * solution[i, column, joint]
+                        value -= pieces[i, r, 5 + column] * solution[i + 1, column, joint]
+                    solution[i, k, joint] = value / pivot if pivot != 0.0 else 0.0
 
 
 @njit(error_model='numpy')
-def _triangularise(work: Array, rows: int, columns: int) -> None:
-    """Householder QR of work[:rows, :columns], applied to all columns in place.
+def _triangularise(work: Array, rows: int, unknown: NDArray[np.bool_]) -> tuple[int, int]:
+    """Householder QR of the unknowns' columns of work[:rows], applied to all columns in place.
+
+    Returns how many unknowns the first knot has, and both knots.
 
     Rows differ by many orders of magnitude where spacings do; exchanging the largest entry of
     each column to the top keeps the small rows' digits (Cox and Higham, 1998).
     """
     width = work.shape[1]
-    for column in range(min(rows, columns)):
-        largest = column
-        for r in range(column + 1, rows):
-            if abs(work[r, column]) > abs(work[largest, column]):
-                largest = r
-        top = abs(work[largest, column])
+    here = both = 0
+    for column in range(10):
+        if not unknown[column]:
+            continue
+        row = both
+        both += 1
+        if column < 5:
+            here = both
+        largest, top = row, 0.0
+        for r in range(row, rows):
+            if abs(work[r, column]) > top:
+                largest, top = r, abs(work[r, column])
         if top == 0.0:
             continue
-        if largest != column:
+        if largest != row:
             for k in range(width):
-                value = work[column, k]
-                work[column, k] = work[largest, k]
+                value = work[row, k]
+                work[row, k] = work[largest, k]
                 work[largest, k] = value
         total = 0.0
-        for r in range(column, rows):
+        for r in range(row, rows):
             total += (work[r, column] / top) ** 2
         norm = top * np.sqrt(total)
-        pivot = work[column, column]
+        pivot = work[row, column]
         alpha = -norm if pivot > 0.0 else norm
         # The vector of the reflection: this, and below it what the column holds.
         first = pivot - alpha
         scale = 1.0 / (norm * (norm + abs(pivot)))
-        work[column, column] = alpha
+        work[row, column] = alpha
         for k in range(column + 1, width):
-            product = first * work[column, k]
-            for r in range(column + 1, rows):
+            product = first * work[row, k]
+            for r in range(row + 1, rows):
                 product += work[r, column] * work[r, k]
             product *= scale
-            work[column, k] -= product * first
-            for r in range(column + 1, rows):
+            work[row, k] -= product * first
+            for r in range(row + 1, rows):
                 work[r, k] -= product * work[r, column]
-        for r in range(column + 1, rows):
+        for r in range(row + 1, rows):
             work[r, column] = 0.0
+    return here, both

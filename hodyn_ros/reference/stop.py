@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
@@ -132,20 +131,15 @@ def _scale(motion: Array, rate: Array, second: Array, third: Array, fourth: Arra
         + p1 * fourth)
 
 
-@njit()
 def _is_within(motion: Array, interval: float, greatest: Array) -> bool:
     """Return whether q̈ and q⃛ stay within limits, (2, n), at samples (T, 5, n) and between.
 
     Between two samples a function exceeds the larger by at most h²/8 times its second derivative.
     """
-    bend = interval * interval / 8.0
-    for i in range(motion.shape[0]):
-        for joint in range(motion.shape[2]):
-            change = abs(motion[i, 4, joint] - motion[max(i - 1, 0), 4, joint])
-            for k, between in ((0, bend * abs(motion[i, 4, joint])), (1, interval / 8.0 * change)):
-                value = abs(motion[i, 2 + k, joint])
-                most = greatest[k, joint]
-                # A plan at its limits is no reason not to stop: round-off, and that little more.
-                if value > (1.0 + ROUND_OFF) * most or value + between > (1.0 + BETWEEN) * most:
-                    return False
-    return True
+    values, jounce = np.abs(motion[:, 2:4]), motion[:, 4]
+    change = np.diff(jounce, axis=0, prepend=jounce[:1])
+    between = np.stack([interval**2 / 8.0 * np.abs(jounce), interval / 8.0 * np.abs(change)], 1)
+    # A plan at its limits is no reason not to stop: round-off, and that little more.
+    return not (
+        (values > (1.0 + ROUND_OFF) * greatest).any()
+        or (values + between > (1.0 + BETWEEN) * greatest).any())

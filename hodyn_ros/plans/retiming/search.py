@@ -22,7 +22,6 @@ from hodyn_ros.plans.time_scaling import (
     starts_and_ends_at_rest,
 )
 from hodyn_ros.reference import Plan
-from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.given import check_robot
 
@@ -338,13 +337,7 @@ def _motion(path: Plan, law: TimeLaw) -> Plan:
     for side in (0, -1):
         if not np.abs(path.evaluate(path.times[[0, -1]])[side, 1:]).any():
             knots[side, 1:] = 0.0
-    return _plan(times, knots)
-
-
-def _plan(times: Array, knots: Array) -> Plan:
-    coefficients = np.empty((times.size - 1, DEGREE + 1, knots.shape[2]))
-    hermite_coefficients(times, np.ascontiguousarray(knots), coefficients)
-    return Plan(times, coefficients, knots[[0, -1], 0], 'retimed')
+    return Plan.hermite(times, knots, 'retimed')
 
 
 def _joined(plans: Sequence[Plan]) -> Plan:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 from hodyn_ros.reference import Plan
-from hodyn_ros.reference.pieces import DEGREE, hermite_coefficients
 
 Array = NDArray[np.float64]
 
@@ -89,9 +88,7 @@ class TimeLaw:
     """
 
     def __init__(self, times: Array, knots: Array) -> None:
-        coefficients = np.empty((times.size - 1, DEGREE + 1, 1))
-        hermite_coefficients(times, np.ascontiguousarray(knots[:, :, None]), coefficients)
-        self._plan = Plan(times, coefficients, knots[[0, -1], 0][:, None], 'law')
+        self._plan = Plan.hermite(times, knots[:, :, None], 'law')
         self.duration = float(times[-1])
 
     @classmethod
