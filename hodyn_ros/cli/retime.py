@@ -263,7 +263,7 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
     for binding in prepared.retimed.binding:
         key = f'{binding.joint} {binding.quantity}'
         total[key] = total.get(key, 0.0) + binding.end - binding.begin
-    # What is equal as printed, on the way there and back say, stays in that of their first times.
+    # What is equal as printed, on the way there and back say, stays in its order in time.
     longest = sorted(total, key=lambda key: -round(total[key], 3))[:MAX_LINES]
     return [f'  within 5 % of the limit for {total[key]:.3f} s: {key}' for key in longest]
 
