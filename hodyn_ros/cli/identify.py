@@ -263,6 +263,8 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
 
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+    import numpy as np
+
     from hodyn_ros.cli.tables import make_table
     from hodyn_ros.plans.limit_check import unit
 
@@ -275,6 +277,14 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
     for name, *values in rows:
         table.add_row(name, *(f'{value:.3f}' for value in values))
     console.print(table)
+    changed = ', '.join(
+        f'{name} {comparable:.3g}' for name, before, comparable in zip(
+            robot.joint_names, validation.before, validation.before_by_gains_found, strict=True)
+        if not np.isclose(comparable, before))
+    if changed:
+        console.print(
+            '• Before, efforts were read by the gains given. By those found these errors would '
+            f'be, N m: {changed}. The last line compares with these.')
     found = validation.presliding
     if found is not None:
         told = ', '.join(
@@ -351,7 +361,8 @@ def _gains(robot: Robot, found: Estimate) -> list[str]:
 
 def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = ()) -> str:
     rows = list(zip(
-        robot.joint_names, validation.before, validation.held_out, validation.worse, strict=True))
+        robot.joint_names, validation.before_by_gains_found, validation.held_out,
+        validation.worse, strict=True))
     unjudged = [name for name in robot.joint_names if name in doubtful]
     rows = [row for row in rows if row[0] not in unjudged]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]

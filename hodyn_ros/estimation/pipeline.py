@@ -20,6 +20,7 @@ from hodyn_ros.estimation.derivatives import (
     smooth,
     velocity_lag,
 )
+from hodyn_ros.estimation.effort_unit import EffortUnit
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.timing import (
@@ -110,6 +111,9 @@ class Pipeline:
         The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
         0 where the driver subtracts it; NaN when no effort changes or gravity causes none. Efforts
         of joints that never change are no measurements, and left out.
+    effort_factor : float
+        How many times the model's torques the efforts are, see `EffortUnit.factor`: of those in
+        another unit, which then contain gravity; NaN of those that may be in N m.
     efforts_recorded : bool
         Whether any effort is.
     bandwidth : float
@@ -156,29 +160,38 @@ class Pipeline:
         self.efforts_recorded = bool(known.any())
         low, high = (getattr(np, name)(np.where(known, efforts, end), axis=0) for name, end in (
             ('min', np.inf), ('max', -np.inf)))
-        self.gravity_share = self._gravity_share(found, high > low)
+        self.gravity_share, self.effort_factor = self._unit_and_gravity(found, high > low)
 
     @property
     def gravity_recorded(self) -> bool:
         """Whether the recorded efforts are taken to contain gravity."""
-        return not self.gravity_share < 0.5
+        return not self.gravity_share < 0.5 or bool(np.isfinite(self.effort_factor))
 
-    def _gravity_share(
+    def _unit_and_gravity(
         self, runs: list[tuple[JointStates, Run]], changes: NDArray[np.bool_],
-    ) -> float:
+    ) -> tuple[float, float]:
+        """Return `gravity_share` and `effort_factor`, by the efforts of joints that change."""
         product = square = 0.0
+        unit, feedforward = EffortUnit(self._feedforward.robot.n), self._feedforward
+        first = 0
         for window, run in runs:
             try:
                 q = smooth(samples(window, run), self.noise).q
             except HodynError:
                 continue  # counted when the chunks are computed
-            weightless = self._feedforward.torque(q, gravity=False)[:, 0]
-            gravity = self._feedforward.torque(q)[:, 0] - weightless
-            rest = window.effort[run.first_message] - weightless
+            weightless = feedforward.torque(q, gravity=False)[:, 0]
+            gravity = feedforward.torque(q)[:, 0] - weightless
+            effort = window.effort[run.first_message]
+            rest = effort - weightless
             known = np.isfinite(rest) & changes
+            block = first + np.floor(run.time).astype(np.intp)
+            first = int(block[-1]) + 1
+            unit.add(
+                gravity, feedforward.torque(q, gravity=False, friction=False)[:, 0], q[:, 1],
+                effort, known, block)
             product += float(np.sum((gravity * rest)[known]))
             square += float(np.sum(gravity[known] ** 2))
-        return product / square if square > 0.0 else np.nan
+        return product / square if square > 0.0 else np.nan, unit.factor
 
     @property
     def counts(self) -> MessageCounts:

@@ -176,7 +176,17 @@ def identify(
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
             "an arm's") from None
-    return replace(found, standing=standing, rests_left_out=left_out, doubts=doubts)
+    factor = _common_gain_factor(robot, found)
+    return replace(
+        found, standing=standing, rests_left_out=left_out, doubts=tuple(
+            replace(doubt, factor=factor) if np.isfinite(doubt.factor) else doubt
+            for doubt in doubts) if begin is None else doubts)
+
+
+def _common_gain_factor(robot: Robot, found: Estimate) -> float:
+    """Return by what the gains found differ from those given, all alike, else NaN."""
+    told = np.isfinite(found.intervals.get('effort_gain', np.full(robot.n, np.nan)))
+    return common_factor(found.gain_factors(robot)[told])
 
 
 def _check_unit(robot: Robot, data: Data) -> None:
@@ -227,6 +237,9 @@ def _doubts(
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:
     given = model.start.copy()
     theta, held = _start(model, begin)
+    kept = given.copy()
+    if are_far(model.of('inverse_gain', theta)[model.of('inverse_gain', model.free)]):
+        model.of('inverse_gain', kept)[:] = model.of('inverse_gain', model.start)
     found = fit(model, theta, settle=False)
     back = found.theta.copy()
     for kind in _HELD_FIRST:
@@ -237,8 +250,9 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | untold
             place = model.of(kind, model.free)
             place &= ~np.tile(untold, len(place) // len(untold))
-            kept = theta if kind == 'zero' else given  # a zero, its quarters of a turn
-            model.of(kind, back)[~place] = model.of(kind, kept)[~place]
+            # Of a zero, its quarters of a turn.
+            model.of(kind, back)[~place] = model.of(kind, theta if kind == 'zero' else kept)[
+                ~place]
     if 'zeros' in model.terms:
         model.move_to(back)
     found = fit(model, back, settle='payload' not in model.terms)
@@ -326,6 +340,10 @@ def _start(
             held['inverse_gain'] = held.get('inverse_gain', False) | unclear
             model.of('inverse_gain', model.free)[unclear] = False
         those = model.of('inverse_gain', model.free)
+        if begin is None and are_far(gain[those]):
+            # At 1, one that cannot be told would draw links and the other gains along.
+            gain[~those] = np.median(gain[those])
+            those = model.known.any(axis=0)
         for values in (theta, model.start):
             model.of('inverse_gain', values)[those] = gain[those]
     k = model.of('inverse_gain', theta)

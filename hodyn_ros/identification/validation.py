@@ -36,7 +36,9 @@ class Validation:
     Attributes
     ----------
     before, after : (n,) arrays
-        Of the robot as it was and of the written file, over all motion.
+        Of the robot as it was and of the written file, over all motion, each by its own gains.
+    before_by_gains_found : (n,) array
+        `before` times what the gains changed by: errors of one unit of effort are comparable.
     bags : list of (n,) arrays
         `after` of each recording alone.
     held_out : (n,) array
@@ -44,8 +46,8 @@ class Validation:
     held_out_less_mean : (n,) array
         `held_out` without each recording's mean error: the offset of a sensor.
     worse : (n,) bool array
-        Whether `held_out` is beyond `before` by more than 1 % and two standard deviations, by the
-        spread over blocks of time.
+        Whether `held_out` is beyond `before_by_gains_found` by more than 1 % and two standard
+        deviations, by the spread over blocks of time.
     by_bag : bool
         Whether whole recordings were held out, else stretches of each.
     presliding : Presliding or None
@@ -55,6 +57,7 @@ class Validation:
 
     before: Array
     after: Array
+    before_by_gains_found: Array
     bags: list[Array]
     held_out: Array
     held_out_less_mean: Array
@@ -180,6 +183,7 @@ def validate(
             raise HodynError(f'without the part that is held out to judge it: {error}') from None
     # Efforts as recorded: each file knows its own gain.
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
+    gain_factors = np.abs(found.gain_factors(robot))
     before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))
     excess = _Excess(robot.n)
     presliding = PreslidingFit(robot.n, folds.count) if 'friction' in terms else None
@@ -202,7 +206,7 @@ def validate(
                     apart_error[mine] = other.error(
                         np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity)
             held_out.add(bag, apart_error)
-            excess.add(bag, block, apart_error, given)
+            excess.add(bag, block, apart_error, gain_factors * given)
             if presliding is not None:
                 presliding.add(q, -apart_error, whole.friction(q), part)
 
@@ -210,8 +214,9 @@ def validate(
             presliding.restart()
         # Whether there is gravity is judged as a replay of the given robot does.
         stream(recording, replace(source, gravity=None), take)
-    worse = (held_out.rms() > _WORSE * before.rms()) & excess.is_significant()
+    comparable = gain_factors * before.rms()
+    worse = (held_out.rms() > _WORSE * comparable) & excess.is_significant()
     return Validation(
-        before.rms(), after.rms(), [after.rms(bag) for bag in range(len(recordings))],
+        before.rms(), after.rms(), comparable, [after.rms(bag) for bag in range(len(recordings))],
         held_out.rms(), held_out.less_mean(), worse, folds.by_bag,
         None if presliding is None else presliding.result())

@@ -60,7 +60,7 @@ class Replay:
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
     torque_rms, torque_deviation : (3, n) arrays
         The same of Q, Q̇, Q̈.
-    bandwidth, gravity_share, velocity_lag
+    bandwidth, gravity_share, effort_factor, velocity_lag
         As in `Pipeline`.
     friction_modelled : bool
         Whether the robot has a friction law.
@@ -90,6 +90,7 @@ class Replay:
     torque_deviation: Array
     bandwidth: float
     gravity_share: float
+    effort_factor: float
     velocity_lag: tuple[float, float]
     friction_modelled: bool
     shifted_zeros: dict[int, float]
@@ -267,6 +268,7 @@ def replay(
         timing_statistics=pipeline.timing_statistics, noise=pipeline.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
         bandwidth=pipeline.bandwidth, gravity_share=pipeline.gravity_share,
+        effort_factor=pipeline.effort_factor,
         velocity_lag=pipeline.velocity_lag, friction_modelled=robot.friction is not None,
         shifted_zeros=find_shifted_zeros(feedforward, q[::every], effort[::every]),
         extremes=watch.extremes, curves=curves)

@@ -162,6 +162,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         },
         'bandwidth': result.bandwidth,
         'gravity_share': result.gravity_share,
+        'effort_factor': result.effort_factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
         'shifted_zeros': {
             result.names[joint]: turn for joint, turn in result.shifted_zeros.items()},

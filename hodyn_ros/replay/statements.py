@@ -53,7 +53,9 @@ def warnings(result: Replay) -> list[str]:
             f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
             'gap: the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
     share = result.gravity_share
-    if abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
+    if np.isfinite(result.effort_factor):
+        said.append(_another_unit(result.effort_factor))
+    elif abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
         said.append(_gravity(share))
     said += _about_model(result)
     lag, deviation = result.velocity_lag
@@ -72,6 +74,14 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f"Beyond a reflex of the vendor's controller: {reflex.name}, {_reflex(reflex)}.")
     return said
+
+
+def _another_unit(factor: float) -> str:
+    return (
+        f"The efforts are about {factor:.2g} times the model's torques, of most joints alike: "
+        'they seem to be in another unit than N m, currents of motors say. `hodyn identify '
+        '--terms gains` finds it, and `effort_gain` in the robot file states it; until then the '
+        'errors here say nothing of the model.')
 
 
 def _gravity(share: float) -> str:
@@ -102,6 +112,8 @@ def _about_model(result: Replay) -> list[str]:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes: nothing can be said of '
             'the prediction there. See whether the driver reports it.')
+    if np.isfinite(result.effort_factor):
+        return said
     if rubbing and not result.friction_modelled:
         said.append(
             f'The model has no friction, and friction would explain most of the error of '
@@ -164,17 +176,8 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    share = result.gravity_share
-    if abs(share) <= CLEAR:
-        said.append(
-            f'The driver reports efforts without gravity: they contain {share:.3f} of the gravity '
-            'torque of the model.')
-    elif abs(share - 1.0) <= CLEAR:
-        said.append(
-            f'The driver reports efforts with gravity: they contain {share:.3f} of the gravity '
-            'torque of the model.')
-    if share < 0.5:
-        said.append('They are compared with Q less gravity; the computed bag holds all of Q.')
+    if not np.isfinite(result.effort_factor):
+        said += _gravity_as_taken(result.gravity_share)
     lag, deviation = common_lag(result.joints)
     if abs(lag) > _SURE * deviation:
         said.append(
@@ -192,6 +195,21 @@ def facts(result: Replay) -> list[str]:
             f'{100 * nearest.share:.0f} % of the way to it: {_reflex(nearest)}.')
     if result.live is not None:
         said.append(_live(result.live))
+    return said
+
+
+def _gravity_as_taken(share: float) -> list[str]:
+    said = []
+    if abs(share) <= CLEAR:
+        said.append(
+            f'The driver reports efforts without gravity: they contain {share:.3f} of the gravity '
+            'torque of the model.')
+    elif abs(share - 1.0) <= CLEAR:
+        said.append(
+            f'The driver reports efforts with gravity: they contain {share:.3f} of the gravity '
+            'torque of the model.')
+    if share < 0.5:
+        said.append('They are compared with Q less gravity; the computed bag holds all of Q.')
     return said
 
 

@@ -18,8 +18,8 @@ PANDA = load_robot('panda')
 N = 7
 BEFORE = 1.0 + np.arange(N)
 GOOD = Validation(
-    BEFORE, 0.1 * BEFORE, [0.1 * BEFORE], 0.2 * BEFORE, 0.05 * BEFORE, np.zeros(N, bool), False,
-    None)
+    BEFORE, 0.1 * BEFORE, BEFORE, [0.1 * BEFORE], 0.2 * BEFORE, 0.05 * BEFORE,
+    np.zeros(N, bool), False, None)
 BAGS = [Path('day/one'), Path('day/two')]
 
 
@@ -58,6 +58,13 @@ def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
     assert table['joint2'] == ['3 ± 0.012', '2 ± 0.024', '0.01 ± 0.023']
     assert table['joint3'] == ['4.5 (kept)', '3 (kept)', '0.02 ± 0.023']
     assert list(table) == list(PANDA.joint_names)
+
+
+def test_errors_before_are_told_in_the_unit_that_the_gains_found_give():
+    lines = ' '.join(printed(OFFSETS, replace(
+        GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))))
+    assert f'these errors would be, N m: joint1 {12.0 * BEFORE[0]:.3g}. The last line' in lines
+    assert 'these errors would be' not in ' '.join(printed(OFFSETS))
 
 
 def test_that_the_amplitude_is_twice_the_coulomb_friction_is_told_where_it_stands():

@@ -116,6 +116,19 @@ def test_what_efforts_are_compared_with_is_less_gravity_where_they_are(gravity):
             chunk.slow[:, k], low_pass(time, values, 2.5), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize('amperes', [0.02, 0.1, 12.0])
+def test_efforts_in_another_unit_contain_gravity(amperes):
+    recording = record(duration=12.0)
+    recording.effort = amperes * FEEDFORWARD.torque(recording.q)[:, 0]
+    found = Pipeline(Bag(states(recording)), FEEDFORWARD)
+    assert found.effort_factor == pytest.approx(amperes, rel=0.05)
+    assert found.gravity_recorded
+    recording.effort = FEEDFORWARD.torque(recording.q, gravity=False)[:, 0]
+    found = Pipeline(Bag(states(recording)), FEEDFORWARD)
+    assert np.isnan(found.effort_factor)
+    assert not found.gravity_recorded
+
+
 def test_of_efforts_that_are_not_recorded_no_share_of_gravity_is_told():
     recording = record(duration=2.0)
     recording.effort[:] = np.nan

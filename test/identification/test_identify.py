@@ -13,6 +13,7 @@ from hodyn_ros.identification.estimate import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body, slope
 from hodyn_ros.identification.units import are_far, common_factor, recorded_factor
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.files import load_robot
 from hodyn_ros.robot.inertia import physical_fault
 
 PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
@@ -21,6 +22,7 @@ FRICTION = SigmoidFriction(
     np.array([8.0, 20.0, 12.0, 6.0, 15.0, 30.0, 25.0]),
     np.array([0.02, -0.01, 0.0, 0.03, -0.02, 0.01, 0.0]))
 OFFSET = np.array([0.1, -0.2, 0.05, 0.3, 0.0, -0.1, 0.02])
+CURRENT_GAINS = np.array([14.9, 13.3, 11.1, 10.6, 11.0, 11.5])  # N m/A
 SPREAD = np.array([0.3, 0.3, 0.3, 0.3, 0.1, 0.1, 0.05])
 PLAIN = replace(PANDA, friction=None)
 
@@ -183,6 +185,56 @@ def test_one_joint_in_another_unit_is_no_unit_of_all():
     given = data(rate=10.0)
     given.effort[:, 1] *= 100.0
     assert np.isnan(recorded_factor(PANDA, given))
+
+
+def test_a_load_at_the_wrist_hides_no_other_unit():
+    """Guards a factor of most joints: a payload makes that of the last ones another."""
+    given = data(rate=10.0)
+    whole, weightless = (
+        FeedForward(PANDA).torque(given.q, gravity=gravity)[:, 0] for gravity in (True, False))
+    given.effort[:, 5] += 6.0 * (whole - weightless)[:, 5]
+    assert recorded_factor(PANDA, replace(given, effort=0.1 * given.effort)) == pytest.approx(
+        0.1, rel=0.5)
+
+
+def currents_of_a_ur10e(payload, seed):
+    """Return motor currents, A, of an arm whose base axis is mostly friction and rotor."""
+    robot, time = load_robot('ur10e'), np.arange(500) / 10.0
+    slower = 0.6
+    q = motion(slower * time)[:, :, :6] * slower ** np.arange(5)[:, np.newaxis]
+    arm = FeedForward(robot if payload is None else payload.fixed_to(robot))
+    law = SigmoidFriction(
+        np.array([28.0, 35.0, 13.5, 5.5, 6.3, 4.9]), np.full(6, 150.0), np.zeros(6),
+        np.array([18.0, 19.0, 10.0, 3.3, 2.0, 2.7]))
+    torque = arm.torque(q, friction=False)[:, 0] + law.torque(q)[:, 0]
+    torque += np.array([10.0, 6.4, 1.4, 0.37, 0.45, 0.4]) * q[:, 2]
+    torque += np.array([4.0, 5.0, 2.0, 0.5, 0.5, 0.4]) * np.random.default_rng(
+        seed).standard_normal(torque.shape)
+    return Data(
+        q, torque / CURRENT_GAINS, time.astype(np.intp) + 128 * seed,
+        bag=np.full(len(q), seed), loaded=np.full(len(q), payload is not None))
+
+
+@pytest.mark.parametrize('links', [(), ('links',)])
+def test_a_joint_whose_gain_cannot_be_told_leaves_the_others_in_their_unit(links):
+    """It was kept at 1, and drew links, payload and the gains of all joints to a tenth."""
+    payload = Payload(2.8, np.array([0.03, 0.16, 0.04]), np.eye(3) * 0.004)
+    both = currents_of_a_ur10e(payload, 1), currents_of_a_ur10e(None, 2)
+    joined = Data(**{
+        name: np.concatenate([getattr(one, name) for one in both])
+        for name in ('q', 'effort', 'block', 'bag', 'loaded')})
+    found = identify(
+        load_robot('ur10e'), joined,
+        ('gains', 'payload', 'friction', 'viscous', 'rotor', 'offsets', *links))
+    told = np.isfinite(found.intervals['effort_gain'])
+    assert told[1:5].all()
+    assert not told[0]
+    np.testing.assert_allclose(found.joints['effort_gain'][told], CURRENT_GAINS[told], rtol=0.1)
+    assert abs(found.payload.mass - payload.mass) < 2.0 * found.payload_interval[0] < 0.6
+    assert 'shoulder_pan_joint' in [doubt.joint for doubt in found.doubts]
+    assert found.joints['effort_gain'][0] == 1.0
+    for doubt in found.doubts:
+        assert doubt.factor == pytest.approx(np.median(CURRENT_GAINS[told]), rel=0.1)
 
 
 def test_factors_are_far_where_most_are_and_common_where_they_are_alike():

@@ -369,8 +369,19 @@ def test_the_figures_before_are_those_of_a_replay_of_the_file_that_was_given(
     """Guards figures of the robot as it was that have the gains that were found."""
     path = bag(tmp_path / 'bag', gain=0.5, duration=10.0)
     found = Estimate(joints={'effort_gain': np.full(7, 0.5)})
-    before = judged(path, found, ('gains',), monkeypatch).before
-    np.testing.assert_allclose(before, replayed(tmp_path / 'out', path, 'panda'), rtol=1e-9)
+    judgement = judged(path, found, ('gains',), monkeypatch)
+    np.testing.assert_allclose(
+        judgement.before, replayed(tmp_path / 'out', path, 'panda'), rtol=1e-9)
+    np.testing.assert_allclose(judgement.before_by_gains_found, 0.5 * judgement.before)
+
+
+def test_a_file_with_gains_is_judged_in_one_unit_of_effort(tmp_path, monkeypatch):
+    """Errors in amperes before were compared with such in N m after."""
+    path = bag(tmp_path / 'bag', gain=30.0, duration=10.0)
+    found = Estimate(joints={'effort_gain': np.full(7, 30.0)})
+    judgement = judged(path, found, ('gains',), monkeypatch)
+    assert np.all(judgement.before_by_gains_found > 2.0 * judgement.held_out)
+    assert not judgement.worse.any()
 
 
 def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypatch):
@@ -384,7 +395,8 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
 def test_what_the_file_is_worth_is_said_of_each_joint():
     def said(held_out, worse, doubtful=()):
         return _verdict(PANDA, SimpleNamespace(
-            before=np.ones(7), held_out=np.array(held_out), worse=np.array(worse)), doubtful)
+            before_by_gains_found=np.ones(7), held_out=np.array(held_out),
+            worse=np.array(worse)), doubtful)
 
     none = [False] * 7
     assert said([0.5] + 6 * [1.0], none).startswith(

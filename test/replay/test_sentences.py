@@ -42,7 +42,8 @@ def result(timing_statistics=None, **changes):
     return SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'shifted_zeros': {}, 'names': NAMES,
-        'gravity_share': 1.0, 'joints': [joint('a'), joint('b')], 'friction_modelled': True,
+        'gravity_share': 1.0, 'effort_factor': np.nan,
+        'joints': [joint('a'), joint('b')], 'friction_modelled': True,
         'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [], 'live': None,
         'noise': SimpleNamespace(
             velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5)),
@@ -138,6 +139,17 @@ def test_a_load_is_the_cause_of_more_gravity_than_there_is_alone():
     # What is not known is not said.
     assert warnings(result(gravity_share=np.nan)) == []
     assert not any('gravity' in said for said in facts(result(gravity_share=np.nan)))
+
+
+@pytest.mark.parametrize('share', [0.05, 0.5, 1.0])
+def test_of_efforts_in_another_unit_that_alone_is_said(share):
+    found = result(
+        gravity_share=share, effort_factor=0.101, joints=[joint('a'), RUBS],
+        friction_modelled=False)
+    (said,) = warnings(found)
+    assert said.startswith("The efforts are about 0.1 times the model's torques, of most joints")
+    assert '`hodyn identify --terms gains` finds it' in said
+    assert not any('gravity' in one for one in facts(found))
 
 
 def test_zeros_elsewhere_come_before_a_model_that_is_to_be_fitted():
