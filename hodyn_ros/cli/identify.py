@@ -159,7 +159,10 @@ def run_identify(
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
     misplaced, beyond = misplaced_joints(robot, data), overloaded_joints(robot, data, found)
-    unexplained = unexplained_joints(robot, data, found, validation)
+    doubted = [doubt.joint for doubt in found.doubts]
+    unexplained = [
+        joint for joint in unexplained_joints(robot, data, found, validation)
+        if joint not in doubted]
     for sentence in (
             *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found)):
         console.print(f'! {sentence}', style='bold')
@@ -171,8 +174,7 @@ def run_identify(
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
-        doubtful = {
-            *misplaced, *beyond, *unexplained, *(doubt.joint for doubt in found.doubts)}
+        doubtful = {*misplaced, *beyond, *unexplained, *doubted}
         console.print(_verdict(robot, validation, doubtful), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 

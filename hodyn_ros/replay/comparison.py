@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
+_CHANCE = 0.01  # of lags that differ by as much
 
 COULOMB_WIDTH = 0.02
 """Velocity by which friction has taken its direction, rad/s."""
@@ -71,13 +73,20 @@ class JointComparison:
 
 
 def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
-    """Return the lag of all joints, weighed by their variances, and its standard deviation, s."""
+    """Return the lag of all joints, weighed by their variances, and its standard deviation, s.
+
+    The deviation is larger by the Birge ratio where the joints differ by more than chance: what is
+    no delay, a friction with a memory say, passes for another lag in each.
+    """
     known = [joint for joint in joints if joint.lag_deviation > 0.0]
     if not known:
         return np.nan, np.nan
     weights = np.array([joint.lag_deviation ** -2 for joint in known])
     lags = np.array([joint.lag for joint in known])
-    return float(np.sum(weights * lags) / weights.sum()), float(weights.sum() ** -0.5)
+    lag = float(np.sum(weights * lags) / weights.sum())
+    excess, freedom = float(np.sum(weights * (lags - lag) ** 2)), len(known) - 1
+    is_chance = not freedom or chdtrc(freedom, excess) > _CHANCE
+    return lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum()))
 
 
 class EffortComparison:

@@ -221,13 +221,27 @@ def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
 def test_the_lag_of_all_joints_is_weighed_by_their_variances():
     joint = JointComparison('a', *np.zeros(15))
     joints = [
-        replace(joint, lag=2.0, lag_deviation=1.0), replace(joint, lag=8.0, lag_deviation=2.0),
+        replace(joint, lag=2.0, lag_deviation=1.0), replace(joint, lag=4.0, lag_deviation=2.0),
         replace(joint, lag=np.nan, lag_deviation=np.nan),
         # What is said to be without any error is of no noise at all, and says nothing.
         replace(joint, lag=99.0, lag_deviation=0.0)]
     lag, deviation = common_lag(joints)
-    assert lag == pytest.approx((2.0 + 8.0 / 4.0) / 1.25)
+    assert lag == pytest.approx((2.0 + 4.0 / 4.0) / 1.25)
     assert deviation == pytest.approx(1.25 ** -0.5)
+
+
+def test_joints_that_contradict_each_other_have_no_lag_in_common():
+    """A Panda's joints with 3 ± 2, 18 ± 3 and 34 ± 6 ms were given 8.3 ± 0.5 ms together."""
+    joint = JointComparison('a', *np.zeros(15))
+    joints = [
+        replace(joint, lag=lag, lag_deviation=deviation) for lag, deviation in (
+            (3.0, 1.9), (5.1, 3.5), (1.4, 2.0), (18.0, 3.0), (34.0, 6.5), (-1.0, 6.0),
+            (48.0, 10.0))]
+    lag, deviation = common_lag(joints)
+    assert lag < 3.0 * deviation
+    weights = np.array([one.lag_deviation ** -2.0 for one in joints])
+    spread = np.sum(weights * (np.array([one.lag for one in joints]) - lag) ** 2) / 6.0
+    assert deviation == pytest.approx(np.sqrt(spread / weights.sum()))
 
 
 def watched(q, torque, used, robot=PANDA, pieces=7):
