@@ -25,6 +25,7 @@ MIN_RUN = 8
 
 _GAP_BURSTS = 15.0  # the same of messages that come in bursts
 _MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
+_CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
 _LOOKBACK = 20  # messages that a second publisher may be behind the first
 _LISTED = 200  # gaps and resets listed one by one
 _RESET_PERSISTS = 4  # samples that stay behind an earlier stamp: the clock was set back
@@ -317,7 +318,7 @@ def _runs(
         recorded = np.hstack([recorded, states.effort[message]])
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
     changes = np.concatenate([[len(recorded[0])], np.count_nonzero(changed, axis=1)])
-    stale = _seen_before(recorded, changes)
+    stale = _seen_before(recorded, _clear_changes(recorded))
     if stale.any():
         status[message[stale]] = StampStatus.STALE
         return _runs(states, message[~stale], stamps, status, longest)
@@ -349,6 +350,17 @@ def _run(
     time = np.round(1e9 * (found.time[part] - start)) * 1e-9
     return Run(
         message, np.cumsum(fresh) - 1, time, found.period, found.told[part], found.misfit)
+
+
+def _clear_changes(recorded: Array) -> Indices:
+    """Return how many numbers of each state are several of their steps from the one before.
+
+    Those of an arm that stands take turns between few values, and whole states recur by chance.
+    """
+    steps = np.abs(np.diff(recorded, axis=0))
+    resolution = np.where(steps > 0.0, steps, np.inf).min(axis=0, initial=np.inf)
+    clear = np.count_nonzero(steps > _CLEAR_STEPS * resolution, axis=1)
+    return np.concatenate([[len(recorded[0])], clear])
 
 
 def _seen_before(recorded: Array, changes: Indices) -> NDArray[np.bool_]:

@@ -273,3 +273,43 @@ def test_of_few_joints_the_efforts_tell_as_well(joints, velocity, kept):
     assert reread(joints, velocity, 'kept') == kept
     assert reread(joints, velocity, 'fresh') == 0.0
     assert reread(joints, velocity, 'unknown') == 0.0
+
+
+def rounded(seed, rest=600, moving=600, step=1e-4):
+    """Return states of an arm that stands, then moves, recorded to four decimals."""
+    rng = np.random.default_rng(seed)
+    stamps = 0.0106 * np.arange(rest + moving)
+    found = states(stamps, np.maximum(stamps - stamps[rest], 0.0) + 1e-9 * stamps, seed)
+    # Of the noise of an arm that stands, the last digit sees little.
+    position = found.position[rest] + step * rng.choice([0.0, 1.0], (rest, 7), p=[0.9, 0.1])
+    velocity = step * rng.choice([-1.0, 0.0, 1.0], (rest, 7), p=[0.05, 0.9, 0.05])
+    return JointStates(
+        found.stamp, found.received,
+        *(np.round(np.concatenate(parts) / step) * step for parts in (
+            (position, found.position[rest:]), (velocity, found.velocity[rest:]))),
+        found.effort)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_states_that_recur_where_an_arm_stands_are_no_second_publishers(seed):
+    """In a public log of a UR10e 63 messages were left out as another publisher's."""
+    given = rounded(seed)
+    whole = np.hstack([given.position, given.velocity])[:600]
+    assert len(np.unique(whole, axis=0)) < 500
+    found = analyse(given)
+    assert not np.any(found.status == StampStatus.STALE)
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('late', [2, 5])
+def test_a_second_publisher_of_rounded_states_is_told_by_the_motion(seed, late):
+    given = rounded(seed, rest=0)
+    own = np.arange(late, 600)
+    index = np.stack([own, own - late], axis=1).ravel()
+    stamp = given.stamp[own].repeat(2) + np.tile([0, 3_000_000], len(own))
+    found = analyse(JointStates(
+        stamp, stamp, given.position[index], given.velocity[index], given.effort[index]))
+    stale = found.status == StampStatus.STALE
+    # All but those of states that the first one never showed.
+    assert stale[2 * late + 1::2].mean() > 0.98
+    assert not stale[::2].any()
