@@ -328,6 +328,11 @@ def _limit(joint: Any, context: str, *, driven: bool) -> JointLimits:
                 f'{context}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
                 'one, or leave out <limit> if none is known')
     if joint.type != 'continuous':
+        if driven and not limit.lower and not limit.upper:
+            raise HodynError(
+                f'{context}, joint {joint.name!r}: its <limit> has no range, lower and upper are '
+                'missing or 0; write them, or leave out <limit> if none is known'
+                + (', or make it type="continuous"' if joint.type == 'revolute' else ''))
         known |= {'lower': limit.lower, 'upper': limit.upper}
     return JointLimits(**known)
 

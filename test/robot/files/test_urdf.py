@@ -268,6 +268,8 @@ def test_inertia_check_can_be_relaxed():
     (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'), "joint 'j1'.*multiple times"),
     (ONE_JOINT.replace(LIMIT, LIMIT + '<mimic joint="j0"/>'), "joint 'j1' mimics 'j0'"),
     (ONE_JOINT.replace(LIMIT, '<limit lower="0" upper="1"/>'), "joint 'j1'"),
+    (ONE_JOINT.replace(LIMIT, '<limit velocity="1" effort="1"/>'),
+     "joint 'j1': its <limit> has no range, lower and upper are missing.*\"continuous\""),
     (arm(link('l1'), link('l1'), joint('j1', 'base', 'l1')), "two links have the name 'l1'"),
     (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j1', 'base', 'l1')), 'two joints'),
     (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j2', 'base', 'l1')), 'carried by two'),
