@@ -18,6 +18,9 @@ from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
 from hodyn_ros.robot import Robot
 
 DIED = 'the process that prepares plans has died'
+MOST_TIME = 300.0
+"""s that a plan may take to prepare: the longest that are read take a tenth of it."""
+TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 
 
@@ -101,7 +104,8 @@ class PlanWorker:
     def poll(self) -> tuple[Job, PreparedPlan] | None:
         """Return a job and its plan, or None when there is nothing new.
 
-        A job that the child process died of is refused; another process takes its place.
+        A job that the child process died of, or did not end with in time, is refused; another
+        process takes its place.
         """
         return None if self._finished.empty() else self._finished.get()
 
@@ -140,6 +144,9 @@ class PlanWorker:
                         model, job.annotate, job.state, job.start + job.left_out, job.skipped))
                     # Not pickled, which would copy it while no cycle can run.
                     connection.send_bytes(job.data)
+                    if not connection.poll(MOST_TIME):
+                        self._finished.put((job, PreparedPlan(TOOK_TOO_LONG)))
+                        return was_ready
                     self._finished.put((job, connection.recv()))
                     job = None
         except (EOFError, OSError):  # it died, or no process can be had

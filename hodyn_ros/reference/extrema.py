@@ -23,7 +23,10 @@ DEPTH = 48
 
 
 def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
-    """Return minima and maxima of the order-th derivative, (2, n), and their times, (2, n)."""
+    """Return minima and maxima of the order-th derivative, (2, n), and their times, (2, n).
+
+    Raises HodynError for a derivative that overflows.
+    """
     if order not in range(DEGREE + 1):
         raise HodynError(f'order {order!r}: expected an integer from 0 to {DEGREE}')
     if plan.times.size == 1:
@@ -31,8 +34,14 @@ def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
         return values, np.full((2, plan.n), plan.times[0])
     values, instants = np.empty((2, 2, plan.n))
     size = DEGREE + 1 - order
-    hulls = HULLS[order] @ plan.coefficients[:, order:]
-    hulls /= np.diff(plan.times)[:, np.newaxis, np.newaxis] ** order
+    with np.errstate(over='ignore', invalid='ignore'):
+        hulls = HULLS[order] @ plan.coefficients[:, order:]
+        hulls /= np.diff(plan.times)[:, np.newaxis, np.newaxis] ** order
+    if not np.isfinite(hulls).all():  # the search halves them until they are flat
+        piece, _, joint = np.argwhere(~np.isfinite(hulls))[0]
+        raise HodynError(
+            f'joint {joint}, between {plan.times[piece]:g} and {plan.times[piece + 1]:g} s: '
+            f'derivative {order} of the motion is no finite number')
     _extrema(
         plan.times, np.ascontiguousarray(hulls.transpose(2, 0, 1)), np.empty((DEPTH + 2, size)),
         np.empty((3, DEPTH + 2)), values, instants)

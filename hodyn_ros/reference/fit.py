@@ -27,6 +27,8 @@ BAND_STEPS = 16
 MAX_SAMPLE_TOLERANCE = 0.01
 # Coefficients hold h⁴ q⁗: beyond these spacings they leave what doubles resolve.
 MIN_PIECE, MAX_PIECE = 1e-6, 1e5
+# rad, m and their derivatives: products of more overflow.
+GREATEST = 1e15
 
 Rows = ArrayLike | Sequence[ArrayLike | None]
 
@@ -232,7 +234,7 @@ def _points(
                         f'point {i}: {quantity} has shape {values.shape}, must be {q.shape[1:]}'
                     )
                 knots[i, k], fixed[i, k] = values, True
-        _check_finite(knots[:, k], quantity, names)
+        _check_values(knots[:, k], quantity, names)
     return instants, knots, fixed
 
 
@@ -259,13 +261,13 @@ def _check_times(times: Array) -> None:
         )
 
 
-def _check_finite(values: Array, quantity: str, names: Sequence[str] | None) -> None:
-    bad = ~np.isfinite(values)
+def _check_values(values: Array, quantity: str, names: Sequence[str] | None) -> None:
+    bad = ~(np.abs(values) <= GREATEST)
     if bad.any():
         i, joint = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        raise HodynError(
-            f'point {i}, {_joint(int(joint), names)}: {quantity} {values[i, joint]} is not finite'
-        )
+        value = values[i, joint]
+        what = f'is beyond {GREATEST:g}' if np.isfinite(value) else 'is not finite'
+        raise HodynError(f'point {i}, {_joint(int(joint), names)}: {quantity} {value} {what}')
 
 
 def _joint(index: int, names: Sequence[str] | None) -> str:

@@ -20,7 +20,13 @@ from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import SAY_AGAIN, UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
-from hodyn_ros.ros.trajectory_goals import ACTION, ErrorCode, Goal, TrajectoryGoals
+from hodyn_ros.ros.trajectory_goals import (
+    ACTION,
+    REPLACED,
+    ErrorCode,
+    Goal,
+    TrajectoryGoals,
+)
 
 Array = NDArray[np.float64]
 
@@ -299,6 +305,8 @@ class Inputs:
         if refusal:
             raise HodynError(refusal)
         controller, clock = self._ready()
+        if self._planner.busy and not self._goals.prepares:
+            self._monitor.reject('joint_trajectory', REPLACED)
         self._planner.submit(
             data, controller.reference, controller.now,
             annotate=self._outputs.annotated_is_wanted, left_out=clock.left_out)

@@ -15,6 +15,7 @@ from hodyn_ros.plans.prepare import PreparedPlan
 Array = NDArray[np.float64]
 
 ACTION = 'follow_joint_trajectory'
+REPLACED = 'a newer trajectory came while it was prepared'
 # As joint_trajectory_controller's action_monitor_rate by default.
 FEEDBACK_PERIOD = 0.05
 
@@ -118,7 +119,7 @@ class TrajectoryGoals:
 
     def prepare(self, goal: Goal | None) -> None:
         """Note whose plan is prepared from now on, in the place of another: None, a topic's."""
-        self.drop('a newer trajectory came while it was prepared')
+        self.drop(REPLACED)
         self._prepared = goal
 
     def drop(self, why: str) -> None:

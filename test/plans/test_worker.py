@@ -14,7 +14,7 @@ import hodyn_ros as hd
 from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.plans import planning_process
 from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.plans.worker import DIED, Job, PlanWorker
+from hodyn_ros.plans.worker import DIED, TOOK_TOO_LONG, Job, PlanWorker
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +92,22 @@ def test_another_takes_the_place_of_one_that_died(worker):
     assert second != first
     worker.close()
     assert not planners()
+
+
+def test_another_takes_the_place_of_one_that_does_not_end(worker, monkeypatch):
+    robot = hd.load_robot('panda')
+    [first] = planners()
+    os.kill(first, signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr('hodyn_ros.plans.worker.MOST_TIME', 0.2)
+        worker.submit(job(robot, 0))
+        made, prepared = outcome(worker)
+    assert (made.number, prepared.refusal) == (0, TOOK_TOO_LONG)
+    wait_for(lambda: not is_alive(first))
+    worker.submit(job(robot, 1))
+    made, prepared = outcome(worker)
+    assert (made.number, prepared.refusal) == (1, '')
+    assert first not in planners()
 
 
 def test_an_error_of_the_program_refuses_the_plan_with_its_traceback(monkeypatch):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -234,6 +235,33 @@ def test_rows_may_be_given_at_some_points_only():
 def test_bad_points_are_named(arguments, message):
     with pytest.raises(HodynError, match=message):
         fit_plan(*arguments, names=['j'])
+
+
+@pytest.mark.parametrize('interpolation', ['auto', 'global', 'bounded', 'local'])
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_values_of_any_size_make_a_finite_plan_or_are_refused_by_joint_and_point(
+        interpolation, data):
+    values = st.one_of(st.floats(), st.floats(-2.0, 2.0), st.sampled_from([1e308, -1e15, 1e-308]))
+    m = data.draw(st.integers(2, 4))
+    q, v, a = np.reshape(data.draw(st.lists(values, min_size=6 * m, max_size=6 * m)), (3, m, 2))
+    times = np.cumsum(data.draw(
+        st.lists(st.floats(1e-5, 1e3), min_size=m, max_size=m)))
+    try:
+        plan = fit_plan(times, q, v, a, interpolation=interpolation)
+    except HodynError as error:
+        assert re.match(r'point \d, joint \d: (position|velocity|acceleration)', str(error))
+        assert not (np.abs([q, v, a]) <= 1e15).all()
+        return
+    for order in range(5):
+        assert np.isfinite(extrema(plan, order)[0]).all()
+
+
+def test_extrema_of_a_motion_that_overflows_are_refused():
+    coefficients = np.zeros((1, 10, 2))
+    coefficients[0, 9, 1] = 1e308
+    with pytest.raises(HodynError, match=r'joint 1, between 0 and 1 s: derivative 4 .* no finite'):
+        extrema(Plan(np.array([0.0, 1.0]), coefficients, np.zeros((2, 2)), 'global'), 4)
 
 
 def test_a_hundred_thousand_points():

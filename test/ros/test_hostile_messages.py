@@ -104,12 +104,15 @@ class Hostile:
 
 
 def is_wrong(message) -> bool:
-    """Tell whether a message, as it is, breaks a rule that no configuration relaxes."""
+    """Tell whether a message, as it is, breaks a rule that no configuration relaxes.
+
+    A trajectory without points is none: it asks for a stop.
+    """
     if isinstance(message, JointState):
         return len(message.position) != len(message.name) or not np.isfinite(
             [*message.position, *message.velocity]).all()
     if isinstance(message, JointTrajectory):
-        return not message.points or not all(
+        return not all(
             np.isfinite([*point.positions, *point.velocities, *point.accelerations]).all()
             for point in message.points)
     wrench = message.wrench
