@@ -19,7 +19,7 @@ from hodyn_ros.robot import Robot
 
 DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
-"""s that a plan may take to prepare: the longest that are read take a tenth of it."""
+"""s that a plan may take to prepare: one of 8 MB takes a fifth of it."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 

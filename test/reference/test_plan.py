@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -247,12 +246,11 @@ def test_values_of_any_size_make_a_finite_plan_or_are_refused_by_joint_and_point
     q, v, a = np.reshape(data.draw(st.lists(values, min_size=6 * m, max_size=6 * m)), (3, m, 2))
     times = np.cumsum(data.draw(
         st.lists(st.floats(1e-5, 1e3), min_size=m, max_size=m)))
-    try:
-        plan = fit_plan(times, q, v, a, interpolation=interpolation)
-    except HodynError as error:
-        assert re.match(r'point \d, joint \d: (position|velocity|acceleration)', str(error))
-        assert not (np.abs([q, v, a]) <= 1e15).all()
+    if not (np.abs([q, v, a]) <= 1e15).all():
+        with pytest.raises(HodynError, match=r'point \d, joint \d: (position|velocity|accel)'):
+            fit_plan(times, q, v, a, interpolation=interpolation)
         return
+    plan = fit_plan(times, q, v, a, interpolation=interpolation)
     for order in range(5):
         assert np.isfinite(extrema(plan, order)[0]).all()
 
