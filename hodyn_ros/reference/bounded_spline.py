@@ -31,6 +31,8 @@ ITERATIONS = 40
 ACCURACY = 1e-2
 CENTRING = 0.1
 STEP_TO_BOUNDARY = 0.99
+# Of a huge coefficient that is given: room that its round-off does not use up.
+RESOLVED = 1e-9
 
 
 def bounded_knots(
@@ -102,8 +104,9 @@ def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array,
         rows[knot, place] = REACH * (sign * spacing) ** np.arange(5)
         start = np.einsum('irk,ik->ir', rows[knot, place], knots[knot])
         target = sign * step
-        lower[knot, place] = np.minimum(np.minimum(target, 0.0), start) - tolerance
-        upper[knot, place] = np.maximum(np.maximum(target, 0.0), start) + tolerance
+        room = tolerance + RESOLVED * np.abs(start)
+        lower[knot, place] = np.minimum(np.minimum(target, 0.0), start) - room
+        upper[knot, place] = np.maximum(np.maximum(target, 0.0), start) + room
     return rows, lower, upper
 
 

@@ -237,7 +237,7 @@ def test_bad_points_are_named(arguments, message):
 
 
 @pytest.mark.parametrize('interpolation', ['auto', 'global', 'bounded', 'local'])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_values_of_any_size_make_a_finite_plan_or_are_refused_by_joint_and_point(
         interpolation, data):
