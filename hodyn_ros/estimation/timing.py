@@ -26,6 +26,8 @@ MIN_RUN = 8
 _GAP_BURSTS = 15.0  # the same of messages that come in bursts
 _MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
 _CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
+_MOST_TORN = 0.02  # share of messages that are read while they are written
+_AROUND = 5  # messages on both sides that tell how an arm moves
 _LOOKBACK = 20  # messages that a second publisher may be behind the first
 _LISTED = 200  # gaps and resets listed one by one
 _RESET_PERSISTS = 4  # samples that stay behind an earlier stamp: the clock was set back
@@ -71,7 +73,8 @@ class StampStatus(IntEnum):
 
     AFTER_STEP is where the clock of the stamps was set by less than a gap, which the samples tell.
     NO_MOTION is for runs that cannot be smoothed, which shows later than what stamps show; STALE
-    for states that an earlier message showed already, and another one since.
+    for states that an earlier message showed already, and another one since; TORN for positions of
+    one sample with velocities of another.
     """
 
     FOLLOWS = 0
@@ -83,6 +86,7 @@ class StampStatus(IntEnum):
     NO_MOTION = 6
     LONE = 7
     STALE = 8
+    TORN = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,8 +326,12 @@ def _runs(
     if stale.any():
         status[message[stale]] = StampStatus.STALE
         return _runs(states, message[~stale], stamps, status, longest)
+    torn = _torn(states.position[message], states.velocity[message])
+    if torn.any():
+        status[message[torn]] = StampStatus.TORN
+        return _runs(states, message[~torn], stamps, status, longest)
     time = (stamps[message] - stamps[message[0]]) * 1e-9
-    fresh = ~_repeats(changes, time)
+    fresh = ~_repeats(changes, time, states.position[message])
     first = np.flatnonzero(fresh)
     older = np.append(-np.inf, time[:-1])
     found = sampling_instants(
@@ -363,6 +371,31 @@ def _clear_changes(recorded: Array) -> Indices:
     return np.concatenate([[len(recorded[0])], clear])
 
 
+def _torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
+    """Return which states have positions of one sample and velocities of another.
+
+    Who reads a state while another thread writes it gets some. One half repeats the message
+    before, bit for bit, and the other clearly does not; in the message after it is the other half
+    that repeats, if that is of the next sample. They are rare: where a half is refreshed less
+    often than the other, as a rule, it is no tear.
+    """
+    torn = np.zeros(len(position), dtype=bool)
+    if len(torn) <= 2 * _AROUND:
+        return torn
+    halves = (position, velocity)
+    moved = np.stack([_clear_changes(half) >= _MIN_CHANGES for half in halves])
+    same = np.stack([np.append(False, (half[1:] == half[:-1]).all(axis=1)) for half in halves])
+    around = np.ones(2 * _AROUND + 1)
+    moves = np.stack([np.convolve(half, around, 'same') > _AROUND for half in moved])
+    half_read = same & moves & moved[::-1]
+    if np.count_nonzero(half_read) > _MOST_TORN * len(torn):
+        return torn
+    for i in np.flatnonzero(half_read.any(axis=0)):
+        # What completes a torn state is whole.
+        torn[i] = not (torn[i - 1] and half_read[0, i - 1] != half_read[0, i])
+    return torn
+
+
 def _seen_before(recorded: Array, changes: Indices) -> NDArray[np.bool_]:
     """Return which states some earlier message showed, and another one since."""
     rows = np.unique(np.nan_to_num(recorded), axis=0, return_inverse=True)
@@ -374,11 +407,12 @@ def _seen_before(recorded: Array, changes: Indices) -> NDArray[np.bool_]:
     return np.asarray((apart > 1) & (apart <= _LOOKBACK) & (changes >= _MIN_CHANGES))
 
 
-def _repeats(changes: Indices, time: Array) -> NDArray[np.bool_]:
+def _repeats(changes: Indices, time: Array, position: Array) -> NDArray[np.bool_]:
     """Return which messages repeat the state before, bit for bit, though the arm moves.
 
     A robot at rest repeats its state as well, but longer than a reader does who reads each state
-    several times; and numbers that hardly ever change are no states of an arm that moves.
+    several times; and numbers that hardly ever change are no states of an arm that moves. Where
+    states were held up on their way, the next one is as far away as those of an arm that moves.
     """
     repeats = changes == 0
     moves = np.flatnonzero(~repeats)
@@ -390,6 +424,13 @@ def _repeats(changes: Indices, time: Array) -> NDArray[np.bool_]:
     passed = time[ends - 1] - time[moves]
     # Reads that were held up and then made up for, all at once, are no rest.
     rests = (reads > 3.0 * typical) & (passed > 3.0 * typical * np.median(np.diff(time)))
-    for begin, end in zip(moves[rests], ends[rests], strict=True):
-        repeats[begin:end] = False
+    steps = np.abs(np.diff(position[moves], axis=0)).sum(axis=1)
+    for i in np.flatnonzero(rests):
+        around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
+        usual = float(np.median(around)) if len(around) else 0.0
+        # States that were held up may come late, all of them: the next one is a usual step away.
+        least = 0.5 * usual * (reads[i] / typical if reads[i] > MAX_MOVE else 1.0)
+        if i < len(steps) and steps[i] > least > 0.0:
+            continue
+        repeats[moves[i]:ends[i]] = False
     return np.asarray(repeats)

@@ -42,6 +42,12 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '
             "showed: two publishers seem to write to the topic. Record the driver's own.")
+    if torn := found.counts[StampStatus.TORN]:
+        said.append(
+            f'{torn} message{" has" if torn == 1 else "s have"} positions of one sample and '
+            'velocities of another: the state was read while it was written. '
+            f'{"It is" if torn == 1 else "They are"} left out. Read it under a lock, or in the '
+            'callback of the control loop.')
     if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period):
         said.append(
             f'The stamps contradict the positions by {1e3 * found.misfit:.2g} ms (RMS) from '

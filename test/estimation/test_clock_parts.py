@@ -4,6 +4,7 @@ import pytest
 
 from hodyn_ros.estimation.derivatives import _resolution
 from hodyn_ros.estimation.sampling_clock import (
+    MAX_MOVE,
     _between,
     _beyond,
     _common_period,
@@ -41,26 +42,38 @@ def test_the_typical_period_is_the_median_or_the_mean_of_bursts(steps, period):
 
 
 def test_a_reader_that_polls_repeats_and_a_robot_at_rest_does_not():
+    def repeats(changes, time=None, rest=-1):
+        """Of an arm that goes on, but slowly at first after its rest."""
+        changes = np.asarray(changes)
+        steps = np.where(changes > 0, 1e-3, 0.0)
+        steps[np.flatnonzero(steps)[np.flatnonzero(steps) > rest][:rest > 0]] = 1e-6
+        time = 0.001 * np.arange(len(changes)) if time is None else time
+        return _repeats(changes, time, np.cumsum(steps)[:, np.newaxis])
+
     changes = np.tile([7, 0, 0], 40)
-    time = 0.001 * np.arange(120)
-    np.testing.assert_array_equal(_repeats(changes, time), changes == 0)
+    np.testing.assert_array_equal(repeats(changes), changes == 0)
     # A rest is no repeat; three times as long as usual it still may be one.
     for reads, is_rest in ((11, True), (10, False)):
         some = np.concatenate([changes[:60], [7], np.zeros(reads - 1, int), changes[60:]])
-        found = _repeats(some, 0.001 * np.arange(len(some)))
+        found = repeats(some, rest=60)
         assert found[61:60 + reads].any() == (not is_rest)
         np.testing.assert_array_equal(np.delete(found, slice(60, 60 + reads)), changes == 0)
+        # Nor is it one of an arm that is a usual step away right after it.
+        np.testing.assert_array_equal(repeats(some), some == 0)
+    # After what is longer than states are held up, the arm is as far away as it went meanwhile.
+    some = np.concatenate([changes[:60], [7], np.zeros(MAX_MOVE, int), changes[60:]])
+    assert not repeats(some)[61:61 + MAX_MOVE].any()
     # Nor are reads that were held up and came all at once, in the time of one.
     some = np.concatenate([changes[:60], [7], np.zeros(11, int), changes[60:]])
     time = 0.001 * np.arange(len(some))
     time[61:72] = time[60] + 1e-6 * np.arange(1, 12)
-    assert _repeats(some, time)[61:72].all()
+    assert repeats(some, time, rest=60)[61:72].all()
     # Numbers that hardly ever change are no states of an arm that moves.
-    assert not _repeats(np.tile([2, 0, 0], 40), 0.001 * np.arange(120)).any()
-    assert not _repeats(np.full(50, 7), 0.001 * np.arange(50)).any()
+    assert not repeats(np.tile([2, 0, 0], 40)).any()
+    assert not repeats(np.full(50, 7)).any()
     # Nor do two motions tell how long is long.
     for some in ([7, 0, 0, 0], [7, 0, 0, 7, 0, 0]):
-        assert not _repeats(np.array(some), 0.001 * np.arange(len(some))).any()
+        assert not repeats(some).any()
 
 
 def test_what_was_shown_before_by_another_publisher_is_known_again():

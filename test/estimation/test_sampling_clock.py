@@ -96,6 +96,58 @@ def test_accelerations_of_a_polled_controller_are_those_of_the_true_instants(see
     assert rms[0] < 1.03 * rms[1]
 
 
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('older', ['position', 'velocity', 'either'])
+def test_states_that_were_read_while_they_were_written_are_left_out(older, seed):
+    """Of a public log of a Panda, 15 made its clock seem to be set 25 times."""
+    reads, instants = polled(seed)
+    found = states(reads, instants, seed)
+    rng = np.random.default_rng(seed)
+    fresh = np.flatnonzero(np.diff(instants, prepend=instants[0]) > 0.0)[20:-20]
+    torn = np.sort(rng.choice(fresh[::3], 15, replace=False))
+    for i in torn:
+        half = older if older != 'either' else rng.choice(['position', 'velocity'])
+        getattr(found, half)[i] = getattr(found, half)[i - 1]
+    timing = analyse(found)
+    np.testing.assert_array_equal(np.flatnonzero(timing.status == StampStatus.TORN), torn)
+    assert not statistics(found, timing).clock_steps
+    assert np.abs(errors(found, timing, instants)).max() < 0.1 * PERIOD
+    whole = states(reads, instants, seed)
+    assert not np.any(analyse(whole).status == StampStatus.TORN)
+
+
+@pytest.mark.parametrize(('position', 'velocity'), [(1, 4), (4, 1)])
+def test_halves_of_a_state_that_are_refreshed_at_different_rates_are_not_torn(position, velocity):
+    _, instants = even(0)
+    found = states(instants, instants, 0)
+    index = np.arange(len(instants))
+    found.position[:] = found.position[index // position * position]
+    found.velocity[:] = found.velocity[index // velocity * velocity]
+    assert not np.any(analyse(found).status == StampStatus.TORN)
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_states_that_are_held_up_on_their_way_are_no_rest(seed):
+    """The newest state that is there stays for some milliseconds; others follow late, or never."""
+    reads, instants = polled(seed)
+    rng = np.random.default_rng(seed)
+    shown = instants.copy()
+    for i in rng.choice(np.arange(100, len(reads) - 100, 30), 25, replace=False):
+        end = i + int(rng.integers(4, 10))
+        shown[i:end] = shown[i]
+        if rng.random() < 0.5:  # what is late comes one after the other, as fast as it is read
+            later = end + int(rng.integers(1, 5))
+            shown[end:later] = np.minimum(
+                shown[end:later], shown[i] + PERIOD * np.arange(1, later - end + 1))
+    ticks = np.unique(instants)
+    shown = ticks[np.searchsorted(ticks, shown + 0.5 * PERIOD) - 1]
+    found = states(reads, shown, seed)
+    timing = analyse(found)
+    assert not statistics(found, timing).clock_steps
+    off = np.abs(errors(found, timing, shown))
+    assert np.mean(off < 0.1 * PERIOD) > 0.995
+
+
 def even(seed, count=5000):
     """Return a generator and instants of a clock."""
     return np.random.default_rng(seed), np.arange(count) * PERIOD
