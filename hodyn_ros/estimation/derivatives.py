@@ -214,11 +214,12 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
 def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
     """Return how far velocities run behind the positions, and its standard deviation, s.
 
-    The least-squares shift to first order, against the motion that the positions alone tell; NaN
-    when no velocities are recorded or the motion hardly accelerates.
+    The least-squares shift to first order, against the motion that the positions alone tell; its
+    deviation by how parts of the recording differ, or joints if these differ more. NaN when no
+    velocities are recorded or the motion hardly accelerates.
     """
     alone = replace(noise, velocity=np.full_like(noise.velocity, np.inf))
-    shifts, weights = [], []
+    parts = []
     for run in runs:
         if np.isnan(run.velocity).any():
             continue
@@ -227,15 +228,30 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
         except HodynError:
             continue
         off, rate = run.velocity - q[:, 1], q[:, 2]
-        for part in np.array_split(np.arange(len(off)), _LAG_PARTS):
-            scale = np.mean(off[part] ** 2, axis=0) + _FLOOR
-            weight = float(np.sum(rate[part] ** 2 / scale))
-            if weight > 0.0:
-                shifts.append(-float(np.sum(rate[part] * off[part] / scale)) / weight)
-                weights.append(weight)
-    if len(shifts) < 2:
+        parts += [
+            (np.sum(off[part] ** 2, axis=0), np.sum(off[part] * rate[part], axis=0),
+             np.sum(rate[part] ** 2, axis=0))
+            for part in np.array_split(np.arange(len(off)), _LAG_PARTS)]
+    if not parts:
         return np.nan, np.nan
-    share = np.array(weights) / np.sum(weights)
-    lag = float(share @ np.array(shifts))
-    spread = np.sum(share ** 2 * (np.array(shifts) - lag) ** 2) / (1.0 - np.sum(share ** 2))
-    return lag, float(np.sqrt(spread))
+    squares, products, drive = np.stack(parts, axis=1)
+    joint = -products.sum(axis=0) / np.maximum(drive.sum(axis=0), _FLOOR)
+    # Beside the lag, which is no noise: fast motion shows it best.
+    noise_left = squares.sum(axis=0) - joint ** 2 * drive.sum(axis=0)
+    certainty = 1.0 / (np.maximum(noise_left, 0.0) + _FLOOR)
+    weight = drive @ certainty
+    if not weight.any():
+        return np.nan, np.nan
+    part = -(products @ certainty) / np.maximum(weight, _FLOOR)
+    lag, by_parts = _mean_and_deviation(part, weight)
+    _, by_joints = _mean_and_deviation(joint, drive.sum(axis=0) * certainty)
+    return (lag, float(np.fmax(by_parts, by_joints))) if np.isfinite(by_parts) else (np.nan, np.nan)
+
+
+def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
+    """Return the weighted mean of values and its standard deviation, NaN of a single one."""
+    share = weight / weight.sum()
+    mean = float(share @ values)
+    independent = 1.0 - float(share @ share)
+    spread = float(share ** 2 @ (values - mean) ** 2)
+    return mean, float(np.sqrt(spread / independent)) if independent > _FLOOR else np.nan
