@@ -76,8 +76,10 @@ class EffortUnit:
             of_gravity, of_inertia = found / scale
             if is_inertia_clear and 1.0 / AGREE < of_inertia < AGREE:
                 return np.nan
-            if is_gravity_clear and error < (1.0 - _EXPLAINS) * left[_REST, _REST]:
-                factors.append(of_gravity)
+            if error < (1.0 - _EXPLAINS) * left[_REST, _REST]:
+                # A load that the model lacks adds to gravity at the wrist more than to both.
+                factors += [of_gravity] * bool(is_gravity_clear)
+                factors += [of_inertia] * bool(is_inertia_clear)
         factor = _of_most(np.array(factors))
         return factor if abs(np.log(factor)) > np.log(FAR) else np.nan
 

@@ -425,6 +425,8 @@ def _repeats(changes: Indices, time: Array, position: Array) -> NDArray[np.bool_
     # Reads that were held up and then made up for, all at once, are no rest.
     rests = (reads > 3.0 * typical) & (passed > 3.0 * typical * np.median(np.diff(time)))
     steps = np.abs(np.diff(position[moves], axis=0)).sum(axis=1)
+    # The last digit of an arm that stands is no motion.
+    steps[_clear_changes(position[moves])[1:] < min(_MIN_CHANGES, position.shape[1])] = 0.0
     for i in np.flatnonzero(rests):
         around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
         usual = float(np.median(around)) if len(around) else 0.0

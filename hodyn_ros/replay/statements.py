@@ -150,13 +150,11 @@ def facts(result: Replay) -> list[str]:
                 'parts are smoothed apart and nothing is interpolated over.' if len(events) > 1
                 else f'1 {one}, of {events[0][1]:.3g} s: the parts are smoothed apart and nothing '
                 'is interpolated over.')
-    rate = 1.0 / found.period
     if found.republished:
         said.append(
             f'{found.republished} messages repeat the state before them under a new stamp, and '
             'are no samples of their own.')
     if found.restored:
-        rate = 1.0 / found.sampling_period
         rest = found.restored - found.told
         said.append(
             f'The positions show that the states were sampled by a clock of '
@@ -166,6 +164,7 @@ def facts(result: Replay) -> list[str]:
                 if rest > 0.01 * found.restored else '.'))
     elif found.republished:
         said.append('No clock of the sampling shows: the stamps are taken as they are.')
+    rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
     said.append(
         f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '

@@ -46,6 +46,7 @@ def test_a_reader_that_polls_repeats_and_a_robot_at_rest_does_not():
         """Of an arm that goes on, but slowly at first after its rest."""
         changes = np.asarray(changes)
         steps = np.where(changes > 0, 1e-3, 0.0)
+        steps[np.flatnonzero(steps)[1:2]] = 1e-6  # what is recorded is finer than a step
         steps[np.flatnonzero(steps)[np.flatnonzero(steps) > rest][:rest > 0]] = 1e-6
         time = 0.001 * np.arange(len(changes)) if time is None else time
         return _repeats(changes, time, np.cumsum(steps)[:, np.newaxis])

@@ -29,6 +29,7 @@ def valley(seed, size):
 
 @settings(deadline=None)
 @example(1170, 4, valley)
+@example(441, 4, valley)
 @given(st.integers(0, 10 ** 6), st.integers(1, 4), st.sampled_from([quadratic, wavy, valley]))
 def test_finds_what_scipy_finds(seed, size, kind):
     cost = kind(seed, size)
@@ -40,7 +41,7 @@ def test_finds_what_scipy_finds(seed, size, kind):
     if theirs.nfev < EVALUATIONS:
         np.testing.assert_allclose(found, theirs.x, atol=1e-9)
     else:  # theirs breaks off in the midst of a step, which ours takes
-        assert cost(found) <= theirs.fun
+        assert cost(found) <= theirs.fun * (1.0 + 1e-9)
 
 
 def test_a_function_that_is_never_settled_ends_all_the_same():

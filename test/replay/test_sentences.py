@@ -46,7 +46,8 @@ def result(timing_statistics=None, **changes):
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
         'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [], 'live': None,
         'noise': SimpleNamespace(
-            velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5)),
+            velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5),
+            step=0.01),
         'still': np.zeros(2, dtype=bool), 'motion_supported': np.ones((5, 2), dtype=bool),
         **changes})
 
@@ -184,8 +185,8 @@ def test_samples_that_were_put_where_they_were_taken_are_told():
         'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, 3 ms from '
         'their stamps at most.')
     assert fact('repeat the state', timing_statistics=one).startswith('50 messages')
-    # The rate is that of the samples.
-    assert 'samples at 125 Hz tell nothing of what is faster than 62.5 Hz' in fact(
+    # The rate is that of the samples, not of the clock that they are multiples of.
+    assert 'samples at 100 Hz tell nothing of what is faster than 50 Hz' in fact(
         'bandwidth', timing_statistics=one)
     one.told = 900
     assert 'the stamps alone count them (100).' in fact('a clock of', timing_statistics=one)
@@ -241,7 +242,8 @@ def test_limits_and_reflexes_are_told_as_they_are_known():
 def test_joints_that_stand_still_and_recordings_without_velocities_are_told():
     assert fact('Standing still', still=np.array([False, True])) == 'Standing still: b.'
     noise = SimpleNamespace(
-        velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5))
+        velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5),
+        step=0.01)
     assert 'estimated from positions with a bandwidth of 3 Hz' in fact(
         'The motion is', noise=noise)
 
