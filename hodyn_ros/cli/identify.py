@@ -164,7 +164,8 @@ def run_identify(
         joint for joint in unexplained_joints(robot, data, found, validation)
         if joint not in doubted]
     for sentence in (
-            *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found)):
+            *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found),
+            *_loads(found, [one.path for one in recordings])):
         console.print(f'! {sentence}', style='bold')
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
@@ -359,6 +360,18 @@ def _gains(robot: Robot, found: Estimate) -> list[str]:
         f'Gains are far from what the robot has, or of the other sign: {far}. They serve to read '
         'recordings alone: the feed-forward stays in N m, with the signs of the model. See that '
         'the drive takes such commands before it gets any.'] if far else []
+
+
+def _loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
+    """Return which loaded recordings have another payload than the other ones."""
+    differ = '; '.join(
+        f'in {bags[load.bag]} {load.mass:+.2g} kg, its centre of mass '
+        f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm away'
+        for load in found.differing_loads)
+    return [
+        f'The loaded recordings differ in their payload; against the others, {differ}. One that '
+        'is turned on the flange counts as another. Identify them apart: what is found here is '
+        'none of them.'] if differ else []
 
 
 def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = ()) -> str:

@@ -245,7 +245,9 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
     part = -(products @ certainty) / np.maximum(weight, _FLOOR)
     lag, by_parts = _mean_and_deviation(part, weight)
     _, by_joints = _mean_and_deviation(joint, drive.sum(axis=0) * certainty)
-    return (lag, float(np.fmax(by_parts, by_joints))) if np.isfinite(by_parts) else (np.nan, np.nan)
+    if np.isnan(by_parts):
+        return np.nan, np.nan
+    return lag, float(np.fmax(by_parts, by_joints))
 
 
 def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS, torque_regressor
 from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.differing_loads import DifferingLoad, differing_loads
 from hodyn_ros.identification.joint_zeros import nearest_zeros
 from hodyn_ros.identification.payload import EXTENT, MASS, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, solve_linear
@@ -54,6 +55,8 @@ class Estimate:
         Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
     inertia_excited : bool
         Whether the motion told the payload's inertia, which is a point's otherwise.
+    differing_loads : tuple of DifferingLoad
+        Loaded recordings whose payload is another than that of the other ones.
     link_level, gain_level : float
         How far links and gains are off, as shares, by the evidence; NaN where not looked for.
     base_parameters, told_parameters : int
@@ -84,6 +87,7 @@ class Estimate:
     payload: Payload | None = None
     payload_interval: Array = field(default_factory=lambda: np.full(PARAMETERS, np.nan))
     inertia_excited: bool = False
+    differing_loads: tuple[DifferingLoad, ...] = ()
     link_level: float = np.nan
     gain_level: float = np.nan
     base_parameters: int = 0
@@ -491,6 +495,7 @@ def _estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
         links=tuple(links), links_interval=links_interval, payload=payload,
         payload_interval=payload_interval, inertia_excited=excited,
+        differing_loads=differing_loads(model, found),
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
         gain_level=found.levels['inverse_gain'] if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,

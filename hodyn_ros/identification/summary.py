@@ -46,6 +46,9 @@ def write_summary(
         'payload': None if found.payload is None else {
             **_body(found.payload, found.payload_interval),
             'inertia_excited': found.inertia_excited,
+            'differs': [
+                {'bag': str(recordings[load.bag][0].path), 'mass': load.mass,
+                 'com': load.com.tolist()} for load in found.differing_loads],
             'model_error': {
                 'links': _number(found.link_level), 'gains': _number(found.gain_level)},
         },

@@ -308,6 +308,42 @@ def test_links_are_found_as_far_as_motion_tells_and_stay_bodies():
     assert np.all(np.std(after, axis=0)[1:4] < 0.2 * np.std(before, axis=0)[1:4])
 
 
+def loads_case(seed, second):
+    """Return the estimate of two loaded recordings and a bare one, by links off by 5 %."""
+    rng = np.random.default_rng(seed)
+    arm = heavier(PLAIN, rng, 0.05)
+    none = SigmoidFriction(np.zeros(7), np.ones(7), np.zeros(7))
+    parts = [
+        data(payload, rate=10.0, robot=arm, friction=none, offset=np.zeros(7), seed=3 * seed + i)
+        for i, payload in enumerate((second(None), second(rng), None))]
+    joined = Data(
+        np.concatenate([part.q for part in parts]),
+        np.concatenate([part.effort for part in parts]),
+        np.concatenate([part.block + 64 * i for i, part in enumerate(parts)]),
+        bag=np.repeat(np.arange(3), len(parts[0].q)),
+        loaded=np.repeat([True, True, False], len(parts[0].q)))
+    return identify(PLAIN, joined, ('payload',))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', range(3))
+def test_recordings_with_different_payloads_are_told_and_only_those(seed):
+    """A public log's load was turned by π on the flange: 2.9 kg at no place, without a word."""
+    def load(rng, mass=2.8, turn=1.0):
+        place = np.array([0.03, 0.16, 0.04]) * (1.0 if rng is None else [turn, turn, 1.0])
+        return Payload(2.8 if rng is None else mass, place, np.eye(3) * 0.004)
+
+    assert loads_case(seed, load).differing_loads == ()
+    turned = loads_case(seed, lambda rng: load(rng, turn=-1.0)).differing_loads
+    assert sorted(one.bag for one in turned) == [0, 1]
+    second = next(one for one in turned if one.bag == 1)
+    np.testing.assert_allclose(second.com, [-0.06, -0.32, 0.0], atol=0.03)
+    assert abs(second.mass) < 0.1
+    lighter = loads_case(seed, lambda rng: load(rng, mass=2.0)).differing_loads
+    second = next(one for one in lighter if one.bag == 1)
+    assert second.mass == pytest.approx(-0.8, abs=0.1)
+
+
 def payload_case(seed, *, pair):
     """Return a payload and its estimate, by a model whose links are off by 5 %."""
     rng = np.random.default_rng(seed)

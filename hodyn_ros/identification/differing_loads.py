@@ -1,0 +1,57 @@
+"""Recordings that are said to have one payload, and have not."""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.regressor import PARAMETERS
+from hodyn_ros.identification.payload import COM, EXTENT, MASS, rigid_body
+from hodyn_ros.identification.regression import Fit, solve_linear
+from hodyn_ros.identification.terms import Terms
+
+Array = NDArray[np.float64]
+
+_CLEAR = 5.0  # standard deviations
+_ANOTHER_MASS = 0.1  # of the payload's
+_ANOTHER_PLACE = 0.03  # m: beyond what links that are off a little make of another motion
+
+
+@dataclass(frozen=True, eq=False)
+class DifferingLoad:
+    """How the payload of one recording differs from that of the other ones.
+
+    Attributes
+    ----------
+    bag : int
+        Number of the recording.
+    mass : float
+        kg more than the others'.
+    com : (3,) array
+        m from the others' centre of mass to its own, in the axes of the last body.
+
+    """
+
+    bag: int
+    mass: float
+    com: Array
+
+
+def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
+    """Return the loaded recordings whose payload is not that of the others, the farthest first."""
+    bags = np.unique(model.data.bag[model.data.loaded])
+    if len(bags) < 2 or not model.of('payload', model.free).any():
+        return ()
+    payload = rigid_body(model.of('payload', found.theta))
+    count, n = model.data.effort.shape
+    columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
+    columns = columns * model.of('inverse_gain', found.theta)[:, None]
+    out = []
+    for bag in bags:
+        own = model.data.loaded & (model.data.bag == bag)
+        more, deviation = solve_linear(model, found, columns * own[:, None, None])
+        least = payload.mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
+        if np.any((np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)):
+            mass = payload.mass + more[MASS]
+            out.append(DifferingLoad(
+                int(bag), float(more[MASS]), (more[COM] - more[MASS] * payload.com) / mass))
+    return tuple(sorted(out, key=lambda load: -float(np.linalg.norm(load.com))))
