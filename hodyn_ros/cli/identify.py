@@ -314,7 +314,16 @@ def _doubts(
         f'Positions of {", ".join(misplaced)} are beyond their limits most of the time: see '
         'whether they are in degrees, or other zeros than those of the model, which zeros among '
         'the --terms look for, before using the file.'] if misplaced else []
-    untold = [doubt for doubt in found.doubts if math.isnan(doubt.limit)]
+    foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
+    if foreign:
+        names = ', '.join(f'{doubt.joint} {doubt.recorded:.2g}' for doubt in foreign)
+        said.append(
+            "Efforts of some joints are far from the model's torques by the gains of the robot "
+            f'file, as many times as these: {names}. They seem to be in another unit. They are '
+            'left out; all of these joints is kept as it was. Add gains to the --terms, or state '
+            'their effort_gain in the robot file.')
+    untold = [
+        doubt for doubt in found.doubts if math.isnan(doubt.limit) and doubt not in foreign]
     if untold:
         names = ', '.join(doubt.joint for doubt in untold)
         factor = untold[0].factor

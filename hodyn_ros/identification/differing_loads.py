@@ -44,7 +44,7 @@ def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
     payload = rigid_body(model.of('payload', found.theta))
     count, n = model.data.effort.shape
     columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
-    columns = columns * model.of('inverse_gain', found.theta)[:, None]
+    columns = columns * model.effort_per_torque(found.theta)[:, None]
     out = []
     for bag in bags:
         own = model.data.loaded & (model.data.bag == bag)

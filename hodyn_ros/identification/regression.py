@@ -27,6 +27,7 @@ _SETTLED = 0.02  # change of spreads from one fit to the next
 _ROUNDS = 4  # spreads, correlations and levels are those that the fit before left
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Shares of ±100 % to which links and gains may be known."""
+_SHARED = {'links': ('links',), 'inverse_gain': ('inverse_gain', 'common_gain')}
 _USUAL = {  # logarithm's mean and deviation, where the evidence says little
     'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0)}
 
@@ -110,7 +111,8 @@ def _key(terms: Terms, kind: str) -> str:
 def _precision(terms: Terms, levels: dict[str, float]) -> Array:
     deviation = terms.prior.copy()
     for kind, level in levels.items():
-        terms.of(kind, deviation)[:] *= level
+        for one in _SHARED[kind]:
+            terms.of(one, deviation)[:] *= level
     return np.asarray(1.0 / deviation[terms.free] ** 2)
 
 

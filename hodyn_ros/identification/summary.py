@@ -65,7 +65,8 @@ def write_summary(
             for value, bound, joints in found.bounded],
         'doubts': [
             {'joint': doubt.joint, 'factor': _number(doubt.factor),
-             'friction': _number(doubt.friction), 'limit': _number(doubt.limit)}
+             'friction': _number(doubt.friction), 'limit': _number(doubt.limit),
+             'recorded': _number(doubt.recorded)}
             for doubt in found.doubts],
         'rests_left_out': found.rests_left_out,
         'held_out': 'recordings' if validation.by_bag else 'stretches',

@@ -1,8 +1,9 @@
 """The terms of the model of a recorded effort, and which of its parameters are fitted.
 
 effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
-inverse of the gain: N m per unit of effort. All parameters stand in one vector; those that are not
-free keep what the robot has.
+inverse of the gain: N m per unit of effort. Beside a payload, k may be off by a factor common to
+all joints, too: who states the gains of an arm's drives measures them alike. All parameters stand
+in one vector; those that are not free keep what the robot has.
 """
 from collections.abc import Collection
 from typing import Any
@@ -70,7 +71,7 @@ class Terms:
         for kind, size in (
                 ('links', PARAMETERS * bodies), ('amplitude', n), ('slope', n),
                 ('velocity_offset', n), ('viscous', n), ('rotor', n), ('inverse_gain', n),
-                ('zero', n), ('offset', n * groups), ('payload', PARAMETERS)):
+                ('common_gain', 1), ('zero', n), ('offset', n * groups), ('payload', PARAMETERS)):
             self.places[kind] = slice(end, end + size)
             end += size
         self.low, self.high = np.full(end, -np.inf), np.full(end, np.inf)
@@ -99,8 +100,8 @@ class Terms:
         self.of('slope', self.prior)[:] = _SLOPE_DEVIATION
         self.of('rotor', self.start)[:] = 0.0 if robot.rotor_inertia is None else (
             robot.rotor_inertia)
-        self.of('inverse_gain', self.start)[:] = 1.0
-        self.of('inverse_gain', self.prior)[:] = 1.0
+        for kind in ('inverse_gain', 'common_gain'):
+            self.of(kind, self.start)[:] = self.of(kind, self.prior)[:] = 1.0
         self.of('zero', self.prior)[:] = _ZERO_DEVIATION
         self.of('payload', self.start)[EXTENT] = np.log(_EXTENT)
         self.of('payload', self.prior)[EXTENT] = 1.0
@@ -134,8 +135,14 @@ class Terms:
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if 'payload' in self.terms:
             self.of('inverse_gain', self.free)[:] = moving & heard
+            self.of('common_gain', self.free)[:] = 'gains' not in self.terms and (
+                moving & heard).any()
         if 'gains' in self.terms:
             self.of('inverse_gain', self.prior)[:] = np.inf
+
+    def effort_per_torque(self, theta: Array) -> Array:
+        """Return k of each joint, (n,)."""
+        return np.asarray(self.of('inverse_gain', theta) * self.of('common_gain', theta))
 
     def move_to(self, theta: Array) -> None:
         """Take the torques where the joints' zeros of a parameter vector put them."""
@@ -204,8 +211,9 @@ class Terms:
             for i, at in columns('payload'):
                 derivative[:, :, at] = by[:, :, i]
         velocity, acceleration = data.q[:, 1], data.q[:, 2]
-        a, s, o, d, rotor, k = (self.of(kind, theta) for kind in (
-            'amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor', 'inverse_gain'))
+        a, s, o, d, rotor = (self.of(kind, theta) for kind in (
+            'amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor'))
+        k, common = self.effort_per_torque(theta), self.of('common_gain', theta)
         alpha = np.exp(s)
         moved, rest = (0.5 * (1.0 + np.tanh(0.5 * alpha * (v + o))) for v in (velocity, 0.0))
         d_moved, d_rest = moved * (1.0 - moved), rest * (1.0 - rest)
@@ -222,7 +230,9 @@ class Terms:
             derivative[:, :, at] = self._turned[:, :, i]
         derivative *= k[:, None]
         for i, at in columns('inverse_gain'):
-            derivative[:, i, at] = inner[:, i]
+            derivative[:, i, at] = inner[:, i] * common
+        for _, at in columns('common_gain'):
+            derivative[:, :, at] = inner * (k / common)
         offset = self.of('offset', theta).reshape(-1, n)
         for i, at in columns('offset'):
             group, joint = divmod(i, n)

@@ -26,6 +26,9 @@ class Doubt:
     friction, limit : float
         The friction that it would have, and its limit of effort, N m; NaN where its gain is in
         doubt.
+    recorded : float
+        Where no gains were looked for, and its own is far off: how many times the model's torques
+        its efforts are.
 
     """
 
@@ -33,6 +36,7 @@ class Doubt:
     factor: float = np.nan
     friction: float = np.nan
     limit: float = np.nan
+    recorded: float = np.nan
 
 
 def are_far(factors: Array) -> bool:

@@ -517,7 +517,7 @@ def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
     assert not re.search(r'better for [^;]*joint1', out)
     assert re.search('not judged for joint1[^.]*: see to the doubts above', out)
     assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
-            'limit': None} in summary['doubts']
+            'limit': None, 'recorded': None} in summary['doubts']
     robot = load_robot(tmp_path / 'out/panda_identified.yaml')
     assert robot.effort_gain[0] == 1.0
     assert robot.effort_gain[1:6] == pytest.approx(np.full(5, 0.01), rel=0.15)

@@ -1,10 +1,11 @@
 """Payloads found by a model whose links are off by 5 %: how often 90 % intervals contain them.
 
-    python test/tools/payload_cases.py --cases 200 [--unloaded] [--gains 0.01] [--first 0]
+    python test/tools/payload_cases.py --cases 200 [--unloaded] [--gains 0.01] [--alike 0.05]
 
 An exciting motion of the Panda, efforts with noise of 0.2 N m, masses of 0.5 to 4 kg. Mass, each
 coordinate of the centre of mass and the inertia of every link are off by 5 % (one deviation), the
-gains of the drives by none, or --gains.
+gains of the drives by none, or --gains each, and --alike of all by one factor. The first case is
+--first.
 """
 import argparse
 from dataclasses import replace
@@ -49,7 +50,7 @@ def exciting(rng):
     return time, q
 
 
-def case(seed, *, unloaded, gains=0.0):
+def case(seed, *, unloaded, gains=0.0, alike=0.0):
     """Return the true mass, and the estimate."""
     rng = np.random.default_rng(seed)
     arm = wrong(PANDA, rng)
@@ -58,6 +59,7 @@ def case(seed, *, unloaded, gains=0.0):
                       mass * np.diag([0.002, 0.002, 0.0015]))
     pieces = []
     gain = 1.0 + gains * np.random.default_rng([seed, 1]).standard_normal(PANDA.n)
+    gain *= 1.0 + alike * np.random.default_rng([seed, 2]).standard_normal()
     for number, loaded in enumerate([True, False] if unloaded else [True]):
         time, q = exciting(rng)
         effort = FeedForward(payload.fixed_to(arm) if loaded else arm).torque(q)[:, 0]
@@ -77,10 +79,12 @@ def main():
     parser.add_argument('--first', type=int, default=0)
     parser.add_argument('--unloaded', action='store_true')
     parser.add_argument('--gains', type=float, default=0.0, help='share that gains are off by')
+    parser.add_argument('--alike', type=float, default=0.0, help='share that all are off by')
     options = parser.parse_args()
     inside, errors, widths = [], [], []
     for seed in range(options.first, options.first + options.cases):
-        mass, found = case(seed, unloaded=options.unloaded, gains=options.gains)
+        mass, found = case(
+            seed, unloaded=options.unloaded, gains=options.gains, alike=options.alike)
         if found.payload is None:
             inside.append(False)
             continue
