@@ -127,7 +127,7 @@ class TimingStatistics:
     clock, period
         As in `Timing`.
     sampling_period : float
-        The period by which instants were restored, s; NaN where all are the stamps.
+        The mean period by which instants were restored, s; NaN where all are the stamps.
     restored, told : int
         Number of messages whose instants were restored, and of those whose intervals the samples
         themselves tell; the others are counted by their stamps.
@@ -215,8 +215,9 @@ class TimingStatistics:
             self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
         if np.isnan(run.sampling_period) or not count:
             return
-        self.sampling_period = run.sampling_period
+        before = self.sampling_period if self.restored else run.sampling_period
         self.restored += count
+        self.sampling_period = before + (run.sampling_period - before) * count / self.restored
         self.told += int(np.count_nonzero(run.told & mine))
         stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
         self.largest_move = max(

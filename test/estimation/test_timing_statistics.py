@@ -29,7 +29,7 @@ def test_each_message_and_each_sample_counts_once(edges):
     stamps = np.round(1e9 * (1.0 + time + 0.002 * rng.uniform(-1.0, 1.0, 100))).astype(np.int64)
     told = rng.uniform(size=100) < 0.6
     first = Run(np.arange(60), np.arange(60), time[:60], 0.01, told[:60], 1e-3)
-    second = Run(np.arange(60, 100), np.arange(40), time[60:] - time[60], 0.01, told[60:], 3e-3)
+    second = Run(np.arange(60, 100), np.arange(40), time[60:] - time[60], 0.02, told[60:], 3e-3)
     status = np.full(100, StampStatus.FOLLOWS)
     status[0], status[60] = StampStatus.AFTER_RESET, StampStatus.AFTER_GAP
     status[30] = StampStatus.AFTER_STEP
@@ -38,7 +38,7 @@ def test_each_message_and_each_sample_counts_once(edges):
     assert found.counts[StampStatus.FOLLOWS] == 97
     assert found.counts[StampStatus.AFTER_GAP] == 1
     assert (found.restored, found.told, found.republished) == (100, np.count_nonzero(told), 10)
-    assert found.sampling_period == 0.01
+    assert found.sampling_period == pytest.approx(0.6 * 0.01 + 0.4 * 0.02)
     assert found.misfit == pytest.approx(np.sqrt(0.6 * 1e-6 + 0.4 * 9e-6))
     moved = np.concatenate([
         run.time - 1e-9 * (stamps[run.message] - stamps[run.message[0]])
