@@ -505,7 +505,7 @@ def _estimate(
         payload_interval=payload_interval, inertia_excited=excited,
         differing_loads=differing_loads(model, found),
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
-        gain_level=found.levels['inverse_gain'] if (
+        gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
         parameters={kind: model.of(kind, theta).copy() for kind in model.places},

@@ -27,9 +27,9 @@ _SETTLED = 0.02  # change of spreads from one fit to the next
 _ROUNDS = 4  # spreads, correlations and levels are those that the fit before left
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Shares of ±100 % to which links and gains may be known."""
-_SHARED = {'links': ('links',), 'inverse_gain': ('inverse_gain', 'common_gain')}
 _USUAL = {  # logarithm's mean and deviation, where the evidence says little
-    'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0)}
+    'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0),
+    'common_gain': (0.01, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,7 @@ def fit(terms: Terms, theta: Array, *, settle: bool = True) -> Fit:
     """
     theta = np.clip(theta, terms.low, terms.high)
     levels = {
-        'links': _USUAL[_key(terms, 'links')][0],
-        'inverse_gain': _USUAL['inverse_gain'][0]}
+        kind: _USUAL[_key(terms, kind)][0] for kind in ('links', 'inverse_gain', 'common_gain')}
     design = np.ones(terms.robot.n)
     spread = _spread(terms, terms.evaluate(theta)[0])
     for round_ in range(_ROUNDS if settle else 2):
@@ -110,9 +109,10 @@ def _key(terms: Terms, kind: str) -> str:
 
 def _precision(terms: Terms, levels: dict[str, float]) -> Array:
     deviation = terms.prior.copy()
-    for kind, level in levels.items():
-        for one in _SHARED[kind]:
-            terms.of(one, deviation)[:] *= level
+    # Drives that are off each by itself are off together by as much, or more.
+    together = float(np.hypot(levels['inverse_gain'], levels['common_gain']))
+    for kind, level in {**levels, 'common_gain': together}.items():
+        terms.of(kind, deviation)[:] *= level
     return np.asarray(1.0 / deviation[terms.free] ** 2)
 
 

@@ -355,7 +355,7 @@ def test_beside_a_payload_a_joint_in_another_unit_is_left_out_and_named():
     assert abs(found.payload.mass - PAYLOAD.mass) < max(found.payload_interval[0], 0.05)
 
 
-def payload_case(seed, *, pair):
+def payload_case(seed, *, pair, gain=1.0):
     """Return a payload and its estimate, by a model whose links are off by 5 %."""
     rng = np.random.default_rng(seed)
     arm = heavier(PLAIN, rng, 0.05)
@@ -367,7 +367,7 @@ def payload_case(seed, *, pair):
              seed=2 * seed + loaded) for loaded in ([True, False] if pair else [True])]
     joined = Data(
         np.concatenate([part.q for part in parts]),
-        np.concatenate([part.effort for part in parts]),
+        gain * np.concatenate([part.effort for part in parts]),
         np.concatenate([part.block + 64 * i for i, part in enumerate(parts)]),
         bag=np.repeat(np.arange(len(parts)), len(parts[0].q)),
         loaded=np.repeat([True, False][:len(parts)], len(parts[0].q)))
@@ -375,9 +375,10 @@ def payload_case(seed, *, pair):
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_payload_contains_the_error_of_the_links():
-    """Guards intervals of a payload's mass that know nothing of wrong links."""
-    cases = [payload_case(seed, pair=False) for seed in range(4)]
+@pytest.mark.parametrize('gain', [1.0, 0.9, 1.1])
+def test_the_interval_of_a_payload_contains_the_error_of_the_links_and_of_all_gains(gain):
+    """Guards intervals of a payload's mass that know nothing of wrong links, or of drives."""
+    cases = [payload_case(seed, pair=False, gain=gain) for seed in range(4)]
     away = np.array([
         (found.payload.mass - truth.mass) / found.payload_interval[0] for truth, found in cases])
     assert np.sqrt(np.mean(away ** 2)) < 1.3

@@ -150,7 +150,8 @@ def test_what_is_known_before_counts_by_how_well():
 def test_where_the_data_say_nothing_links_are_known_as_well_as_is_usual(terms, usual, spread):
     model = line(links=2, prior=1.0, terms=terms)
     model.columns = np.zeros_like(model.columns)
-    found = _best_levels(model, np.zeros(2), np.ones(1), np.ones(1), {'links': 0.5})
+    found = _best_levels(model, np.zeros(2), np.ones(1), np.ones(1), {
+        'links': 0.5, 'inverse_gain': 0.01, 'common_gain': 0.01})
     # The mean of the squares of levels that are normal in their logarithms, up to 1.5.
     grid = np.geomspace(0.003, 1.5, 2001)
     weight = np.exp(-0.5 * (np.log(grid / usual) / spread) ** 2)
