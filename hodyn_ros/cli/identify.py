@@ -37,7 +37,7 @@ _COLUMNS = (
     ('velocity_offset', 'velocity offset, rad/s'), ('viscous', 'viscous, N m s/rad'),
     ('rotor_inertia', 'rotor, kg m²'), ('effort_gain', 'gain, N m/unit'), ('zero', 'zero, rad'))
 _WORDS = {
-    'amplitude': 'friction', 'velocity_offset': 'velocity offset',
+    'amplitude': 'friction', 'asymmetry': 'asymmetry of friction (slope × velocity offset)',
     'rotor_inertia': 'rotor', 'effort_gain': 'gain'}
 
 

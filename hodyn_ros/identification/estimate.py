@@ -32,7 +32,7 @@ PARTS = {
     'rotor': ('rotor_inertia',), 'gains': ('effort_gain',), 'zeros': ('zero',)}
 """The values, one a joint, that a term has."""
 
-_HELD_FIRST = ('velocity_offset', 'slope', 'zero', 'viscous', 'rotor', 'offset', 'inverse_gain')
+_HELD_FIRST = ('asymmetry', 'slope', 'zero', 'viscous', 'rotor', 'offset', 'inverse_gain')
 _NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
 
 
@@ -292,8 +292,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | wide
                 alike[kind] = those & ~wide
             theta = found.theta.copy()
-            for other in ('amplitude', 'slope', 'velocity_offset') if kind == 'amplitude' else (
-                    kind,):
+            for other in ('amplitude', 'slope', 'asymmetry') if kind == 'amplitude' else (kind,):
                 model.of(other, model.free)[those] = False
                 model.of(other, theta)[those] = model.of(other, given)[those]
             found = fit(model, theta)
@@ -313,7 +312,7 @@ def _alike(model: Terms, found: Fit, kind: str, given: Array) -> np.ndarray:
 def _bounded(model: Terms, found: Fit) -> list[tuple[str, float, np.ndarray]]:
     """Return kinds, bounds and the joints whose value was looked for no further, (n,)."""
     out = []
-    for kind in ('amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor'):
+    for kind in ('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
         for bounds in (model.low, model.high):
             bound = model.of(kind, bounds)
@@ -416,7 +415,8 @@ def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
         before = precision[among]
         after = np.diag(inverse / np.outer(scale, scale))[among]
         silent = np.diag(curvature)[among] <= 1e-9 * np.maximum(before, 1e-12)
-        known = (before > 0.0) & (np.sqrt(after * before) > _UNTOLD) & (kind != 'slope')
+        known = (before > 0.0) & (np.sqrt(after * before) > _UNTOLD)
+        known &= kind not in ('slope', 'asymmetry')  # whose error counts in others' intervals
         out[own[among] - place.start] = (grown > _ALIKE) | silent | known
     groups = len(out) // model.robot.n
     return np.asarray(out.reshape(groups, -1).any(axis=0))
@@ -447,14 +447,16 @@ def _estimate(
             joints[name], intervals[name] = (
                 model.of(kind, theta).copy(), model.of(kind, half).copy())
 
-    for kind in ('amplitude', 'slope', 'velocity_offset'):
-        put('friction', kind, kind)
-    if 'slope' in joints:
-        joints['slope'] = np.exp(joints['slope'])
-        intervals['slope'] = intervals['slope'] * joints['slope']
-        if robot.friction is not None:  # to the last digit, where it is kept
+    put('friction', 'amplitude', 'amplitude')
+    if 'friction' in model.terms:
+        joints['slope'] = np.exp(model.of('slope', theta))
+        intervals['slope'] = model.of('slope', half) * joints['slope']
+        joints['velocity_offset'], intervals['velocity_offset'] = _velocity_offset(model, found)
+        if robot.friction is not None:  # to the last digit, where they are kept
             kept = np.isnan(intervals['slope'])
             joints['slope'][kept] = robot.friction.slope[kept]
+            kept &= np.isnan(intervals['velocity_offset'])
+            joints['velocity_offset'][kept] = robot.friction.velocity_offset[kept]
     put('viscous', 'viscous', 'viscous')
     put('rotor', 'rotor_inertia', 'rotor')
     put('gains', 'effort_gain', 'inverse_gain')
@@ -516,6 +518,22 @@ def _estimate(
         bounded=tuple(
             (_NAMES.get(kind, kind), bound, named(those))
             for kind, bound, those in _bounded(model, found)))
+
+
+def _velocity_offset(model: Terms, found: Fit) -> tuple[Array, Array]:
+    """Return the velocity offsets of friction, asymmetry / slope, and their intervals, (n,)."""
+    slope = np.exp(model.of('slope', found.theta))
+    value = model.of('asymmetry', found.theta) / slope
+    column = np.cumsum(found.free) - 1
+    variance = np.full(model.robot.n, np.nan)
+    by_kind = {'asymmetry': 1.0 / slope, 'slope': -value}
+    for j in range(model.robot.n):
+        moved = [kind for kind, by in by_kind.items() if model.of(kind, found.free)[j] and by[j]]
+        if moved:
+            these = [model.of(kind, column)[j] for kind in moved]
+            by = np.array([by_kind[kind][j] for kind in moved])
+            variance[j] = by @ found.covariance[np.ix_(these, these)] @ by
+    return value, NORMAL_90 * np.sqrt(np.maximum(variance, 0.0))
 
 
 def _ranks(model: Terms, found: Fit) -> tuple[int, int]:

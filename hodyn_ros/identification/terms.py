@@ -33,7 +33,8 @@ TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload',
 
 _SLOPES = (1.0, 300.0)  # s/rad
 _SLOPE_DEVIATION = 1.5  # of the logarithm
-_REACH = 0.3  # rad/s, of the velocity offset
+_ASYMMETRY = 3.0  # slope · velocity offset: friction 20 times as large in one direction
+_ASYMMETRY_DEVIATION = 0.2  # a tenth more in one direction, and a tenth less in the other
 _ZERO_DEVIATION = 0.05  # rad
 _ANGLE_STEP = 1e-4  # rad
 _EXTENT = 0.05  # m: what is known of the radius of a payload, within a factor of e
@@ -70,7 +71,7 @@ class Terms:
         end = 0
         for kind, size in (
                 ('links', PARAMETERS * bodies), ('amplitude', n), ('slope', n),
-                ('velocity_offset', n), ('viscous', n), ('rotor', n), ('inverse_gain', n),
+                ('asymmetry', n), ('viscous', n), ('rotor', n), ('inverse_gain', n),
                 ('common_gain', 1), ('zero', n), ('offset', n * groups), ('payload', PARAMETERS)):
             self.places[kind] = slice(end, end + size)
             end += size
@@ -94,9 +95,13 @@ class Terms:
         self.of('links', self.start)[:] = given.ravel()
         self.of('links', self.prior)[:] = np.concatenate([uncertainty(row) for row in given])
         friction = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
-        for kind in ('amplitude', 'velocity_offset', 'viscous'):
+        for kind in ('amplitude', 'viscous'):
             self.of(kind, self.start)[:] = getattr(friction, kind)
-        self.of('slope', self.start)[:] = np.log(np.clip(friction.slope, *_SLOPES))
+        slope_given = np.clip(friction.slope, *_SLOPES)
+        self.of('slope', self.start)[:] = np.log(slope_given)
+        self.of('asymmetry', self.start)[:] = slope_given * friction.velocity_offset
+        if 'offsets' in self.terms:  # which the fast motion cannot tell from an asymmetry
+            self.of('asymmetry', self.prior)[:] = _ASYMMETRY_DEVIATION
         self.of('slope', self.prior)[:] = _SLOPE_DEVIATION
         self.of('rotor', self.start)[:] = 0.0 if robot.rotor_inertia is None else (
             robot.rotor_inertia)
@@ -106,10 +111,10 @@ class Terms:
         self.of('payload', self.start)[EXTENT] = np.log(_EXTENT)
         self.of('payload', self.prior)[EXTENT] = 1.0
         self.of('payload', self.prior)[SHEAR] = _EXTENT
+        most = max(_ASYMMETRY, float(np.abs(self.of('asymmetry', self.start)).max()))
         for kind, low, high in (
                 ('amplitude', 0.0, np.inf), ('slope', *np.log(_SLOPES)),
-                ('velocity_offset', -_REACH, _REACH), ('viscous', 0.0, np.inf),
-                ('rotor', 0.0, np.inf)):
+                ('asymmetry', -most, most), ('viscous', 0.0, np.inf), ('rotor', 0.0, np.inf)):
             self.of(kind, self.low)[:], self.of(kind, self.high)[:] = low, high
         payload = self.places['payload'].start
         for part, low, high in (
@@ -122,7 +127,7 @@ class Terms:
         moving = (velocity.max(0) > MIN_VELOCITY) & (velocity.min(0) < -MIN_VELOCITY)
         heard = self.known.any(axis=0)
         kinds = {
-            'friction': ('amplitude', 'slope', 'velocity_offset'), 'viscous': ('viscous',),
+            'friction': ('amplitude', 'slope', 'asymmetry'), 'viscous': ('viscous',),
             'rotor': ('rotor',), 'gains': ('inverse_gain',), 'offsets': ('offset',),
             'zeros': ('zero',)}
         for term in self.terms & set(kinds):
@@ -211,18 +216,18 @@ class Terms:
             for i, at in columns('payload'):
                 derivative[:, :, at] = by[:, :, i]
         velocity, acceleration = data.q[:, 1], data.q[:, 2]
-        a, s, o, d, rotor = (self.of(kind, theta) for kind in (
-            'amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor'))
+        a, s, u, d, rotor = (self.of(kind, theta) for kind in (
+            'amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'))
         k, common = self.effort_per_torque(theta), self.of('common_gain', theta)
         alpha = np.exp(s)
-        moved, rest = (0.5 * (1.0 + np.tanh(0.5 * alpha * (v + o))) for v in (velocity, 0.0))
+        moved, rest = (0.5 * (1.0 + np.tanh(0.5 * (alpha * v + u))) for v in (velocity, 0.0))
         d_moved, d_rest = moved * (1.0 - moved), rest * (1.0 - rest)
         inner = inner + a * (moved - rest) + d * velocity + rotor * acceleration
         inner = inner + self._turned @ (self.of('zero', theta) - self.zero)
         for kind, by in (
                 ('amplitude', moved - rest),
-                ('slope', a * alpha * (d_moved * (velocity + o) - d_rest * o)),
-                ('velocity_offset', a * alpha * (d_moved - d_rest)),
+                ('slope', a * alpha * d_moved * velocity),
+                ('asymmetry', a * (d_moved - d_rest)),
                 ('viscous', velocity), ('rotor', acceleration)):
             for i, at in columns(kind):
                 derivative[:, i, at] = by[:, i]

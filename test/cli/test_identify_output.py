@@ -109,11 +109,13 @@ def test_links_are_told_with_what_they_were():
 def test_what_is_held_alike_or_at_a_bound_is_named_in_words():
     lines = printed(replace(
         OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),
-        alike=(('rotor_inertia', ('joint3',)),), bounded=(('velocity_offset', 0.3, ('joint4',)),)))
+        alike=(('rotor_inertia', ('joint3',)),), bounded=(('asymmetry', 3.0, ('joint4',)),)))
     assert any(line.startswith('• friction of joint1, joint2: this motion cannot tell it')
                for line in lines)
     assert any(line.startswith('• rotor of joint3: no significant difference') for line in lines)
-    assert any(line.startswith('• velocity offset of joint4: at 0.3, the bound') for line in lines)
+    assert any(line.startswith(
+        '• asymmetry of friction (slope × velocity offset) of joint4: at 3, the bound')
+        for line in lines)
 
 
 @pytest.mark.parametrize(('left_out', 'said'), [
