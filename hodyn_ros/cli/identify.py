@@ -169,7 +169,7 @@ def run_identify(
         console.print(f'! {sentence}', style='bold')
     _print(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        terms=terms, gravity=data.gravity)
+        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
@@ -190,7 +190,7 @@ def _contents(robot: Robot) -> Contents:
 
 def _print(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
-    bags: Sequence[Path], terms: Sequence[str], gravity: bool,
+    bags: Sequence[Path], terms: Sequence[str], gravity: bool, is_compared: bool,
 ) -> None:
     import numpy as np
 
@@ -249,7 +249,9 @@ def _print(
             'predicts of it.')
     _print_validation(console, robot, validation)
     if 'payload' in terms:
-        _print_payload(console, robot, found, is_friction_fitted='friction' in terms)
+        _print_payload(
+            console, robot, found, is_friction_fitted='friction' in terms,
+            is_compared=is_compared)
 
 
 def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
@@ -405,13 +407,17 @@ def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = (
 
 def _print_payload(
     console: Console, robot: Robot, found: Estimate, *, is_friction_fitted: bool,
+    is_compared: bool,
 ) -> None:
     import numpy as np
 
     last = robot.bodies[-1]
     if found.payload is None:
         console.print(
-            f'No payload on {last.name}, the last body, that differs from 0 significantly.')
+            f'No payload on {last.name}, the last body, that differs from 0 significantly: '
+            f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
+            + ('.' if is_compared else
+               '; where there is one, a recording without it, --unloaded, tells far more.'))
         if last.type == 'prismatic' or any(
                 body.parent == last.parent for body in robot.bodies[:-1]):
             console.print(

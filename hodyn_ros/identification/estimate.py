@@ -11,7 +11,7 @@ from hodyn_ros.estimation.effort_unit import AGREE
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.differing_loads import DifferingLoad, differing_loads
 from hodyn_ros.identification.joint_zeros import nearest_zeros
-from hodyn_ros.identification.payload import EXTENT, MASS, Payload, listed_slope, rigid_body
+from hodyn_ros.identification.payload import COM, EXTENT, MASS, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, solve_linear
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.identification.units import Doubt, are_far, common_factor, recorded_factor
@@ -56,6 +56,8 @@ class Estimate:
         Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
     inertia_excited : bool
         Whether the motion told the payload's inertia, which is a point's otherwise.
+    payload_at_most : float
+        Where none was found: the upper end of the interval of its mass, kg; NaN otherwise.
     differing_loads : tuple of DifferingLoad
         Loaded recordings whose payload is another than that of the other ones.
     link_level, gain_level : float
@@ -88,6 +90,7 @@ class Estimate:
     payload: Payload | None = None
     payload_interval: Array = field(default_factory=lambda: np.full(PARAMETERS, np.nan))
     inertia_excited: bool = False
+    payload_at_most: float = np.nan
     differing_loads: tuple[DifferingLoad, ...] = ()
     link_level: float = np.nan
     gain_level: float = np.nan
@@ -269,12 +272,13 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         model.move_to(back)
     found = fit(model, back, settle='payload' not in model.terms)
     if 'payload' in model.terms:
-        start = _payload_start(model, found)
+        mass, com = _linear_payload(model, found)
         place = model.of('payload', model.free)
-        if start is not None:
+        if mass[0] > mass[1]:
             place[:] = True
             theta = found.theta.copy()
-            model.of('payload', theta)[:EXTENT.start] = start
+            model.of('payload', theta)[MASS] = np.log(mass[0])
+            model.of('payload', theta)[COM] = np.clip(com, -0.9, 0.9)
             found = fit(model, theta)
             deviation = found.deviation()[model.places['payload'].start + MASS]
             place[:] = NORMAL_90 * deviation < 1.0
@@ -422,16 +426,15 @@ def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
     return np.asarray(out.reshape(groups, -1).any(axis=0))
 
 
-def _payload_start(model: Terms, found: Fit) -> Array | None:
-    """Return a start for the payload, or None when its mass is not significant."""
+def _linear_payload(model: Terms, found: Fit) -> tuple[tuple[float, float], Array]:
+    """Return the mass of a payload with half its interval, kg, and its centre, (3,) m."""
     count, n = model.data.effort.shape
     columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :4]
     columns = columns * model.data.loaded[:, None, None]
     columns = columns * model.effort_per_torque(found.theta)[:, None]
     value, deviation = solve_linear(model, found, columns)
-    if not value[0] > NORMAL_90 * deviation[0]:
-        return None
-    return np.array([np.log(value[0]), *np.clip(value[1:4] / value[0], -0.9, 0.9)])
+    mass = float(value[0]), NORMAL_90 * float(deviation[0])
+    return mass, value[1:4] / (value[0] or np.nan)
 
 
 def _estimate(
@@ -500,12 +503,15 @@ def _estimate(
     def named(those: np.ndarray) -> tuple[str, ...]:
         return tuple(robot.joint_names[j] for j in np.flatnonzero(those))
 
+    at_most = np.nan
+    if 'payload' in model.terms and payload is None:
+        at_most = max(0.0, sum(_linear_payload(model, found)[0]))
     base, told = _ranks(model, found)
     return Estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
         links=tuple(links), links_interval=links_interval, payload=payload,
         payload_interval=payload_interval, inertia_excited=excited,
-        differing_loads=differing_loads(model, found),
+        payload_at_most=at_most, differing_loads=differing_loads(model, found),
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,

@@ -52,6 +52,7 @@ def write_summary(
             'model_error': {
                 'links': _number(found.link_level), 'gains': _number(found.gain_level)},
         },
+        'payload_at_most': _number(found.payload_at_most),
         'links': [
             {'name': body.name, **_body(link, width)} for body, link, width in zip(
                 robot.bodies, found.links, found.links_interval, strict=False)],

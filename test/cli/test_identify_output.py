@@ -23,11 +23,13 @@ GOOD = Validation(
 BAGS = [Path('day/one'), Path('day/two')]
 
 
-def printed(found, validation=GOOD, *, terms=('offsets',), robot=PANDA, gravity=True):
+def printed(
+    found, validation=GOOD, *, terms=('offsets',), robot=PANDA, gravity=True, is_compared=False,
+):
     """Return the lines that are printed."""
     text = StringIO()
     _print(Console(file=text, width=200, highlight=False), robot, found, validation, bags=BAGS,
-           terms=terms, gravity=gravity)
+           terms=terms, gravity=gravity, is_compared=is_compared)
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
@@ -161,14 +163,20 @@ def test_a_payload_is_told_with_what_its_interval_rests_on():
         replace(LOADED, inertia_excited=True, gain_level=np.nan), terms=('payload',)))
     assert 'inertia [0.004 0.005 0.003] kg m², diagonal' in text
     assert 'off by 5%, as the recordings make likely, and the friction to be that of' in text
+    assert 'with friction among the --terms' in text
     assert ('which has none' in text) == (PANDA.friction is None)
     bare = replace(PANDA, friction=None)
     assert 'which has none' in '\n'.join(printed(LOADED, terms=('payload',), robot=bare))
     assert 'Payload' not in '\n'.join(printed(LOADED))
-    lines = printed(OFFSETS, terms=('payload',))
-    last = PANDA.bodies[-1]
-    assert lines[-1] == (
-        f'No payload on {last.name}, the last body, that differs from 0 significantly.')
+
+
+def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():
+    none = replace(OFFSETS, payload_at_most=0.345)
+    said = (f'No payload on {PANDA.bodies[-1].name}, the last body, that differs from 0 '
+            'significantly: 0.34 kg at most (90 % confidence)')
+    assert printed(none, terms=('payload',), is_compared=True)[-1] == f'{said}.'
+    assert printed(none, terms=('payload',))[-1] == (
+        f'{said}; where there is one, a recording without it, --unloaded, tells far more.')
 
 
 def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():

@@ -99,6 +99,17 @@ def test_no_payload_is_invented():
     assert found.payload is None or found.payload.mass < 3.0 * found.payload_interval[0]
 
 
+def test_a_payload_too_light_to_be_found_is_no_heavier_than_is_said():
+    light = replace(PAYLOAD, mass=0.04, inertia=0.03 * PAYLOAD.inertia)
+    found = [identify(PANDA, data(light, rate=10.0, seed=seed), ('payload', 'friction', 'offsets'))
+             for seed in range(6)]
+    missed = [one.payload_at_most for one in found if one.payload is None]
+    assert len(missed) > 1
+    assert np.mean(np.array(missed) > light.mass) >= 0.8
+    assert max(missed) < 0.5
+    assert all(np.isnan(one.payload_at_most) for one in found if one.payload is not None)
+
+
 def test_terms_that_are_not_asked_for_are_kept():
     found = identify(PANDA, data(None), ('offsets',))
     assert not found.joints

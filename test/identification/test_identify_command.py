@@ -19,7 +19,6 @@ from hodyn_ros.cli import main
 from hodyn_ros.cli.identify import (
     _doubts,
     _gains,
-    _print_payload,
     _print_rests,
     _verdict,
     run_identify,
@@ -456,16 +455,6 @@ def test_efforts_that_are_not_measured_are_refused(tmp_path, capsys):
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     line, = capsys.readouterr().err.strip().splitlines()
     assert 'joint2, joint6 are the same all the time though they move' in line
-
-
-@pytest.mark.parametrize(('fitted', 'said'), [(True, False), (False, True)])
-def test_an_interval_without_the_friction_of_the_arm_says_so(fitted, said):
-    """Guards an interval of a payload that friction leaks into without a word."""
-    console = Console(file=StringIO(), width=400)
-    found = Estimate(
-        payload=PAYLOAD, payload_interval=np.full(10, 0.1), link_level=0.05, gain_level=0.01)
-    _print_payload(console, PANDA, found, is_friction_fitted=fitted)
-    assert ('with friction among the --terms' in console.file.getvalue()) == said
 
 
 def test_with_zeros_unknown_efforts_are_taken_to_contain_gravity(tmp_path, monkeypatch):
