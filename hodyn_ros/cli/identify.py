@@ -20,6 +20,7 @@ from hodyn_ros.common.output_files import Contents, replacing
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hodyn_ros.identification.doubtful_joints import DoubtfulJoints
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
@@ -119,11 +120,7 @@ def run_identify(
 
     """
     from hodyn_ros.cli.tables import make_console
-    from hodyn_ros.identification.doubtful_joints import (
-        misplaced_joints,
-        overloaded_joints,
-        unexplained_joints,
-    )
+    from hodyn_ros.identification.doubtful_joints import doubtful_joints
     from hodyn_ros.identification.estimate import identify
     from hodyn_ros.identification.recordings import Recording, Source, read_data
     from hodyn_ros.identification.robot_writer import write_robot
@@ -149,22 +146,19 @@ def run_identify(
     except HodynError as error:
         damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
         raise HodynError('; '.join([str(error), *damages])) from None
+    doubtful = doubtful_joints(robot, data, found, validation)
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=force) as folder:
         folder.mkdir()
         write_robot(robot_source, robot, found, folder / file.name)
-        write_summary(robot, found, validation, pairs, folder / 'identification.json')
+        write_summary(
+                robot, found, validation, doubtful, pairs, folder / 'identification.json')
     for one, count in pairs:
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    misplaced, beyond = misplaced_joints(robot, data), overloaded_joints(robot, data, found)
-    doubted = [doubt.joint for doubt in found.doubts]
-    unexplained = [
-        joint for joint in unexplained_joints(robot, data, found, validation)
-        if joint not in doubted]
     for sentence in (
-            *_doubts(robot, found, misplaced, beyond, unexplained), *_gains(robot, found),
+            *_doubts(robot, found, doubtful), *_gains(robot, found),
             *_loads(found, [one.path for one in recordings])):
         console.print(f'! {sentence}', style='bold')
     _print(
@@ -175,8 +169,10 @@ def run_identify(
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
-        doubtful = {*misplaced, *beyond, *unexplained, *doubted}
-        console.print(_verdict(robot, validation, doubtful), style='bold')
+        unjudged = {
+            *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
+            *doubtful.unexplained}
+        console.print(_verdict(robot, validation, unjudged), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -305,17 +301,14 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
                 'memory of reversals and leaves it.')
 
 
-def _doubts(
-    robot: Robot, found: Estimate, misplaced: Sequence[str] = (), beyond: Sequence[str] = (),
-    unexplained: Sequence[str] = (),
-) -> list[str]:
+def _doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:
     """Return what of the recordings cannot be as it is taken, and what to do about it."""
     from hodyn_ros.plans.limit_check import unit
 
     said = [
-        f'Positions of {", ".join(misplaced)} are beyond their limits most of the time: see '
-        'whether they are in degrees, or other zeros than those of the model, which zeros among '
-        'the --terms look for, before using the file.'] if misplaced else []
+        f'Positions of {", ".join(doubtful.misplaced)} are beyond their limits most of the '
+        'time: see whether they are in degrees, or other zeros than those of the model, which '
+        'zeros among the --terms look for, before using the file.'] if doubtful.misplaced else []
     foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
     if foreign:
         names = ', '.join(f'{doubt.joint} {doubt.recorded:.2g}' for doubt in foreign)
@@ -346,18 +339,17 @@ def _doubts(
                 'robot has is kept. The efforts of this joint are left out: see whether they are '
                 'in another unit, which gains among the --terms find, or the limit in the robot '
                 'file is wrong.')
-    beyond = [name for name in beyond if name not in {doubt.joint for doubt in found.doubts}]
-    if beyond:
+    if doubtful.overloaded:
         said.append(
-            f'Efforts of {", ".join(beyond)} are beyond the limits of effort most of the time: '
-            'see whether they are in another unit, which gains among the --terms find, or the '
-            'limits in the robot file are wrong, before using the file.')
-    if unexplained:
+            f'Efforts of {", ".join(doubtful.overloaded)} are beyond the limits of effort most '
+            'of the time: see whether they are in another unit, which gains among the --terms '
+            'find, or the limits in the robot file are wrong, before using the file.')
+    if doubtful.unexplained:
         said.append(
-            f'The file predicts the effort of {", ".join(unexplained)} worse than a constant '
-            'would: the sign or unit of the effort, or zeros, axes or links of the model are '
-            'others. See to this before using the file: gains and zeros among the --terms look '
-            'for signs, units and zeros.')
+            f'The file predicts the effort of {", ".join(doubtful.unexplained)} worse than a '
+            'constant would: the sign or unit of the effort, or zeros, axes or links of the '
+            'model are others. See to this before using the file: gains and zeros among the '
+            '--terms look for signs, units and zeros.')
     return said
 
 
@@ -385,11 +377,11 @@ def _loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
         'none of them.'] if differ else []
 
 
-def _verdict(robot: Robot, validation: Validation, doubtful: Collection[str] = ()) -> str:
+def _verdict(robot: Robot, validation: Validation, not_judged: Collection[str] = ()) -> str:
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
-    unjudged = [name for name in robot.joint_names if name in doubtful]
+    unjudged = [name for name in robot.joint_names if name in not_judged]
     rows = [row for row in rows if row[0] not in unjudged]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]

@@ -1,4 +1,6 @@
 """Joints of which a recording cannot be as it is taken, so that what is found is in doubt."""
+from dataclasses import dataclass
+
 import numpy as np
 
 from hodyn_ros.identification.data import Data
@@ -8,6 +10,40 @@ from hodyn_ros.robot import Robot
 
 _MOSTLY = 0.5  # of the samples of a joint: limits are exceeded for moments only
 _WORSE_THAN_NONE = 1.2  # of the deviation of efforts: what errors that are no noise are beyond
+
+
+@dataclass(frozen=True)
+class DoubtfulJoints:
+    """Names of joints whose recordings are likely others than they are taken for.
+
+    Attributes
+    ----------
+    misplaced : tuple of str
+        Mostly where they cannot be.
+    overloaded : tuple of str
+        Their efforts, by the gains found, are mostly beyond their limits.
+    unexplained : tuple of str
+        Their held-out efforts are predicted worse than by a constant.
+
+    """
+
+    misplaced: tuple[str, ...] = ()
+    overloaded: tuple[str, ...] = ()
+    unexplained: tuple[str, ...] = ()
+
+
+def doubtful_joints(
+    robot: Robot, data: Data, found: Estimate, validation: Validation,
+) -> DoubtfulJoints:
+    """Return the joints in doubt, less those that are left out as doubts of the estimate."""
+    left_out = {doubt.joint for doubt in found.doubts}
+
+    def others(names: list[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name not in left_out)
+
+    return DoubtfulJoints(
+        tuple(misplaced_joints(robot, data)), others(overloaded_joints(robot, data, found)),
+        others(unexplained_joints(robot, data, found, validation)))
 
 
 def misplaced_joints(robot: Robot, data: Data) -> list[str]:

@@ -1,5 +1,6 @@
 """What was identified, for machines: ``identification.json``."""
 from collections.abc import Sequence
+from dataclasses import asdict
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.estimation.message_counts import MessageCounts
+from hodyn_ros.identification.doubtful_joints import DoubtfulJoints
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording
@@ -19,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 def write_summary(
-    robot: Robot, found: Estimate, validation: Validation,
+    robot: Robot, found: Estimate, validation: Validation, doubtful: DoubtfulJoints,
     recordings: Sequence[tuple[Recording, MessageCounts]], path: Path, *, force: bool = False,
 ) -> None:
     """Write values with half their 90 % confidence intervals, null where none is known.
@@ -32,6 +34,8 @@ def write_summary(
         What was identified.
     validation : Validation
         What the written file is worth.
+    doubtful : DoubtfulJoints
+        Joints whose recordings are likely others than they are taken for.
     recordings : sequence of (Recording, MessageCounts)
         The bags, and what became of their messages.
     path : Path
@@ -69,6 +73,7 @@ def write_summary(
              'friction': _number(doubt.friction), 'limit': _number(doubt.limit),
              'recorded': _number(doubt.recorded)}
             for doubt in found.doubts],
+        'doubtful': asdict(doubtful),
         'rests_left_out': found.rests_left_out,
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [

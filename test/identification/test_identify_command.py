@@ -28,6 +28,8 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.doubtful_joints import (
+    DoubtfulJoints,
+    doubtful_joints,
     misplaced_joints,
     overloaded_joints,
     unexplained_joints,
@@ -36,6 +38,7 @@ from hodyn_ros.identification.estimate import Estimate, identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
+from hodyn_ros.identification.units import Doubt
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.robot.files import robot_keys
@@ -551,7 +554,7 @@ def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
     assert overloaded_joints(PANDA, given, found) == ['joint2']
     found.joints['effort_gain'][1] = 0.9
     assert overloaded_joints(PANDA, given, found) == []
-    said, = _doubts(PANDA, found, beyond=['joint2'])
+    said, = _doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
 
@@ -562,7 +565,7 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     assert misplaced_joints(PANDA, given) == []
     found = misplaced_joints(PANDA, replace(given, q=np.degrees(q)))
     assert {'joint2', 'joint4', 'joint6'} <= set(found)
-    said, = _doubts(PANDA, Estimate(), found)
+    said, = _doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
     assert said.startswith('Positions of ')
     assert 'degrees' in said
 
@@ -574,15 +577,27 @@ def test_gains_that_no_command_has_are_named():
     assert _gains(PANDA, Estimate()) == []
 
 
-def test_efforts_of_the_other_sign_are_said_to_beunexplained_joints():
+def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
     given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
                  np.arange(100))
     worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
     assert unexplained_joints(PANDA, given, Estimate(), worth) == ['joint1']
-    said, = _doubts(PANDA, Estimate(), unexplained=['joint1'])
+    said, = _doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
     assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
     worth.held_out_less_mean[0] = 0.7
     assert unexplained_joints(PANDA, given, Estimate(), worth) == []
+
+
+def test_joints_whose_efforts_are_left_out_are_doubted_for_that_alone():
+    given = Data(np.full((100, 5, 7), 100.0), 90.0 * np.sign(np.sin(np.arange(100.0)))[:, None]
+                 * np.ones(7), np.arange(100))
+    worth = SimpleNamespace(held_out_less_mean=np.full(7, 1000.0))
+    none = DoubtfulJoints(PANDA.joint_names, PANDA.joint_names, PANDA.joint_names)
+    assert doubtful_joints(PANDA, given, Estimate(), worth) == none
+    found = Estimate(doubts=(Doubt('joint2', factor=10.0),))
+    assert doubtful_joints(PANDA, given, found, worth) == DoubtfulJoints(
+        PANDA.joint_names, *2 * (tuple(
+            name for name in PANDA.joint_names if name != 'joint2'),))
 
 
 def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):
