@@ -423,6 +423,12 @@ def test_a_stream_that_goes_on_does_not_move_an_arm_that_departed_or_was_lost(li
         return np.array(node.messages['torque'][-1].position)
 
     streamed(4.0, 1.0)
+    # It was moving: it comes to rest before it is led to where the arm is.
+    assert node.states[-3:] == ['streaming', 'stopping', 'holding']
+    references = node.messages['torque']
+    led = max(k for k, one in enumerate(references) if one.position[0] != home[0])
+    assert references[led].position[0] > 0.2
+    assert abs(references[led].velocity[0]) < 0.2
     assert 'the arm is held where it is' in told(node)
     np.testing.assert_array_equal(streamed(0.5, 1.0), home)
     assert 'let the stream fall silent for 2 s' in node.log
