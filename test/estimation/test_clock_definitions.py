@@ -4,33 +4,26 @@ import itertools
 import numpy as np
 import pytest
 
-from hodyn_ros.estimation.sampling_clock import (
+from hodyn_ros.estimation.clock_drift import (
     _KNOT,
-    _LOST,
-    _MIN_PART,
-    _MISCOUNT,
-    _RATE_WINDOW,
     _SMOOTH,
-    _STRAY,
-    Instants,
-    _between,
-    _breaks,
+    MIN_PART,
     _broken_line,
-    _coherence,
-    _common_period,
-    _count,
-    _drift,
-    _fit,
-    _intervals,
-    _joined,
     _least_squares,
-    _mean_course,
-    _median,
-    _noise,
-    _period_by_stamps,
-    _slopes,
-    _step,
+    drift_line,
+    line_between,
+    mean_course,
+    where_set,
 )
+from hodyn_ros.estimation.period_count import _LOST, _MISCOUNT, _STRAY, count_periods
+from hodyn_ros.estimation.period_search import (
+    _RATE_WINDOW,
+    _coherence,
+    common_period,
+    period_by_stamps,
+)
+from hodyn_ros.estimation.sampling_clock import Instants, _breaks, _fit, _joined
+from hodyn_ros.estimation.state_intervals import _noise, _slopes, median, state_intervals
 
 pytestmark = pytest.mark.fast
 
@@ -68,7 +61,7 @@ def test_the_drift_bends_each_thousand_samples_at_most(count, bends):
     parts = count // _KNOT if bends else 2
     knots = np.linspace(0.0, count - 1.0, parts + 1)
     ages = np.interp(np.arange(count), knots, np.arange(parts + 1) % 2 * 1e-3)
-    found = _drift(ages)
+    found = drift_line(ages)
     if bends:
         np.testing.assert_allclose(found, ages, atol=1e-9)
     else:
@@ -81,7 +74,7 @@ def test_the_drift_bends_only_where_that_follows_the_stamps_much_better():
     noise = 1e-3 * rng.standard_normal(count)
     bend = np.abs(np.arange(count) - 2000) / 2000
     for height, bends in ((0.0, False), (2e-3, False), (6e-3, True)):
-        found = _drift(noise + height * bend)
+        found = drift_line(noise + height * bend)
         assert (np.abs(np.diff(found, 2)).max() > 1e-9) == bends
 
 
@@ -91,17 +84,17 @@ def test_a_line_between_bounds_is_in_their_middle_or_at_the_nearer_one(unit):
     index = np.arange(1500)
     line = unit * (7.0 + 1e-3 * index)
     # Where there is room everywhere, in the middle.
-    found = _between(line - 0.4 * unit, line + 0.4 * unit, unit)
+    found = line_between(line - 0.4 * unit, line + 0.4 * unit, unit)
     np.testing.assert_allclose(found, line, atol=1e-9 * unit)
     # Where there is little, inside, however wide the others are.
     low, high = line - unit * rng.uniform(0.3, 0.9, 1500), line + 0.9 * unit
     high[::10] = line[::10] + 0.02 * unit
     low[5::10] = line[5::10] - 0.02 * unit
-    found = _between(low, high, unit)
+    found = line_between(low, high, unit)
     assert np.abs(found - line).max() < 0.05 * unit
     # Those miscounted by periods draw no line, least of all away from its middle.
     off = np.where(rng.random(1500) < 0.03, 3.0 * unit, 0.0)
-    found = _between(low + off, high + off, unit)
+    found = line_between(low + off, high + off, unit)
     assert np.abs(found - line).max() < 0.1 * unit
 
 
@@ -112,15 +105,15 @@ def test_a_line_between_bounds_bends_where_it_is_twice_as_close():
     bend = np.abs(np.arange(count) - 2000) / 2000 - 0.5
     for height, bends in ((0.0, False), (0.3, False), (1.5, True), (6.0, True)):
         at = middle + height * unit * bend
-        found = _between(at - 0.01 * unit, at + 0.01 * unit, unit)
+        found = line_between(at - 0.01 * unit, at + 0.01 * unit, unit)
         assert (np.abs(np.diff(found, 2)).max() > 1e-9 * unit) == bends
     # And not for a hundredth of a period, which is nothing.
     at = 0.03 * unit * bend
-    assert np.abs(np.diff(_between(at, at + 1e-6 * unit, unit), 2)).max() < 1e-12
+    assert np.abs(np.diff(line_between(at, at + 1e-6 * unit, unit), 2)).max() < 1e-12
 
 
 def cost_of(count, low, high, interval, deviation, period, spread):
-    """Return what `_count` makes least."""
+    """Return what `count_periods` makes least."""
     time, steps = count * period, np.diff(count)
     beyond = np.maximum(0.0, np.maximum(low - time, time - high))
     total = np.sum(np.minimum(0.5 * (beyond / spread) ** 2, _STRAY))
@@ -138,7 +131,7 @@ def test_counts_are_the_best_of_all(seed):
     interval = period * rng.choice([0.5, 1.0, 1.2, 2.0], 6)
     deviation = period * rng.choice([0.1, 0.5, 3.0], 6)
     given = low, high, interval, deviation, period, 0.5 * period
-    found = _count(*given, move)
+    found = count_periods(*given, move)
     nearest = np.round(middle / period)
     assert np.abs(found - nearest).max() <= move
     least = min(
@@ -172,7 +165,7 @@ def test_slopes_are_those_of_lines_through_the_samples_around_a_step(count, widt
 @pytest.mark.parametrize('count', range(1, 8))
 def test_the_median_is_that_of_numpy(count):
     values = np.random.default_rng(count).standard_normal(count)
-    assert _median(values) == np.median(values)
+    assert median(values) == np.median(values)
 
 
 def test_noise_is_that_where_a_joint_is_slow_but_moves():
@@ -208,7 +201,7 @@ def test_intervals_are_told_as_well_as_they_say(recorded, noise):
     position = position + noise * rng.standard_normal(position.shape)
     velocity = velocity if recorded else np.full_like(velocity, np.nan)
     stamps = time + 0.2 * period * rng.standard_normal(1500)
-    interval, deviation = _intervals(np.sort(stamps), position, velocity)
+    interval, deviation = state_intervals(np.sort(stamps), position, velocity)
     off = (interval - np.diff(time)) / deviation
     assert np.median(deviation) < 0.1 * period
     assert np.mean(np.abs(off) < 2.0) > 0.9
@@ -221,23 +214,23 @@ def test_velocities_and_joints_that_say_nothing_change_no_interval():
     position, velocity = turning(time)
     position = position + 1e-5 * rng.standard_normal(position.shape)
     unknown = np.full_like(velocity, np.nan)
-    alone = _intervals(time, position, unknown)
+    alone = state_intervals(time, position, unknown)
     for other in (np.zeros_like(velocity), 30.0 * rng.standard_normal(velocity.shape)):
-        for found, expected in zip(_intervals(time, position, other), alone, strict=True):
+        for found, expected in zip(state_intervals(time, position, other), alone, strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-9)
     still = np.hstack([position, 0.1 * rng.standard_normal((600, 1)), np.ones((600, 1))])
     unknown = np.full_like(still, np.nan)
-    for found, expected in zip(_intervals(time, still, unknown), alone, strict=True):
+    for found, expected in zip(state_intervals(time, still, unknown), alone, strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.01)
     # Of what never moves, nothing is told.
-    assert _intervals(time, np.ones((600, 2)), np.zeros((600, 2)))[1].min() > 1.0
+    assert state_intervals(time, np.ones((600, 2)), np.zeros((600, 2)))[1].min() > 1.0
 
 
 def test_over_a_long_step_velocities_bend():
     """A sine of 1 Hz is cut off by A ω² h³ ω / 12 at most, of its largest advance A ω h."""
     time = np.concatenate([0.01 * np.arange(300), 3.2 + 0.01 * np.arange(300)])
     position, velocity = turning(time)
-    _, deviation = _intervals(time, position, velocity)
+    _, deviation = state_intervals(time, position, velocity)
     long = time[300] - time[299]
     assert deviation[299] == pytest.approx((2.0 * np.pi) ** 2 * long ** 3 / 12.0, rel=0.02)
     assert np.median(deviation) < 0.04 * 0.01
@@ -253,7 +246,7 @@ def test_a_period_is_found_of_whichever_multiples(multiples):
     worse = np.arange(count) % 3 == 0
     interval[worse] = period * rng.uniform(1.0, 9.0, np.count_nonzero(worse))
     deviation[worse] = 2.0 * period
-    coherence, found = _common_period(interval, deviation, float(np.mean(interval)))
+    coherence, found = common_period(interval, deviation, float(np.mean(interval)))
     assert found == pytest.approx(period, rel=5e-3)
     told = ~worse
     phase = np.cos(2.0 * np.pi * interval[told] / found)
@@ -262,7 +255,7 @@ def test_a_period_is_found_of_whichever_multiples(multiples):
 
 def test_intervals_within_bursts_have_no_common_period():
     interval = np.tile([1e-4, 1e-4, 1e-4, 0.02], 100)
-    coherence, found = _common_period(interval, np.full(400, 1e-6), float(np.mean(interval)))
+    coherence, found = common_period(interval, np.full(400, 1e-6), float(np.mean(interval)))
     assert coherence == 0.0
     assert np.isnan(found)
 
@@ -278,14 +271,14 @@ def test_the_period_is_that_of_stamps_where_the_samples_tell(begin):
     passed = np.where(told, true * steps, rng.uniform(0.1, 0.2, count - 1))
     stamps = np.concatenate([[0.0], np.cumsum(passed)])
     interval = true * steps
-    found = _period_by_stamps(0.01, stamps, interval, told)
+    found = period_by_stamps(0.01, stamps, interval, told)
     windows = range(0, count - _RATE_WINDOW, _RATE_WINDOW // 2)
     aligned = begin in windows
     assert found == pytest.approx(true if aligned else 0.01, rel=1e-9 if aligned else 1e-12)
     # Of all, it is the slope of the stamps over the samples.
     stamps = true * np.concatenate([[0], np.cumsum(steps)])
     stamps += 2e-3 * rng.standard_normal(count)
-    found = _period_by_stamps(0.01, stamps, interval, np.ones(count - 1, bool))
+    found = period_by_stamps(0.01, stamps, interval, np.ones(count - 1, bool))
     number = np.concatenate([[0], np.cumsum(steps)])
     assert found == pytest.approx(np.polyfit(number, stamps, 1)[0], rel=1e-9)
 
@@ -294,32 +287,32 @@ def test_the_period_is_that_of_stamps_where_the_samples_tell(begin):
 def test_a_period_is_not_taken_of_stamps_that_tell_quite_another(factor, taken):
     stamps = 0.01 * factor * np.arange(400)
     told = np.ones(399, bool)
-    found = _period_by_stamps(0.01, stamps, np.full(399, 0.01), told)
+    found = period_by_stamps(0.01, stamps, np.full(399, 0.01), told)
     assert found == pytest.approx(0.01 * factor if taken else 0.01)
 
 
 @pytest.mark.parametrize('count', [200, 249, 250, 263, 1000])
 @pytest.mark.parametrize('height', [0.45, -0.45, 3.0])
 def test_a_step_is_found_to_the_sample_wherever_levels_hold_on_both_sides(count, height):
-    half = _MIN_PART // 2
+    half = MIN_PART // 2
     for at in {2 * half, 2 * half + 1, count // 2, count - 2 * half}:
         ages = 1e-4 * np.sin(7.0 * np.arange(count))
         ages[at:] += height * 0.01
         if count < 5 * half and at != 2 * half:
             continue
-        np.testing.assert_array_equal(_step(ages, 0.01), [at])
+        np.testing.assert_array_equal(where_set(ages, 0.01), [at])
 
 
 def test_no_step_is_found_of_few_samples_nor_of_what_is_small_or_drowns_in_noise():
     rng = np.random.default_rng(11)
     ages = np.where(np.arange(199) < 100, 0.0, 1.0)
-    assert not len(_step(ages, 1.0))
+    assert not len(where_set(ages, 1.0))
     for height, noise, found in (
             (0.45, 0.01, 1), (0.35, 0.01, 0), (1.0, 0.3, 1), (1.0, 2.0, 0)):
         ages = np.where(np.arange(1000) < 400, 0.0, height) + noise * rng.standard_normal(1000)
-        assert len(_step(ages, 1.0)) == found
+        assert len(where_set(ages, 1.0)) == found
     # A line is no step.
-    assert not len(_step(3e-3 * np.arange(1000), 1.0))
+    assert not len(where_set(3e-3 * np.arange(1000), 1.0))
 
 
 def fitted(count, multiple, at=None, shift=0.0):
@@ -331,7 +324,7 @@ def fitted(count, multiple, at=None, shift=0.0):
     stamps = time + 0.01 * rng.uniform(0.0, 0.5, count)
     if at is not None:
         stamps[at:] += shift * 0.01
-    interval, deviation = _intervals(stamps, position, velocity)
+    interval, deviation = state_intervals(stamps, position, velocity)
     return time, _fit(stamps, position, velocity, multiple * 0.01, interval, deviation)
 
 
@@ -348,10 +341,10 @@ def test_a_period_that_is_no_part_of_the_intervals_is_odd():
     assert wrong.misfit > 0.2 * 0.02
 
 
-@pytest.mark.parametrize('at', [30, _MIN_PART // 2, 300, 1400, 1500 - _MIN_PART // 2, 1470])
+@pytest.mark.parametrize('at', [30, MIN_PART // 2, 300, 1400, 1500 - MIN_PART // 2, 1470])
 def test_a_clock_that_was_set_back_shows_away_from_the_ends(at):
     _, fit = fitted(1500, 1.0, at, -20.0)
-    inside = _MIN_PART // 2 < at < 1500 - _MIN_PART // 2
+    inside = MIN_PART // 2 < at < 1500 - MIN_PART // 2
     np.testing.assert_array_equal(fit.breaks, [at] * inside)
     assert not len(fitted(1500, 1.0)[1].breaks)
 
@@ -372,11 +365,11 @@ def test_joined_parts_keep_their_breaks_and_their_order():
 @pytest.mark.parametrize('count', [21, 22, 300])
 def test_the_mean_course_of_stamps_goes_on_at_the_ends_as_it_came(count):
     line = 3.0 + 0.01 * np.arange(count)
-    np.testing.assert_allclose(_mean_course(line), line, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(mean_course(line), line, rtol=0.0, atol=1e-12)
     for burst in (2, 5):
         index = np.arange(count)
         stamps = line[np.minimum((index // burst + 1) * burst, count) - 1] + 1e-5 * index
-        found = _mean_course(stamps)
+        found = mean_course(stamps)
         assert found.shape == stamps.shape
         assert np.all(np.diff(found) > 0.0)
         np.testing.assert_allclose(np.diff(found), 0.01, atol=2.1e-2 * burst / min(count, _SMOOTH))
@@ -386,7 +379,7 @@ def test_the_mean_course_of_stamps_goes_on_at_the_ends_as_it_came(count):
             np.testing.assert_allclose(
                 (found - line - middle)[inside], 0.0, atol=0.01 * burst / _SMOOTH)
             # Turned in both axes, it is the same course.
-            np.testing.assert_allclose(-_mean_course(-stamps[::-1])[::-1], found, atol=1e-12)
+            np.testing.assert_allclose(-mean_course(-stamps[::-1])[::-1], found, atol=1e-12)
 
 
 @pytest.mark.parametrize('period', [1e-3, 0.04])
@@ -411,7 +404,7 @@ def test_a_clock_was_set_where_one_clear_interval_contradicts_the_count(period):
     # What goes back was set in any case, but not at the ends.
     for steps in (0.0, -3.0):
         assert found(0.0, 0.3, steps) == [200]
-    half = _MIN_PART // 2
+    half = MIN_PART // 2
     for at, inside in ((half - 1, False), (half, True), (count - half - 1, True),
                        (count - half, False)):
         assert found(5.0, 0.03, at=at) == [at] * inside
@@ -421,7 +414,7 @@ def test_a_clock_was_set_where_one_clear_interval_contradicts_the_count(period):
     (_KNOT - 1, False), (2 * _KNOT - 1, False), (2 * _KNOT + 1, True)])
 def test_a_line_between_bounds_bends_each_thousand_samples_at_most(count, bends):
     line = 0.02 * np.abs(np.linspace(-1.0, 1.0, count))
-    found = _between(line - 1e-4, line + 1e-4, 0.01)
+    found = line_between(line - 1e-4, line + 1e-4, 0.01)
     assert (np.abs(np.diff(found, 2)).max() > 1e-9) == bends
     if bends:
         np.testing.assert_allclose(found, line, atol=2e-4)
@@ -431,7 +424,7 @@ def test_a_shorter_period_is_no_better_where_all_are_multiples_of_the_longer():
     rng = np.random.default_rng(13)
     for noise in (0.0, 0.02, 0.05, 0.08):
         interval = 0.01 * (1.0 + noise * rng.standard_normal(800))
-        coherence, found = _common_period(interval, np.full(800, 3e-4), 0.01)
+        coherence, found = common_period(interval, np.full(800, 3e-4), 0.01)
         assert found == pytest.approx(0.01, rel=0.01)
         assert coherence == pytest.approx(np.exp(-2.0 * (np.pi * noise) ** 2), abs=0.02)
 
@@ -442,7 +435,7 @@ def test_of_stamps_in_a_row_that_no_sample_tells_only_the_first_is_counted():
     told = np.arange(count - 1) % 40 > 0
     steps = np.where(told, 1, 0)
     stamps = 0.01 * np.concatenate([[0], np.cumsum(steps)]) + 1e-7 * np.arange(count)
-    found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01), told)
+    found = period_by_stamps(0.01, stamps, np.full(count - 1, 0.01), told)
     assert found == pytest.approx(0.01, rel=1e-4)
 
 
@@ -452,7 +445,7 @@ def test_of_many_intervals_some_tell_the_period(count):
     rng = np.random.default_rng(14)
     interval = 0.01 * rng.choice([1, 1, 2], count)
     interval[:count // 150] = 0.0137
-    coherence, found = _common_period(interval, np.full(count, 3e-4), float(np.mean(interval)))
+    coherence, found = common_period(interval, np.full(count, 3e-4), float(np.mean(interval)))
     assert found == pytest.approx(0.01, rel=1e-3)
     assert coherence == pytest.approx(np.mean(np.cos(2.0 * np.pi * interval / found)), abs=3e-3)
 
@@ -465,10 +458,10 @@ def test_a_part_whose_stamps_are_odd_does_not_change_the_period(share):
     told[:round((1.0 - share) * count)] = False
     stamps = 0.01003 * np.arange(count)
     stamps[3000:] += 0.2
-    found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01003), told)
+    found = period_by_stamps(0.01, stamps, np.full(count - 1, 0.01003), told)
     assert found == pytest.approx(0.01003, rel=1e-6)
     # Of all, such a part has its say.
-    found = _period_by_stamps(0.01, stamps, np.full(count - 1, 0.01003), np.ones(count - 1, bool))
+    found = period_by_stamps(0.01, stamps, np.full(count - 1, 0.01003), np.ones(count - 1, bool))
     assert abs(found - 0.01003) > 1e-5
 
 
@@ -478,7 +471,7 @@ def test_counts_of_what_goes_back_by_the_samples_are_none():
     interval = np.full(count - 1, 0.01)
     interval[::100] = -0.03
     stamps = 0.01 * np.concatenate([[0.0], np.cumsum(np.where(interval > 0.0, 1.0, 0.0))])
-    found = _period_by_stamps(0.0101, stamps, interval, np.ones(count - 1, bool))
+    found = period_by_stamps(0.0101, stamps, interval, np.ones(count - 1, bool))
     assert found == pytest.approx(0.01, rel=1e-9)
 
 
@@ -489,7 +482,7 @@ def test_what_is_odd_before_it_is_counted_is_said_to_be():
         steps = np.where(rng.random(1500) < share, 4.0 / 3.0, 1.0)
         time = 0.01 * np.cumsum(steps)
         position, velocity = turning(time)
-        interval, deviation = _intervals(time, position, velocity)
+        interval, deviation = state_intervals(time, position, velocity)
         found = _fit(time, position, velocity, 0.01, interval, deviation)
         assert (found.odd > 0.02) == odd
         assert found.share_off == found.misfit / found.period
@@ -500,7 +493,7 @@ def test_what_is_odd_before_it_is_counted_is_said_to_be():
 def test_bounds_of_an_even_reader_leave_little_room(beats):
     """A period wide, they step from one side to the other where he reads a sample twice."""
     phase = beats * np.linspace(0.0, 1.0, 1500) % 1.0
-    found = _between(0.01 * (3.0 - phase), 0.01 * (4.0 - phase), 0.01)
+    found = line_between(0.01 * (3.0 - phase), 0.01 * (4.0 - phase), 0.01)
     assert np.abs(found - 0.03).max() < 0.2 * 0.01
 
 
@@ -509,7 +502,7 @@ def test_a_line_is_between_bounds_though_some_are_far_to_one_side():
     index = np.linspace(0.0, 1.0, 1500)
     low, high = np.full(1500, -0.002), np.where(index < 0.3, 0.03, 0.002)
     for turned in (False, True):
-        found = _between(*((low, high) if not turned else (-high[::-1], -low[::-1])), 0.01)
+        found = line_between(*((low, high) if not turned else (-high[::-1], -low[::-1])), 0.01)
         found = -found[::-1] if turned else found
         outside = found - np.clip(found, low, high)
         assert np.abs(outside).max() < 0.05 * 0.01

@@ -2,19 +2,11 @@
 import numpy as np
 import pytest
 
+from hodyn_ros.estimation.clock_drift import drift_line, line_between, where_set
 from hodyn_ros.estimation.derivatives import _resolution
-from hodyn_ros.estimation.sampling_clock import (
-    MAX_MOVE,
-    _between,
-    _beyond,
-    _common_period,
-    _drift,
-    _fit,
-    _intervals,
-    _mean,
-    _period_by_stamps,
-    _step,
-)
+from hodyn_ros.estimation.period_search import common_period, period_by_stamps
+from hodyn_ros.estimation.sampling_clock import MAX_MOVE, _beyond, _fit, _mean
+from hodyn_ros.estimation.state_intervals import state_intervals
 from hodyn_ros.estimation.timing import _repeats, _seen_before, typical_period
 
 
@@ -117,11 +109,11 @@ def test_the_common_period_of_multiples_is_found(period):
     multiples = rng.choice([1, 1, 1, 2, 3], 400)
     deviation = 0.03 * period * np.ones(400)
     interval = period * multiples + deviation * rng.standard_normal(400)
-    coherent, found = _common_period(interval, deviation, float(np.mean(interval)))
+    coherent, found = common_period(interval, deviation, float(np.mean(interval)))
     assert found == pytest.approx(period, rel=5e-3)
     assert coherent > 0.95
     # Intervals of every length have none.
-    coherent, _ = _common_period(
+    coherent, _ = common_period(
         period * rng.uniform(1.0, 3.0, 400), deviation, 2.0 * period)
     assert coherent < 0.5
 
@@ -133,10 +125,10 @@ def test_the_period_is_that_of_the_stamps_where_samples_are_counted():
     stamps = true * samples + 2e-4 * rng.standard_normal(count + 1)
     interval = true * np.diff(samples)
     told = np.ones(count, bool)
-    assert _period_by_stamps(0.004, stamps, interval, told) == pytest.approx(true, rel=1e-4)
+    assert period_by_stamps(0.004, stamps, interval, told) == pytest.approx(true, rel=1e-4)
     # Where nothing tells how many samples passed, or it would be quite another, it is as given.
-    assert _period_by_stamps(0.004, stamps, interval, ~told) == 0.004
-    assert _period_by_stamps(0.0030, 0.75 * stamps[0] + 1.5 * stamps, interval, told) == 0.0030
+    assert period_by_stamps(0.004, stamps, interval, ~told) == 0.004
+    assert period_by_stamps(0.0030, 0.75 * stamps[0] + 1.5 * stamps, interval, told) == 0.0030
 
 
 @pytest.mark.parametrize('at', [300, 511, 700])
@@ -145,14 +137,14 @@ def test_a_step_of_the_ages_is_found_to_the_sample(at, height):
     rng = np.random.default_rng(5)
     period = 0.01
     ages = 0.05 * period * rng.standard_normal(1000)
-    assert not len(_step(ages, period))
+    assert not len(where_set(ages, period))
     ages[at:] += height * period
-    (found,) = _step(ages, period)
+    (found,) = where_set(ages, period)
     assert abs(found - at) <= 1
     # Less than that is none, and neither is a moment.
-    assert not len(_step(0.6 * ages if height == 0.5 else 0.3 * ages, period))
+    assert not len(where_set(0.6 * ages if height == 0.5 else 0.3 * ages, period))
     ages[at + 20:] -= height * period
-    assert not len(_step(ages, period))
+    assert not len(where_set(ages, period))
 
 
 def test_the_drift_of_a_clock_is_a_line_which_breaks_where_the_clock_does():
@@ -161,10 +153,10 @@ def test_the_drift_of_a_clock_is_a_line_which_breaks_where_the_clock_does():
     noise = 1e-4 * rng.standard_normal(6000)
     noise[::50] += 0.05  # stamps that stray
     straight = 3e-7 * index + 0.2
-    np.testing.assert_allclose(_drift(straight + noise), straight, atol=3e-5)
+    np.testing.assert_allclose(drift_line(straight + noise), straight, atol=3e-5)
     broken = straight + 2e-6 * np.maximum(index - 3000, 0)
     noise = 1e-4 * rng.standard_normal(6000)
-    np.testing.assert_allclose(_drift(broken + noise), broken, atol=3e-5)
+    np.testing.assert_allclose(drift_line(broken + noise), broken, atol=3e-5)
 
 
 def test_a_line_between_bounds_is_straight_unless_a_broken_one_is_much_better():
@@ -172,11 +164,11 @@ def test_a_line_between_bounds_is_straight_unless_a_broken_one_is_much_better():
     index, period = np.arange(4000), 0.01
     straight = 1e-6 * index
     room = period * rng.uniform(0.2, 0.8, (2, 4000))
-    found = _between(straight - room[0], straight + room[1], period)
+    found = line_between(straight - room[0], straight + room[1], period)
     assert np.abs(np.diff(found, 2)).max() < 1e-12
     assert np.mean((found > straight - room[0]) & (found < straight + room[1])) > 0.98
     broken = straight + 2e-5 * np.maximum(index - 2000, 0)
-    found = _between(broken - room[0], broken + room[1], period)
+    found = line_between(broken - room[0], broken + room[1], period)
     assert np.mean((found > broken - room[0]) & (found < broken + room[1])) > 0.9
 
 
@@ -196,7 +188,7 @@ def test_a_clock_that_was_set_is_broken_before_the_sample_where_it_was(at, shift
     period = 0.01
     stamps, _, position, velocity = polled(1000, period, 8)
     stamps[at:] += shift * period
-    interval, deviation = _intervals(np.sort(stamps), position, velocity)
+    interval, deviation = state_intervals(np.sort(stamps), position, velocity)
     found = _fit(stamps, position, velocity, period, interval, deviation)
     if len(found.breaks):
         assert np.abs(found.breaks - at).min() == 0
@@ -210,7 +202,7 @@ def test_counts_are_those_of_the_samples():
     lost[[100, 400, 401, 777]] = True
     stamps, time, position, velocity = (
         values[~lost] for values in (stamps, time, position, velocity))
-    interval, deviation = _intervals(stamps, position, velocity)
+    interval, deviation = state_intervals(stamps, position, velocity)
     found = _fit(stamps, position, velocity, 1.001 * period, interval, deviation)
     np.testing.assert_array_equal(np.diff(found.count), np.round(np.diff(time) / period))
     assert found.period == pytest.approx(period, rel=1e-4)

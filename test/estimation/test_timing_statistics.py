@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hodyn_ros.estimation.sampling_clock import _BEST, _intervals
+from hodyn_ros.estimation.state_intervals import _BEST, state_intervals
 from hodyn_ros.estimation.timing import Run, StampStatus, TimingStatistics
 
 MS = 10 ** 6
@@ -71,9 +71,9 @@ def test_no_interval_is_taken_to_be_measured_better_than_by_a_small_part_of_the_
     time = 0.01 * np.arange(400)
     omega = np.linspace(1.0, 3.0, 7)
     position, velocity = np.sin(omega * time[:, None]), omega * np.cos(omega * time[:, None])
-    interval, deviation = _intervals(time, position, velocity)
+    interval, deviation = state_intervals(time, position, velocity)
     np.testing.assert_allclose(interval, 0.01, rtol=0.02)
     assert deviation.min() >= 0.999 * _BEST * 0.01
     noise = 1e-2 * np.random.default_rng(1).standard_normal(position.shape)
-    _, noisy = _intervals(time, position + noise, velocity)
+    _, noisy = state_intervals(time, position + noise, velocity)
     assert np.median(noisy) > 3.0 * np.median(deviation)

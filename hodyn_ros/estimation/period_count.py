@@ -1,0 +1,66 @@
+"""The number of the period in which each sample was taken."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.jit import njit
+
+Array = NDArray[np.float64]
+
+_MISCOUNT = 400.0  # cost, in ½ χ², of a multiple that the interval contradicts: the clock was set
+_STRAY = 8.0  # greatest cost of a stamp far from its instant
+_LOST = 0.7  # cost of each sample that was lost
+
+
+@njit(nogil=True)
+def count_periods(
+    low: Array, high: Array, interval: Array, deviation: Array, period: float, spread: float,
+    max_move: int,
+) -> Array:
+    """Return the number of the period in which each sample was taken, (S,), by Viterbi's method.
+
+    Parameters
+    ----------
+    low, high : (S,) arrays
+        Bounds of the instants, s, without drift.
+    interval, deviation : (S−1,) arrays
+        The time between samples, and its standard deviation, s.
+    period, spread : float
+        The period, and the standard deviation by which instants are beyond their bounds, s.
+    max_move : int
+        Samples are counted within this many periods of their bounds. The loops are vectorised
+        because it is no constant: those would be unrolled.
+
+    """
+    samples, states = len(low), 2 * max_move + 1
+    nearest = np.round(0.5 * (low + high) / period)
+    came = np.zeros((samples, states), dtype=np.int8)
+    cost, least, origin = np.zeros(states), np.zeros(states), np.zeros(states)
+    # Of each move from state to state, −2 max_move … 2 max_move: off the interval; samples lost.
+    off_cost, lost_cost = np.empty(2 * states - 1), np.empty(2 * states - 1)
+    for i in range(samples):
+        if i > 0:
+            for move in range(2 * states - 1):
+                steps = nearest[i] - nearest[i - 1] + move - 2 * max_move
+                misfit = (steps * period - interval[i - 1]) / deviation[i - 1]
+                off_cost[move] = min(0.5 * misfit * misfit, _MISCOUNT)
+                lost_cost[move] = _MISCOUNT if steps < 1 else min(_LOST * (steps - 1), _STRAY)
+            least[:] = np.inf
+            for before in range(states):
+                first, here = states - 1 - before, cost[before]
+                off, lost = off_cost[first:first + states], lost_cost[first:first + states]
+                for state in range(states):
+                    total = here + off[state] + lost[state]
+                    better = total < least[state]
+                    least[state] = total if better else least[state]
+                    origin[state] = before if better else origin[state]
+            came[i] = origin
+        for state in range(states):
+            time = (nearest[i] + state - max_move) * period
+            beyond = max(0.0, low[i] - time, time - high[i])
+            cost[state] = least[state] + min(0.5 * (beyond / spread) ** 2, _STRAY)
+    count = np.empty(samples)
+    state = int(np.argmin(cost))
+    for i in range(samples - 1, -1, -1):
+        count[i] = nearest[i] + state - max_move
+        state = came[i, state]
+    return count

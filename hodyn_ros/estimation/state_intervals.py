@@ -1,0 +1,103 @@
+"""The time between samples, as the states themselves tell it: advances over velocities."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.jit import njit
+
+Array = NDArray[np.float64]
+
+_TINY = 1e-12
+_BEST = 0.03  # of a period: no interval is taken to be measured better
+_WINDOWS = (2, 5, 12, 30)  # samples on both sides that velocities are taken over
+_ABREAST = 256  # steps whose slopes are taken at a time
+_MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
+
+
+def state_intervals(time: Array, position: Array, velocity: Array) -> tuple[Array, Array]:
+    """Return the time between samples as the positions tell it, and its standard deviation, s.
+
+    Velocities are those recorded, or the slopes of the positions over some samples: for each joint
+    what explains its advances best.
+    """
+    position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
+    steps, advance = np.diff(time), np.diff(position)
+    # A slope follows the step that it is taken over in part, and explains that much too well.
+    candidates = [(_slopes(time, position, width), 0.75 / width) for width in _WINDOWS]
+    if not np.isnan(velocity).any():
+        candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0))
+    speed, noise = np.zeros_like(advance), np.full(len(advance), np.inf)
+    for candidate, itself in candidates:
+        misfit = (advance - steps * candidate) / (1.0 - itself)
+        for joint in range(len(noise)):
+            found = _noise(misfit[joint], candidate[joint])
+            if found < noise[joint]:
+                noise[joint], speed[joint] = found, candidate[joint]
+    speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
+    weight = 1.0 / np.maximum(noise, _TINY) ** 2
+    information = np.maximum(speed ** 2 @ weight, _TINY)
+    typical = (time[-1] - time[0]) / len(steps)
+    deviation = np.maximum(information ** -0.5, _BEST * typical)
+    # Over a long step velocities change otherwise than linearly.
+    bend = (2.0 * np.pi * _MOTION) ** 2 * steps ** 3 / 12.0
+    return (speed * advance) @ weight / information, np.hypot(deviation, bend)
+
+
+def _noise(misfit: Array, speed: Array) -> float:
+    """Return the noise of a joint's advances: their misfit where it is slow.
+
+    Errors of time count least there.
+    """
+    fast = np.abs(speed)
+    moving = fast > 0.02 * fast.max()
+    if moving.any():
+        misfit = misfit[moving & (fast <= median(fast[moving]))]
+    off = np.abs(misfit)
+    return float(np.sqrt(np.mean(np.minimum(off, 5.0 * 1.5 * median(off)) ** 2)))
+
+
+def median(values: Array) -> float:
+    """Return the median of finite values; `numpy.median` takes four times as long."""
+    half = len(values) // 2
+    parted = np.partition(values, half)
+    upper = float(parted[half])
+    return upper if len(values) % 2 else 0.5 * (float(parted[:half].max()) + upper)
+
+
+@njit(nogil=True)
+def _slopes(time: Array, position: Array, width: int) -> Array:
+    """Return the slopes of lines through `width` samples on both sides of each step, (n, S−1).
+
+    At the ends, through as many that lie within. Positions are (n, S).
+    """
+    n, count = position.shape
+    many = min(count, 2 * width)
+    slopes = np.zeros((n, count - 1))
+    means, squares = np.empty(_ABREAST), np.empty(_ABREAST)
+    begin = 0
+    while begin < count - 1:
+        # Steps side by side, whose first samples are so too: loops over these are vectorised.
+        first = max(0, min(begin + 1 - width, count - many))
+        last = begin + 1
+        if first == begin + 1 - width:
+            last = min(begin + _ABREAST, count - many + width)
+        mean, square = means[:last - begin], squares[:last - begin]
+        mean[:] = 0.0
+        square[:] = 0.0
+        for k in range(first, first + many):
+            at = time[k:k + len(mean)]
+            for i in range(len(mean)):
+                mean[i] += at[i]
+        mean /= many
+        for k in range(first, first + many):
+            at = time[k:k + len(mean)]
+            for i in range(len(mean)):
+                square[i] += (at[i] - mean[i]) ** 2
+        for joint in range(n):
+            slope, middle = slopes[joint, begin:last], position[joint, begin:last]
+            for k in range(first, first + many):
+                at, moved = time[k:k + len(mean)], position[joint, k:k + len(mean)]
+                for i in range(len(mean)):
+                    slope[i] += (at[i] - mean[i]) * (moved[i] - middle[i])
+            slope /= square
+        begin = last
+    return slopes
