@@ -31,6 +31,7 @@ def test_holds_the_position_latched_at_activation(live, home):
     assert moved is not None
     np.testing.assert_array_equal(moved[0].position, home)
     assert node.spin_until(lambda: 'holding' in node.states, 5.0)
+    assert 'joint states are back' not in node.log  # they were never lost
 
 
 def test_answers_carry_one_stamp_and_the_drivers_names_in_the_robots_order(live, home):
