@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from pathlib import Path
 import re
 from typing import Any
 
 # Whose values are no files.
-_LISTS = ('--lock', '--payload', '--stop-at', '--terms')
+_LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
+"""How many values each has at least."""
+_NUMBERS = ('--lock', '--payload')  # all further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
 
 
@@ -32,18 +34,23 @@ class CommandParser(argparse.ArgumentParser):
 def _files_first(words: Sequence[str]) -> list[str]:
     files = list(takewhile(lambda word: not word.startswith('-'), words))
     others: list[str] = []
-    option = ''
-    for word in words[len(files):]:
+    option, taken = '', 0
+    rest = words[len(files):]
+    for word, following in zip_longest(rest, rest[1:], fillvalue=''):
         if word.startswith('--'):
-            option = word
-        elif option in _LISTS and others[-1] != option and _is_file(word):
+            option, taken = word, 0
+        elif taken >= _LISTS.get(option, len(words)) and _is_no_value(option, word, following):
             files.append(word)
             continue
+        else:
+            taken += 1
         others.append(word)
     return files + others
 
 
-def _is_file(word: str) -> bool:
+def _is_no_value(option: str, word: str, following: str) -> bool:
     if '=' in word or _NUMBER.fullmatch(word):
         return False
+    if option in _NUMBERS and not _NUMBER.fullmatch(following):
+        return True  # otherwise a second load, which has an option of its own
     return '/' in word or bool(Path(word).suffix) or Path(word).exists()

@@ -347,6 +347,21 @@ def test_files_may_follow_lists_of_values(capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)['mass'] == 3.5
 
 
+@pytest.mark.parametrize('words', [
+    ('--payload', 'link7', '1.0'), ('--payload', 'link7', '1', '0', '0', '-.1'),
+    ('--lock', 'joint7=0.5', 'joint6=0', '--json', '-', '--payload', 'link7', '1e0')])
+def test_a_built_in_robot_may_follow_numbers(capsys, words):
+    if '--json' not in words:
+        words = ('--json', '-', *words)
+    assert main(['info', *words, 'panda']) == 0
+    plain = hd.load_robot('panda')
+    assert json.loads(capsys.readouterr().out)['mass'] == pytest.approx(
+        1.0 + sum(body.mass for body in plain.bodies))
+    with pytest.raises(SystemExit):
+        main(['info', '--payload', 'link7', 'panda'])
+    assert 'required: robot' in capsys.readouterr().err
+
+
 def test_a_word_unknown_is_told_with_the_usage_of_its_command(capsys):
     with pytest.raises(SystemExit):
         main(['info', 'panda', '--payloads', 'link7', '1'])
