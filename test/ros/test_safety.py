@@ -444,6 +444,21 @@ def test_a_stream_that_goes_on_does_not_move_an_arm_that_departed_or_was_lost(li
     assert (after == after[-1]).all()
 
 
+def test_an_arm_that_was_pushed_away_does_not_follow_the_plan_that_waited(live, home):
+    node = live('tracking_tolerance:=[0.0]')
+    arm = Stepper(node, home)
+    move(node, arm.q, 0.2, 1.0, start=arm.time + 3.0)
+    arm.step_until_log('trajectory accepted')
+    pushed = beside(home, 0.3)
+    for k in range(1, 800):
+        answers = node.answer(arm.time + 0.01 * k, pushed)
+        assert answers is not None
+        if k > 5:
+            np.testing.assert_array_equal(answers[0].position, pushed)
+    assert 'fer_joint1 is +0.3 away from the reference' in node.log
+    assert 'the arm is held where it is' in node.log
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is not None, reason='the parts are one message')
 def test_what_follows_the_cycles_says_where_reference_and_arm_are_and_how_far_the_plan_is(
