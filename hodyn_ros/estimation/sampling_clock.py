@@ -36,7 +36,7 @@ _CLOSER = 0.5  # of the median misfit of counts: stamps that are as close tell u
 _COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of multiples
 _PASSES = 4
 _MIN_REPEATS = 5  # samples read twice that show a reader who polls
-_ODD = 1e-2  # share of odd intervals from which a part of the period is tried
+_ODD = 2e-3  # share of odd intervals from which a part of the period is tried
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 

@@ -209,6 +209,27 @@ def test_true_instants_are_restored(log, seed):
     assert said.counts[StampStatus.AFTER_STEP] == len(said.clock_steps)
 
 
+@pytest.mark.parametrize('velocity', [True, False])
+@pytest.mark.parametrize('jitter', [1e-5, 2e-4])
+@pytest.mark.parametrize(('rate', 'reads'), [
+    (1000.0, 333.0), (1000.0, 499.5), (500.0, 250.2), (250.0, 125.1), (1000.0, 334.0)])
+def test_states_read_at_nearly_a_part_of_their_rate_are_where_they_were_sampled(
+        rate, reads, jitter, velocity):
+    """Guards steps of their age, from a period back to none, taken for those of a clock."""
+    rng, period = np.random.default_rng(1), 1.0 / rate
+    ticks = np.arange(0.0, 20.0, period)
+    stamps = np.arange(0.02, 19.9, 1.0 / reads)
+    stamps = np.sort(stamps + rng.exponential(jitter, len(stamps)))
+    instants = ticks[np.searchsorted(ticks, stamps) - 1]
+    found = states(stamps, instants, 1, velocity=velocity)
+    timing = analyse(found)
+    said = statistics(found, timing)
+    assert len(timing.runs) == 1
+    assert not len(said.clock_steps)
+    assert said.sampling_period == pytest.approx(period, rel=1e-4)
+    assert np.sqrt(np.mean(errors(found, timing, instants) ** 2)) < 0.1 * period
+
+
 @pytest.mark.parametrize('seed', [0])
 def test_stamps_that_are_right_are_kept(seed):
     """A reader may sample at any time: where its stamps say when, they are not moved."""
