@@ -104,6 +104,12 @@ def sampling_instants(
         second = _fit(stamps, position, velocity, *other[1:])
         if second.share_off < found.share_off:
             found, (_, start, interval, deviation) = second, other
+    if found.odd >= _ODD and np.isnan(velocity).any():
+        # Single steps that are longer than the others are hidden by slopes taken over them.
+        beside = _fit(stamps, position, velocity, start, *state_intervals(
+            stamps, position, velocity, apart=True), apart=True)
+        if beside.odd < _ODD and beside.share_off < found.share_off:
+            found = beside
     for divisor in (2, 3):
         if found.odd < _ODD:
             break
@@ -207,7 +213,7 @@ class _Fit:
 
 def _fit(
     stamps: Array, position: Array, velocity: Array, period: float, interval: Array,
-    deviation: Array,
+    deviation: Array, *, apart: bool = False,
 ) -> _Fit:
     told = deviation < TOLD * period
     # A wrong count bends the time that velocities are taken over until intervals agree with it.
@@ -231,7 +237,7 @@ def _fit(
             np.std(stamps - time), 0.5 * period, 3.0 * period))
         if np.any(np.diff(time) <= 0.0):
             break  # the clock was set back
-        interval, deviation = state_intervals(time, position, velocity)
+        interval, deviation = state_intervals(time, position, velocity, apart=apart)
     told = deviation < TOLD * period
     steps = period * np.diff(count)
     off = np.abs(steps - interval)

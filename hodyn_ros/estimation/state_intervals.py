@@ -13,16 +13,20 @@ _ABREAST = 256  # steps whose slopes are taken at a time
 _MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
 
 
-def state_intervals(time: Array, position: Array, velocity: Array) -> tuple[Array, Array]:
+def state_intervals(
+    time: Array, position: Array, velocity: Array, *, apart: bool = False,
+) -> tuple[Array, Array]:
     """Return the time between samples as the positions tell it, and its standard deviation, s.
 
     Velocities are those recorded, or the slopes of the positions over some samples: for each joint
-    what explains its advances best.
+    what explains its advances best. With `apart` these are slopes beside each step, which do not
+    follow it where it is another than the stamps say, but twice as noisy.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope follows the step that it is taken over in part, and explains that much too well.
-    candidates = [(_slopes(time, position, width), 0.75 / width) for width in _WINDOWS]
+    candidates = [(_slopes(time, position, width, apart), 0.0 if apart else 0.75 / width)
+                  for width in _WINDOWS]
     if not np.isnan(velocity).any():
         candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0))
     speed, noise = np.zeros_like(advance), np.full(len(advance), np.inf)
@@ -64,15 +68,16 @@ def median(values: Array) -> float:
 
 
 @njit(nogil=True)
-def _slopes(time: Array, position: Array, width: int) -> Array:
+def _slopes(time: Array, position: Array, width: int, apart: bool) -> Array:
     """Return the slopes of lines through `width` samples on both sides of each step, (n, S−1).
 
-    At the ends, through as many that lie within. Positions are (n, S).
+    With `apart` two lines of one slope, before and after the step. At the ends, through as many
+    samples that lie within. Positions are (n, S).
     """
     n, count = position.shape
     many = min(count, 2 * width)
     slopes = np.zeros((n, count - 1))
-    means, squares = np.empty(_ABREAST), np.empty(_ABREAST)
+    means, squares = np.empty((2, _ABREAST)), np.empty(_ABREAST)
     begin = 0
     while begin < count - 1:
         # Steps side by side, whose first samples are so too: loops over these are vectorised.
@@ -80,23 +85,26 @@ def _slopes(time: Array, position: Array, width: int) -> Array:
         last = begin + 1
         if first == begin + 1 - width:
             last = min(begin + _ABREAST, count - many + width)
-        mean, square = means[:last - begin], squares[:last - begin]
-        mean[:] = 0.0
+        steps, before = last - begin, begin + 1 - first if apart else many
+        square = squares[:steps]
         square[:] = 0.0
+        means[:] = 0.0
         for k in range(first, first + many):
-            at = time[k:k + len(mean)]
-            for i in range(len(mean)):
+            mean, at = means[int(k >= first + before)], time[k:k + steps]
+            for i in range(steps):
                 mean[i] += at[i]
-        mean /= many
+        means[0] /= before
+        means[1] /= max(1, many - before)
         for k in range(first, first + many):
-            at = time[k:k + len(mean)]
-            for i in range(len(mean)):
+            mean, at = means[int(k >= first + before)], time[k:k + steps]
+            for i in range(steps):
                 square[i] += (at[i] - mean[i]) ** 2
         for joint in range(n):
             slope, middle = slopes[joint, begin:last], position[joint, begin:last]
             for k in range(first, first + many):
-                at, moved = time[k:k + len(mean)], position[joint, k:k + len(mean)]
-                for i in range(len(mean)):
+                mean = means[int(k >= first + before)]
+                at, moved = time[k:k + steps], position[joint, k:k + steps]
+                for i in range(steps):
                     slope[i] += (at[i] - mean[i]) * (moved[i] - middle[i])
             slope /= square
         begin = last

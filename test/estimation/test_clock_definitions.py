@@ -147,18 +147,21 @@ def test_coherence_is_the_mean_cosine_of_phases():
     np.testing.assert_allclose(_coherence(interval, periods), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize('apart', [False, True])
 @pytest.mark.parametrize('count', [6, 30, 700])
 @pytest.mark.parametrize('width', [2, 5])
-def test_slopes_are_those_of_lines_through_the_samples_around_a_step(count, width):
+def test_slopes_are_those_of_lines_through_the_samples_around_a_step(count, width, apart):
     rng = np.random.default_rng(5)
     time, position = np.cumsum(rng.uniform(0.5, 1.5, count)), rng.standard_normal((3, count))
     many = min(count, 2 * width)
-    found = _slopes(time, position, width)
+    found = _slopes(time, position, width, apart)
     for step in range(count - 1):
         first = max(0, min(step + 1 - width, count - many))
         part = slice(first, first + many)
+        behind = np.arange(first, first + many) > step  # with apart, they have a line of their own
+        table = np.stack([time[part], np.ones(many), behind * float(apart)], axis=1)
         for joint in range(3):
-            slope = np.polyfit(time[part], position[joint, part], 1)[0]
+            slope = np.linalg.lstsq(table, position[joint, part], rcond=None)[0][0]
             assert found[joint, step] == pytest.approx(slope, abs=1e-9)
 
 

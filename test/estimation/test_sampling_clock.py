@@ -230,6 +230,24 @@ def test_states_read_at_nearly_a_part_of_their_rate_are_where_they_were_sampled(
     assert np.sqrt(np.mean(errors(found, timing, instants) ** 2)) < 0.1 * period
 
 
+@pytest.mark.parametrize('velocity', [True, False])
+@pytest.mark.parametrize('seed', range(6))
+def test_states_read_at_their_own_rate_where_now_and_then_one_is_missed(seed, velocity):
+    """Guards a skipped sample that slopes over its step hid, and the period of that error."""
+    rng, period = np.random.default_rng(seed), 8e-3
+    ticks = np.arange(0.0, 20.0, period) * (1.0 + 3e-5)
+    stamps = np.arange(0.02, 19.9, period) * (1.0 + 1e-5)
+    stamps += np.minimum(rng.exponential(8e-4, len(stamps)), 1.9 * period)
+    stamps = np.sort(stamps)
+    instants = ticks[np.searchsorted(ticks, stamps) - 1]
+    assert np.count_nonzero(np.diff(instants) > 1.5 * period) > 3
+    found = states(stamps, instants, seed, velocity=velocity)
+    timing = analyse(found)
+    said = statistics(found, timing)
+    assert said.sampling_period == pytest.approx(period, rel=1e-4)
+    assert np.sqrt(np.mean(errors(found, timing, instants) ** 2)) < 0.1 * period
+
+
 @pytest.mark.parametrize('seed', [0])
 def test_stamps_that_are_right_are_kept(seed):
     """A reader may sample at any time: where its stamps say when, they are not moved."""
