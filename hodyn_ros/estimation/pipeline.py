@@ -44,6 +44,7 @@ CHUNK_SIZE = 16_384
 
 _FIT_WHOLE = 4000  # messages: shorter recordings are fitted whole
 _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # longer ones in windows spread over them
+_TIMED_WINDOW = 2000  # messages around each: few do not tell the clock behind their stamps
 _MARGIN_MEMORIES = 12.0
 _DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
 _REASONS = {
@@ -140,11 +141,16 @@ class Pipeline:
         self._bag = bag
         self._feedforward = feedforward
         windows = _windows(bag)
-        whole = JointStates.joined(windows)
+        whole = JointStates.joined([window for window, _ in windows])
         clock = choose_clock(whole)
         period = typical_period(whole.stamp if clock == 'header' else whole.received)
-        found = [
-            (window, run) for window in windows for run in analyse(window, clock, period).runs]
+        with ThreadPoolExecutor(threads()) as pool:
+            timings = pool.map(
+                lambda window: analyse(window, clock, period), [window for window, _ in windows])
+        parts = [
+            (window, run.part(inner)) for (window, inner), timing in zip(
+                windows, timings, strict=True) for run in timing.runs]
+        found = [(window, run) for window, run in parts if len(run.time) >= MIN_RUN]
         runs = [samples(window, run) for window, run in found]
         if not runs:
             raise HodynError(
@@ -156,7 +162,7 @@ class Pipeline:
         self.bandwidth = float(self.noise.bandwidth.max())
         self.velocity_lag = velocity_lag(runs, self.noise)
         self.timing_statistics = TimingStatistics(clock, period)
-        efforts = np.concatenate([window.effort for window in windows])
+        efforts = whole.effort
         known = np.isfinite(efforts)
         self.efforts_recorded = bool(known.any())
         low, high = (getattr(np, name)(np.where(known, efforts, end), axis=0) for name, end in (
@@ -280,20 +286,24 @@ def samples(states: JointStates, run: Run) -> Samples:
     return Samples(run.time, states.position[first], states.velocity[first])
 
 
-def _windows(bag: JointStateBag) -> list[JointStates]:
-    """Read what the smoother is fitted to: all of a short bag, windows of a long one."""
+def _windows(bag: JointStateBag) -> list[tuple[JointStates, slice]]:
+    """Read what the smoother is fitted to, and what tells its instants.
+
+    All of a short bag; the middles of windows of a long one.
+    """
     if bag.usable <= _FIT_WHOLE:
-        return [JointStates.joined(list(bag.blocks()))]
-    begins = np.linspace(0, bag.usable - _FIT_WINDOW, _FIT_WINDOWS).astype(int)
+        return [(JointStates.joined(list(bag.blocks())), slice(0, bag.usable))]
+    begins = np.linspace(0, bag.usable - _TIMED_WINDOW, _FIT_WINDOWS).astype(int)
     pieces: list[list[JointStates]] = [[] for _ in begins]
     passed = 0
     for block in bag.blocks():
         for window, begin in zip(pieces, begins - passed, strict=True):
-            piece = block[max(0, begin):max(0, begin + _FIT_WINDOW)]
+            piece = block[max(0, begin):max(0, begin + _TIMED_WINDOW)]
             if len(piece):
                 window.append(piece)
         passed += len(block)
-    return [JointStates.joined(window) for window in pieces]
+    first = (_TIMED_WINDOW - _FIT_WINDOW) // 2
+    return [(JointStates.joined(window), slice(first, first + _FIT_WINDOW)) for window in pieces]
 
 
 def _with_margins(
@@ -301,6 +311,7 @@ def _with_margins(
 ) -> Iterator[tuple[JointStates, slice]]:
     """Cut blocks into chunks of `size` with up to `margin` more on both sides.
 
+    The last one has a quarter of the size at least: few states do not tell the clock behind them.
     Yields the states with the margins, and where the chunk lies in them.
     """
     kept: list[JointStates] = []
@@ -308,7 +319,7 @@ def _with_margins(
     for block in blocks:
         kept.append(block)
         length += len(block)
-        while length >= before + size + margin:
+        while length >= before + size + max(margin, size // 4):
             states = JointStates.joined(kept)
             yield states[:before + size + margin], slice(before, before + size)
             drop = max(0, before + size - margin)

@@ -36,7 +36,9 @@ _CLOSER = 0.5  # of the median misfit of counts: stamps that are as close tell u
 _COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of multiples
 _PASSES = 4
 _MIN_REPEATS = 5  # samples read twice that show a reader who polls
-_ODD = 2e-3  # share of odd intervals from which a part of the period is tried
+_ODD, _FEW_ODD = 1e-2, 2e-3  # shares of odd intervals from which a part of the period is tried
+_MANY = 5  # intervals: from so many on, few count
+_CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 
@@ -104,17 +106,17 @@ def sampling_instants(
         second = _fit(stamps, position, velocity, *other[1:])
         if second.share_off < found.share_off:
             found, (_, start, interval, deviation) = second, other
-    if found.odd >= _ODD and np.isnan(velocity).any():
+    if found.is_odd and np.isnan(velocity).any():
         # Single steps that are longer than the others are hidden by slopes taken over them.
         beside = _fit(stamps, position, velocity, start, *state_intervals(
             stamps, position, velocity, apart=True), apart=True)
-        if beside.odd < _ODD and beside.share_off < found.share_off:
+        if not beside.is_odd and beside.share_off < found.share_off:
             found = beside
     for divisor in (2, 3):
-        if found.odd < _ODD:
+        if not found.is_odd:
             break
         finer = _fit(stamps, position, velocity, start / divisor, interval, deviation)
-        if finer.share_off < found.share_off:
+        if finer.share_off < _CLEARLY * found.share_off:
             found = finer
     if np.count_nonzero(found.told) < _MIN_TOLD:
         return as_stamped
@@ -209,6 +211,12 @@ class _Fit:
     def share_off(self) -> float:
         """The misfit as a share of the period, to compare periods by."""
         return self.misfit / self.period
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether a part of the period, or slopes that are taken otherwise, may fit better."""
+        return self.odd >= _ODD or (
+            self.odd >= _FEW_ODD and self.odd * float(np.sum(self.told)) >= _MANY)
 
 
 def _fit(

@@ -4,7 +4,7 @@ Nothing is interpolated over: a recording is split at gaps and jumps back, and e
 alone. States that were read more than once are recognised, and the instants at which they were
 sampled are restored from the states themselves where these tell them (`sampling_clock`).
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -66,6 +66,16 @@ class Run:
     def first_message(self) -> Indices:
         """Index of the first message that carries each sample, (S,)."""
         return self.message[np.flatnonzero(np.diff(self.sample, prepend=-1))]
+
+    def part(self, messages: slice) -> 'Run':
+        """Return the samples of some messages; the instants are as in the whole run."""
+        begin, end = np.searchsorted(self.message, (messages.start, messages.stop))
+        sample = self.sample[begin:end]
+        inner = slice(*(sample[[0, -1]] + (0, 1))) if len(sample) else slice(0)
+        time = self.time[inner]
+        return replace(
+            self, message=self.message[begin:end], sample=sample - inner.start,
+            time=time - time[:1], told=self.told[inner])
 
 
 class StampStatus(IntEnum):

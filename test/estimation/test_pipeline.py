@@ -246,13 +246,15 @@ def test_the_smoother_is_fitted_to_all_of_a_short_bag_and_to_windows_of_a_long_o
     column = np.zeros((count, 1))
     found = _windows(Bag(JointStates(stamp, stamp, column, column, column), block))
     if count <= 4000:
-        whole, = found
-        np.testing.assert_array_equal(whole.stamp, stamp)
+        (whole, inner), = found
+        np.testing.assert_array_equal(whole[inner].stamp, stamp)
         return
-    assert [len(window) for window in found] == [500] * 8
-    for window in found:
+    assert [len(window[inner]) for window, inner in found] == [500] * 8
+    assert {inner.start for _, inner in found} == {750}
+    for window, _ in found:
+        assert len(window) == 2000
         np.testing.assert_array_equal(np.diff(window.stamp), 1)
-    begins = np.array([window.stamp[0] for window in found])
+    begins = np.array([window.stamp[0] for window, _ in found])
     assert begins[0] == 0
-    assert begins[-1] == count - 500
+    assert begins[-1] == count - 2000
     assert np.ptp(np.diff(begins)) <= 1
