@@ -20,6 +20,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 _FLOOR = 1e-12
+_MULTIPLE = 0.01  # of the least step: how far steps of rounded numbers are from multiples
 _MAX_EVALUATIONS = 240
 _LAG_PARTS = 8  # of each run, whose differences tell how well the lag of velocities is known
 
@@ -134,8 +135,7 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     slopes = np.concatenate([np.diff(q) / np.diff(t) for t, q, _ in series])
     scale = max(float(np.sqrt(np.mean(slopes ** 2))), _FLOOR)
     measured = not any(np.isnan(v).all() for _, _, v in series)
-    fourth = np.concatenate([np.diff(q, 4) for _, q, _ in series if len(q) > 4] or [np.zeros(1)])
-    position = max(float(np.median(np.abs(fourth))) / 5.6, _resolution(series, 1), _FLOOR)
+    position = max(_scatter(series, 1), _resolution(series, 1), _FLOOR)
     velocity = np.inf
     if measured:
         misfit = np.concatenate([
@@ -165,15 +165,32 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     return parameters(found), scale
 
 
+def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
+    """Return the noise of recorded numbers by their fourth differences, which motion has few of.
+
+    It is 0 where more than half of these are: of numbers that are rounded, and hardly change.
+    """
+    fourth = np.concatenate([
+        np.diff(entry[column], 4) for entry in series if len(entry[column]) > 4] or [np.zeros(1)])
+    return float(np.median(np.abs(np.nan_to_num(fourth)))) / 5.6
+
+
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
-    """Return the rounding noise of recorded numbers: their least step over √12."""
-    least = np.inf
-    for entry in series:
-        steps = np.abs(np.diff(entry[column]))
-        steps = steps[steps > 0.0]
-        if len(steps):
-            least = min(least, float(steps.min()))
-    return least / np.sqrt(12.0) if np.isfinite(least) else 0.0
+    """Return the rounding noise of recorded numbers: their least step over √12.
+
+    Of numbers that are not rounded, no more than they scatter: a joint that always moves makes no
+    small steps.
+    """
+    steps = np.abs(np.concatenate([np.diff(entry[column]) for entry in series]))
+    moves = steps[steps > 0.0]
+    if not len(moves):
+        return 0.0
+    multiples = moves / moves.min()
+    is_rounded = np.median(np.abs(multiples - np.round(multiples))) < _MULTIPLE and (
+        bool(np.any(steps == 0.0)) or multiples.max() > 1.5)
+    resolution = float(moves.min()) / np.sqrt(12.0)
+    return float(resolution if is_rounded else min(
+        resolution, _scatter(series, column) or np.inf))
 
 
 def smooth(samples: Samples, noise: Noise) -> Motion:

@@ -1,4 +1,5 @@
 """The truth lies inside the stated bands; the smoother's parameters come from the samples."""
+import made_logs
 import numpy as np
 import pytest
 from recordings import PANDA, record
@@ -89,6 +90,17 @@ def test_noise_is_no_less_than_an_encoder_s_steps():
     coarse = Samples(given.time, step * np.round(given.position / step), given.velocity)
     assert np.any(np.diff(coarse.position, axis=0) == 0.0)
     assert np.all(fit_noise([coarse]).position > 0.99 * step / np.sqrt(12.0))
+
+
+@pytest.mark.parametrize('velocity', [True, False])
+@pytest.mark.parametrize('begin', [0, 700, 1400])
+def test_joints_that_always_move_have_the_noise_of_their_samples(begin, velocity):
+    """Guards steps of the motion that are taken for those of an encoder: 0.3 mrad for 5e-3."""
+    stamps = np.arange(2000) * 1e-3 + begin * 1e-3
+    given = made_logs.states(stamps, stamps, 4, velocity=velocity)
+    found = fit_noise([Samples(stamps[:500], given.position[:500], given.velocity[:500])])
+    assert np.all(found.position < 1.6 * made_logs.POSITION_NOISE)
+    assert np.all(found.position > 0.6 * made_logs.POSITION_NOISE)
 
 
 def test_between_evaluated_samples_deviations_are_linear():

@@ -2,6 +2,7 @@
 from dataclasses import dataclass
 import threading
 
+import made_logs
 import numpy as np
 import pytest
 from recordings import PANDA, record
@@ -237,6 +238,17 @@ def test_an_error_of_reading_is_raised_and_leaves_no_thread(monkeypatch):
     next(some)
     some.close()
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize('log', [made_logs.polled, made_logs.nearly_even])
+@pytest.mark.parametrize('velocity', [True, False])
+def test_the_noise_of_a_long_recording_is_that_of_its_samples(log, velocity):
+    """Guards a smoother fitted to windows too short to tell their instants, or their noise."""
+    given = made_logs.states(*log(3, duration=11.2), 3, velocity=velocity)
+    assert len(given) > 2 * pipeline._FIT_WHOLE
+    found = Pipeline(Bag(given), FEEDFORWARD)
+    assert np.all(found.noise.position < 1.5 * made_logs.POSITION_NOISE)
+    assert np.all(found.noise.position > 0.7 * made_logs.POSITION_NOISE)
 
 
 @pytest.mark.parametrize('block', [37, 500, 5000])

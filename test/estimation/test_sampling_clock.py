@@ -1,45 +1,11 @@
 """Logs with known instants: these are restored to a tenth of a period, or taken as stamped."""
+from made_logs import PERIOD, POSITION_NOISE, VELOCITY_NOISE, polled, states
 import numpy as np
 import pytest
 from recordings import motion
 
 from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
 from hodyn_ros.estimation.timing import StampStatus, TimingStatistics, analyse
-from hodyn_ros.messages.joint_state_bag import JointStates
-
-PERIOD = 1e-3
-POSITION_NOISE, VELOCITY_NOISE = 5e-6, 1e-3
-
-
-def states(stamps, instants, seed, *, velocity=True, lag=0.0):
-    """Return joint states sampled at instants; equal instants are one sample that was reread."""
-    rng = np.random.default_rng(seed)
-    instants, sample = np.unique(instants, return_inverse=True)
-    q, late = motion(instants), motion(instants - lag)
-    position = q[:, 0] + POSITION_NOISE * rng.standard_normal(q[:, 0].shape)
-    speed = late[:, 1] + VELOCITY_NOISE * rng.standard_normal(q[:, 0].shape)
-    if not velocity:
-        speed = np.full_like(speed, np.nan)
-    effort = rng.standard_normal(q[:, 0].shape)
-    stamp = np.round(stamps * 1e9).astype(np.int64)
-    return JointStates(stamp, stamp + 250_000, *(
-        values[sample] for values in (position, speed, effort)))
-
-
-def polled(seed, duration=6.0, drift=4e-4, jitter=0.2):
-    """Return stamps of a reader of the newest state at 1 kHz, and the states' instants.
-
-    Its clock and the controller's differ; now and then it is held up for some milliseconds.
-    """
-    rng = np.random.default_rng(seed)
-    ticks = np.arange(int(duration / PERIOD)) * PERIOD * (1.0 + drift) + rng.uniform(0.0, PERIOD)
-    reads = np.arange(len(ticks)) * PERIOD + jitter * PERIOD * rng.standard_normal(len(ticks))
-    reads += (rng.random(len(ticks)) < 2e-3) * np.minimum(
-        rng.exponential(2e-3, len(ticks)), 3e-3)
-    reads = np.maximum.accumulate(reads + 1e-6 * np.arange(len(ticks)) / len(ticks))
-    reads = reads[(reads > ticks[0]) & (reads < ticks[-1])]
-    reads = reads[np.append(True, np.diff(np.round(reads * 1e9)) > 0)]
-    return reads, ticks[np.searchsorted(ticks, reads, side='right') - 1]
 
 
 def errors(found, timing, instants):
