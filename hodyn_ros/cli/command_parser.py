@@ -8,9 +8,8 @@ from pathlib import Path
 import re
 from typing import Any
 
-# Whose values are no files.
 _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
-"""How many values each has at least."""
+"""Options whose values are no files, and how many each has at least."""
 _NUMBERS = ('--lock', '--payload')  # all further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
 

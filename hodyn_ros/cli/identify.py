@@ -152,7 +152,7 @@ def run_identify(
         folder.mkdir()
         write_robot(robot_source, robot, found, folder / file.name)
         write_summary(
-                robot, found, validation, doubtful, pairs, folder / 'identification.json')
+            robot, found, validation, doubtful, pairs, folder / 'identification.json')
     for one, count in pairs:
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
@@ -169,10 +169,10 @@ def run_identify(
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
-        unjudged = {
+        doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        console.print(_verdict(robot, validation, unjudged), style='bold')
+        console.print(_verdict(robot, validation, doubted), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 
@@ -377,11 +377,11 @@ def _loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
         'none of them.'] if differ else []
 
 
-def _verdict(robot: Robot, validation: Validation, not_judged: Collection[str] = ()) -> str:
+def _verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ()) -> str:
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
-    unjudged = [name for name in robot.joint_names if name in not_judged]
+    unjudged = [name for name in robot.joint_names if name in doubted]
     rows = [row for row in rows if row[0] not in unjudged]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]

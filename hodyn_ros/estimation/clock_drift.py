@@ -28,7 +28,7 @@ def where_set(ages: Array, period: float) -> Indices:
     """Return where ages step to another level and stay there, (0,) or (1,)."""
     half = MIN_PART // 2
     blocks = len(ages) // half
-    if blocks < 4 or _fill(ages, period):
+    if blocks < 4 or _fill_one(ages, period):
         return np.empty(0, dtype=np.intp)
     levels = np.median(ages[:blocks * half].reshape(blocks, half), axis=1)
     # Levels that hold on both sides: medians of three, apart by the block with the step.
@@ -46,7 +46,7 @@ def where_set(ages: Array, period: float) -> Indices:
     return np.array([begin + int(np.argmax(np.abs(sums[half:-half]))) + half + 1], dtype=np.intp)
 
 
-def _fill(ages: Array, period: float) -> bool:
+def _fill_one(ages: Array, period: float) -> bool:
     """Return whether ages are spread over one period, as those of the newest states are.
 
     Who reads these at a rate of his own finds them older and older, and then the next one: the

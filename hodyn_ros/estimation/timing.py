@@ -71,7 +71,7 @@ class Run:
         """Return the samples of some messages; the instants are as in the whole run."""
         begin, end = np.searchsorted(self.message, (messages.start, messages.stop))
         sample = self.sample[begin:end]
-        inner = slice(*(sample[[0, -1]] + (0, 1))) if len(sample) else slice(0)
+        inner = slice(*(sample[[0, -1]] + (0, 1))) if len(sample) else slice(0, 0)
         time = self.time[inner]
         return replace(
             self, message=self.message[begin:end], sample=sample - inner.start,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.regressor import PARAMETERS
-from hodyn_ros.identification.payload import COM, EXTENT, MASS, rigid_body
+from hodyn_ros.identification.payload import COM, MASS, rigid_body
 from hodyn_ros.identification.regression import Fit, solve_linear
 from hodyn_ros.identification.terms import Terms
 
@@ -42,13 +41,10 @@ def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
     if len(bags) < 2 or not model.of('payload', model.free).any():
         return ()
     payload = rigid_body(model.of('payload', found.theta))
-    count, n = model.data.effort.shape
-    columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
-    columns = columns * model.effort_per_torque(found.theta)[:, None]
     out = []
     for bag in bags:
         own = model.data.loaded & (model.data.bag == bag)
-        more, deviation = solve_linear(model, found, columns * own[:, None, None])
+        more, deviation = solve_linear(model, found, model.load_columns(found.theta, own))
         least = payload.mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
         if np.any((np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)):
             mass = payload.mass + more[MASS]

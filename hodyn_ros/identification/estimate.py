@@ -272,12 +272,12 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         model.move_to(back)
     found = fit(model, back, settle='payload' not in model.terms)
     if 'payload' in model.terms:
-        mass, com = _linear_payload(model, found)
+        mass, half, com = _linear_payload(model, found)
         place = model.of('payload', model.free)
-        if mass[0] > mass[1]:
+        if mass > half:
             place[:] = True
             theta = found.theta.copy()
-            model.of('payload', theta)[MASS] = np.log(mass[0])
+            model.of('payload', theta)[MASS] = np.log(mass)
             model.of('payload', theta)[COM] = np.clip(com, -0.9, 0.9)
             found = fit(model, theta)
             deviation = found.deviation()[model.places['payload'].start + MASS]
@@ -426,15 +426,12 @@ def _untold(model: Terms, found: Fit, kind: str) -> np.ndarray:
     return np.asarray(out.reshape(groups, -1).any(axis=0))
 
 
-def _linear_payload(model: Terms, found: Fit) -> tuple[tuple[float, float], Array]:
-    """Return the mass of a payload with half its interval, kg, and its centre, (3,) m."""
-    count, n = model.data.effort.shape
-    columns = model.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :4]
-    columns = columns * model.data.loaded[:, None, None]
-    columns = columns * model.effort_per_torque(found.theta)[:, None]
-    value, deviation = solve_linear(model, found, columns)
-    mass = float(value[0]), NORMAL_90 * float(deviation[0])
-    return mass, value[1:4] / (value[0] or np.nan)
+def _linear_payload(model: Terms, found: Fit) -> tuple[float, float, Array]:
+    """Return the mass of a payload and half its interval, kg, and its centre, (3,) m."""
+    value, deviation = solve_linear(
+        model, found, model.load_columns(found.theta, model.data.loaded))
+    return (float(value[MASS]), NORMAL_90 * float(deviation[MASS]),
+            value[COM] / (value[MASS] or np.nan))
 
 
 def _estimate(
@@ -505,7 +502,8 @@ def _estimate(
 
     at_most = np.nan
     if 'payload' in model.terms and payload is None:
-        at_most = max(0.0, sum(_linear_payload(model, found)[0]))
+        mass, width, _ = _linear_payload(model, found)
+        at_most = max(0.0, mass + width)
     base, told = _ranks(model, found)
     return Estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,

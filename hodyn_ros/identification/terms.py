@@ -149,6 +149,16 @@ class Terms:
         """Return k of each joint, (n,)."""
         return np.asarray(self.of('inverse_gain', theta) * self.of('common_gain', theta))
 
+    def load_columns(self, theta: Array, carries: NDArray[np.bool_]) -> Array:
+        """Return efforts by mass and first moment of a load on the last body, (T, n, 4).
+
+        It is there at the samples that `carries`, (T,), names.
+        """
+        count, n = self.data.effort.shape
+        last = self.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
+        return np.asarray(
+            last * carries[:, None, None] * self.effort_per_torque(theta)[:, None])
+
     def move_to(self, theta: Array) -> None:
         """Take the torques where the joints' zeros of a parameter vector put them."""
         self.zero = self.of('zero', theta).copy()

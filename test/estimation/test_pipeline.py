@@ -11,7 +11,7 @@ from hodyn_ros.estimation import pipeline
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.pipeline import Pipeline, _windows
-from hodyn_ros.estimation.timing import MIN_RUN
+from hodyn_ros.estimation.timing import MIN_RUN, Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStates
 from hodyn_ros.robot import HodynError
@@ -249,6 +249,22 @@ def test_the_noise_of_a_long_recording_is_that_of_its_samples(log, velocity):
     found = Pipeline(Bag(given), FEEDFORWARD)
     assert np.all(found.noise.position < 1.5 * made_logs.POSITION_NOISE)
     assert np.all(found.noise.position > 0.7 * made_logs.POSITION_NOISE)
+
+
+def test_a_part_of_a_run_has_its_samples_at_the_same_instants():
+    run = Run(np.array([2, 3, 5, 6, 9]), np.array([0, 0, 1, 2, 3]), np.array([0.0, 1.0, 3.0, 4.0]),
+              0.5, np.array([True, False, True, True]), 0.1)
+    part = run.part(slice(3, 7))
+    assert part.message.tolist() == [3, 5, 6]
+    assert part.sample.tolist() == [0, 1, 2]
+    assert part.time.tolist() == [0.0, 1.0, 3.0]
+    assert part.told.tolist() == [True, False, True]
+    assert part.first_message.tolist() == [3, 5, 6]
+    assert run.part(slice(5, 20)).time.tolist() == [0.0, 2.0, 3.0]
+    for outside in (slice(0, 2), slice(7, 9), slice(10, 20)):
+        none = run.part(outside)
+        assert [len(none.message), len(none.sample), len(none.time), len(none.told)] == [0] * 4
+        assert none.sample.dtype == run.sample.dtype
 
 
 @pytest.mark.parametrize('block', [37, 500, 5000])
