@@ -121,7 +121,7 @@ def run_identify(
     """
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.identification.doubtful_joints import doubtful_joints
-    from hodyn_ros.identification.estimate import identify
+    from hodyn_ros.identification.identify import identify
     from hodyn_ros.identification.recordings import Recording, Source, read_data
     from hodyn_ros.identification.robot_writer import write_robot
     from hodyn_ros.identification.summary import write_summary

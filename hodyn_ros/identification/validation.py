@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
-from hodyn_ros.identification.estimate import MIN_BLOCKS, Estimate, identify
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.identify import MIN_BLOCKS, identify
 from hodyn_ros.identification.presliding import Presliding, PreslidingFit
 from hodyn_ros.identification.recordings import (
     FOLDS,

@@ -9,7 +9,7 @@ from recordings import PANDA, motion
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
-from hodyn_ros.identification.estimate import identify
+from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body, slope
 from hodyn_ros.identification.units import are_far, common_factor, recorded_factor
 from hodyn_ros.robot import lie

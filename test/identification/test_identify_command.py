@@ -34,7 +34,8 @@ from hodyn_ros.identification.doubtful_joints import (
     overloaded_joints,
     unexplained_joints,
 )
-from hodyn_ros.identification.estimate import Estimate, identify
+from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot

@@ -15,7 +15,7 @@ from recordings import PANDA
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
-from hodyn_ros.identification.estimate import identify
+from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
 
 RATE, DURATION = 25.0, 25.0

@@ -1,11 +1,11 @@
-"""Recordings that are said to have one payload, and have not."""
+"""Loads on the last body, by least squares beside all else: one for all recordings, and others."""
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.identification.payload import COM, MASS, rigid_body
-from hodyn_ros.identification.regression import Fit, solve_linear
+from hodyn_ros.identification.regression import NORMAL_90, Fit, solve_linear
 from hodyn_ros.identification.terms import Terms
 
 Array = NDArray[np.float64]
@@ -33,6 +33,14 @@ class DifferingLoad:
     bag: int
     mass: float
     com: Array
+
+
+def linear_payload(model: Terms, found: Fit) -> tuple[float, float, Array]:
+    """Return the mass of a payload and half its interval, kg, and its centre, (3,) m."""
+    value, deviation = solve_linear(
+        model, found, model.load_columns(found.theta, model.data.loaded))
+    return (float(value[MASS]), NORMAL_90 * float(deviation[MASS]),
+            value[COM] / (value[MASS] or np.nan))
 
 
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
