@@ -6,9 +6,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.blending import MotorReferenceHold
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
-from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.messages import cdr
@@ -22,6 +20,7 @@ from hodyn_ros.ros.inputs import MAX_STATE_BYTES, Inputs, check_size
 from hodyn_ros.ros.neighbours import SAY_AGAIN, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
+from hodyn_ros.ros.reasons import Reasons, joined, why_departed
 from hodyn_ros.ros.trajectory_goals import ErrorCode, Goal, TrajectoryGoals
 
 Array = NDArray[np.float64]
@@ -33,8 +32,6 @@ WARN_INTERVAL = 1.0
 FIRST_SILENCE = 1.0
 # The tracking tolerance where the robot file gives none, rad or m.
 TRACKING_ERROR = 0.2
-# How long a hold-up is told, s.
-TELL = 1.0
 FOLLOW_UP_PERIOD = 0.02
 # So slow a reference may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
@@ -57,10 +54,6 @@ def controller_options(settings: Parameters) -> ControllerSettings:
         wrench_bandwidth=settings.wrench_bandwidth,
         limit_margin=settings.limit_margin,
         fade=settings.fade)
-
-
-def _joined(*reasons: str) -> str:
-    return '; '.join(filter(None, reasons))
 
 
 def tracking_tolerance(robot: Robot, settings: Parameters) -> Array:
@@ -109,17 +102,13 @@ class Session:
         self._without_velocity = self._has_velocity = False
         self._why_waiting = ''
         self._lost = self._is_over = False
-        self._excess: EffortExcess | None = None
-        self._excess_at = 0.0
         self._late = False
         self._excused = False
         self._last_stamp = 0
         self._reference_clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         self._tracking = TrackingWatch(tracking_tolerance(feedforward.robot, settings))
-        # Why the reference stopped or was led elsewhere, until it is asked for something again.
-        self._why = ''
+        self._reasons = Reasons(feedforward.robot)
         self._is_departing = False
-        self._hold_up, self._missing, self._told_until = '', 0.0, 0.0
         self._noted_until = 0.0
         self._followed_up_at = 0.0
         self._arrived_at = self._watched_at = 0.0
@@ -240,9 +229,9 @@ class Session:
             self._reference_clock.skip_to(stamp)
             controller.stop(controller.now)
             self._lost, self._is_over = True, False
-            self._why = 'joint states were lost'
+            self._reasons.why = 'joint states were lost'
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
-            self._give_up(self._why)
+            self._give_up(self._reasons.why)
         elif self._is_over:
             return
         self._step(controller, stamp)
@@ -277,7 +266,7 @@ class Session:
             return 'it waits for a joint state'
         self._give_up(why)
         _stop(controller)
-        self._why = why
+        self._reasons.why = why
         return ''
 
     def why_no_goal(self) -> str:
@@ -293,7 +282,7 @@ class Session:
         controller = self._controller
         if self.inputs.cancel_goal(goal) and controller is not None:
             _stop(controller)
-            self._why = 'the goal was canceled'
+            self._reasons.why = 'the goal was canceled'
 
     def look_around(self) -> None:
         """See who else is there, and say why nothing comes; called once a second."""
@@ -377,50 +366,28 @@ class Session:
             return
         mode = controller.reference.mode(now)
         if mode in ('following', 'streaming'):
-            self._why = ''
+            self._reasons.why = ''
             if controller.excess is not None:
-                self._why = self._excess_text(controller.excess) + ': stopping'
-                self._node.get_logger().error(self._why)
-                self._give_up(self._why)
+                self._reasons.why = self._reasons.excess(controller.excess) + ': stopping'
+                self._node.get_logger().error(self._reasons.why)
+                self._give_up(self._reasons.why)
                 controller.stop(now)
-        excess = self._excess_text(controller.excess)
+        excess = self._reasons.excess(controller.excess)
         if self._lost:
             self._is_over = mode == 'holding' and not controller.is_fading
             self._report(
-                'fault' if self._is_over else mode, _joined('joint states are lost', excess))
+                'fault' if self._is_over else mode, joined('joint states are lost', excess))
         else:
-            self._report(mode, self._reason(controller, excess))
-
-    def _reason(self, controller: FeedforwardController, excess: str) -> str:
-        """Return what there is to say about what the node does."""
-        if self._hold_up and time.monotonic() > self._told_until:
-            self._hold_up = ''
-        if self._hold_up or self._why or excess:
-            return _joined(
-                self._why, self._hold_up, '' if self._why.startswith(excess) else excess)
-        if controller.motors is not None and controller.motors.any_held:
-            return self._why_held(controller.motors)
-        if controller.reference.is_held_back:
-            self._why = 'the streamed target is not followed: its way would pass the limits'
-            return self._why
-        return NO_VELOCITY if self._without_velocity else ''
+            self._report(mode, self._reasons.of_cycle(controller, excess) or (
+                NO_VELOCITY if self._without_velocity else ''))
 
     def _tell_left_out(self, seconds: float) -> None:
         """Say that the reference did not move for a time, s; negative: the clock was set back."""
         if not seconds:
             return
         self.monitor.left_out += 1
-        now = time.monotonic()
-        # States that waited while the process was held up come one by one.
-        is_more = now < self._told_until and self._missing * seconds > 0.0
-        self._missing = seconds + (self._missing if is_more else 0.0)
-        self._hold_up = (
-            f'{self._missing:.3f} s{" in all" if is_more else ""} are missing between cycles'
-            if self._missing > 0.0
-            else f'the clock of the joint states was set back by {-self._missing:.3f} s')
-        self._hold_up += ': the reference goes on from where it was'
-        self._told_until = now + TELL
-        self._node.get_logger().warning(self._hold_up, throttle_duration_sec=WARN_INTERVAL)
+        self._node.get_logger().warning(
+            self._reasons.left_out(seconds), throttle_duration_sec=WARN_INTERVAL)
 
     def _track(self, controller: FeedforwardController) -> None:
         """Stop, and hold where the arm is, when it has departed from the reference."""
@@ -429,30 +396,30 @@ class Session:
         watch.compare(
             self._measured[0], controller.q[0] - self._settings.lookahead * controller.q[1])
         if watch.has_departed:
-            why = self._why_departed('')
+            why = self._why_departed()
             if np.abs(controller.q[1]).max() < AT_REST:
                 self._latch(controller, why)
             elif not self._is_departing:
                 self._is_departing = True
-                self._why = f'{why}: stopping'
-                self._node.get_logger().error(self._why)
+                self._reasons.why = f'{why}: stopping'
+                self._node.get_logger().error(self._reasons.why)
                 self._give_up(why, ErrorCode.PATH_TOLERANCE_VIOLATED)
                 controller.stop(controller.now)
         elif watch.is_notable and time.monotonic() > self._noted_until:
             # A line that the logger throttles costs a cycle a fifth of a millisecond all the same.
             self._noted_until = time.monotonic() + WARN_INTERVAL
-            self._node.get_logger().warning(self._why_departed(''))
+            self._node.get_logger().warning(self._why_departed())
         if self._is_departing and controller.reference.is_idle(controller.now):
             self._is_departing = False
-            self._why = self._why.removesuffix(': stopping')
+            self._reasons.why = self._reasons.why.removesuffix(': stopping')
 
     def _latch(self, controller: FeedforwardController, why: str) -> None:
         self._give_up(why, ErrorCode.PATH_TOLERANCE_VIOLATED)
         controller.latch(self._measured[0].copy(), controller.now)
         self._tracking.forget()
         self._is_departing = False
-        self._why = f'{why}: the arm is held where it is'
-        self._node.get_logger().error(self._why, throttle_duration_sec=WARN_INTERVAL)
+        self._reasons.why = f'{why}: the arm is held where it is'
+        self._node.get_logger().error(self._reasons.why, throttle_duration_sec=WARN_INTERVAL)
 
     def _give_up(self, why: str, code: ErrorCode = ErrorCode.INVALID_GOAL) -> None:
         """Follow no more what was asked for: a plan in preparation, a goal, a stream."""
@@ -465,40 +432,12 @@ class Session:
         measured = self._measured if self._has_velocity else self._measured[:1]
         why = self.goals.watch(controller, measured, stamp)
         if why:
-            self._why = f'the goal is aborted: {why}'
-            self._node.get_logger().error(self._why)
+            self._reasons.why = f'the goal is aborted: {why}'
+            self._node.get_logger().error(self._reasons.why)
             _stop(controller)
 
-    def _why_departed(self, when: str) -> str:
-        watch = self._tracking
-        joint = self._reader.names[watch.joint]
-        return ' '.join(filter(None, (
-            f'{joint} is {watch.error:+.3g} away from the reference', when,
-            f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')))
-
-    def _excess_text(self, excess: EffortExcess | None) -> str:
-        """Return what is beyond its limit, in the same words for a while: values change."""
-        now, told = time.monotonic(), self._excess
-        if now - self._excess_at > TELL or (excess is not None and (
-                told is None or (told.place, told.quantity) != (excess.place, excess.quantity))):
-            self._excess, self._excess_at = excess, now
-        return '' if self._excess is None else self._why_excess(self._excess)
-
-    def _why_excess(self, excess: EffortExcess) -> str:
-        robot = self._feedforward.robot
-        names = robot.joint_names
-        if excess.quantity.startswith('motor') and robot.actuators is not None:
-            names = robot.actuators.motor_names
-        return (
-            f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
-            f'beyond its limit of {excess.limit:g}')
-
-    def _why_held(self, motors: MotorReferenceHold) -> str:
-        joints = self._feedforward.robot.joint_names
-        if not motors.feasible.all():
-            joint = joints[int(np.argmin(motors.feasible))]
-            return f'the motors of {joint} cannot do it: their reference is held'
-        return f'the motors of {joints[int(np.argmax(motors.held))]} are led back'
+    def _why_departed(self, when: str = '') -> str:
+        return why_departed(self._tracking, self._reader.names, when)
 
     def _publish(self, controller: FeedforwardController, stamp: int) -> bool:
         if self._outputs.publish(controller, stamp):
@@ -518,9 +457,9 @@ class Session:
         if self._lost:
             raise HodynError('joint states are lost')
         if self._is_departing:
-            raise HodynError(self._why)
+            raise HodynError(self._reasons.why)
         return self._controller, self._reference_clock
 
     def _report(self, state: str, reason: str = '') -> None:
-        reason = _joined(reason, self._neighbours.fault) or self.inputs.caution
+        reason = joined(reason, self._neighbours.fault) or self.inputs.caution
         self._outputs.report(self._feedforward.robot.name, state, reason)
