@@ -1,0 +1,113 @@
+"""Nodes in processes of their own, as `hodyn demo` and `replay --live` run them."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip('rclpy')
+from hodyn_ros.ros import processes
+from hodyn_ros.ros.processes import process, spin
+from hodyn_ros.ros.spinning import StopFlag
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print('ready', flush=True)
+time.sleep(60)
+"""
+WILLING = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: sys.exit(7))
+print('ready', flush=True)
+time.sleep(60)
+"""
+
+
+class Executor:
+    """Does nothing for as long as it is allowed, on a clock of its own."""
+
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        self.waits = []
+        monkeypatch.setattr(processes.time, 'monotonic', lambda: self.now)
+
+    def spin_once(self, timeout_sec):
+        assert timeout_sec > 0.0
+        self.waits.append(timeout_sec)
+        self.now += timeout_sec
+
+
+@pytest.fixture
+def executor(monkeypatch):
+    return Executor(monkeypatch)
+
+
+def test_spinning_lasts_as_long_as_it_was_told(executor):
+    assert not spin(executor, 0.25)
+    assert executor.now == pytest.approx(100.25)
+    assert not spin(executor, -1.0)
+    assert executor.now == pytest.approx(100.25)
+
+
+def test_spinning_ends_when_something_is_so(executor):
+    assert spin(executor, 60.0, until=lambda: executor.now > 100.95)
+    assert executor.now == pytest.approx(101.0)
+    waits = len(executor.waits)
+    assert spin(executor, 60.0, until=lambda: True)
+    assert len(executor.waits) == waits
+
+
+def test_meanwhile_it_is_looked_after_ten_times_a_second_and_from_the_first_moment(executor):
+    looks = []
+    spin(executor, 1.0, lambda: looks.append(executor.now))
+    assert 9 <= len(looks) <= 11
+    assert looks[0] <= 100.1 + 1e-9
+
+    def died():
+        raise ValueError('it ended')
+
+    with pytest.raises(ValueError, match='it ended'):
+        spin(executor, 60.0, died)
+    assert executor.now < 101.2
+
+
+@pytest.mark.parametrize(('text', 'code'), [(STUBBORN, -signal.SIGKILL), (WILLING, 7)])
+def test_no_process_outlives_its_context(monkeypatch, text, code):
+    def start(module, *arguments, end_signal):
+        assert module == 'hodyn_ros.ros.feedforward_node'
+        assert arguments == (
+            '--ros-args', '-r', '__ns:=/some', '--log-level', 'error', '-r', 'a:=b',
+            '-p', 'robot:=panda', '-p', 'rate:=9.0')
+        assert end_signal == signal.SIGTERM
+        return subprocess.Popen([sys.executable, '-c', text], stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(processes.bound_process, 'start', start)
+    monkeypatch.setattr(processes, 'STOP_TIMEOUT', 0.3)
+    with process(
+        '/some', 'feedforward_node', 'robot:=panda', 'rate:=9.0', remappings=['a:=b'],
+        log_level='error',
+    ) as running:
+        assert running.stdout.readline() == b'ready\n'
+    # It is known how it ended: nobody has to wait for it any more.
+    assert running.returncode == code
+    running.stdout.close()
+
+
+def test_a_flag_for_signals_leaves_neither_handlers_nor_descriptors():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    descriptors = len(os.listdir('/proc/self/fd'))
+    for number in before:
+        flag = StopFlag()
+        assert not flag.is_set
+        os.kill(os.getpid(), number)
+        assert flag.is_set
+        flag.begin_end()
+        flag.close()
+    assert {number: signal.getsignal(number) for number in before} == before
+    end = time.monotonic() + 10.0
+    while len(os.listdir('/proc/self/fd')) > descriptors and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(os.listdir('/proc/self/fd')) == descriptors
