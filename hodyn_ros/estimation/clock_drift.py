@@ -15,9 +15,9 @@ _KNOT = 1000  # samples between the knots of the drift of the clocks
 _STEPS, _ROOM = 30, 1e-4  # of the line between bounds: iterations, weight of the middle
 
 
-def mean_course(stamps: Array) -> Array:
-    """Return stamps averaged over some on both sides; at the ends, as they would go on, (S,)."""
-    width = min(_SMOOTH, len(stamps) // 2 * 2 - 1)
+def mean_course(stamps: Array, burst: int = 1) -> Array:
+    """Return stamps averaged over some bursts around each; at the ends, as they would go on."""
+    width = min(_SMOOTH * burst // 2 * 2 + 1, len(stamps) // 2 * 2 - 1)
     ends = np.arange(1, width // 2 + 1)
     padded = np.concatenate([
         2 * stamps[0] - stamps[ends][::-1], stamps, 2 * stamps[-1] - stamps[-1 - ends]])

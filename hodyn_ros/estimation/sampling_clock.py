@@ -39,6 +39,7 @@ _MIN_REPEATS = 5  # samples read twice that show a reader who polls
 _ODD, _FEW_ODD = 1e-2, 2e-3  # shares of odd intervals from which a part of the period is tried
 _MANY = 5  # intervals: from so many on, few count
 _CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
+_DISTINCTLY = 0.1  # of the share that is off: for slopes by which intervals are odd as well
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 
@@ -91,8 +92,9 @@ def sampling_instants(
         return as_stamped
     # Velocities are slopes over time: stamps in bursts are worse for these than their mean course.
     typical = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
+    burst = burst_size(np.diff(stamps), typical)
     tried = []
-    for time in (stamps, mean_course(stamps)):
+    for time in (stamps, mean_course(stamps, burst)):
         measured = state_intervals(time, position, velocity)
         tried.append((*common_period(*measured, typical), *measured))
     (coherence, start, interval, deviation), other = sorted(tried, key=lambda one: -one[0])
@@ -106,11 +108,12 @@ def sampling_instants(
         second = _fit(stamps, position, velocity, *other[1:])
         if second.share_off < found.share_off:
             found, (_, start, interval, deviation) = second, other
-    if found.is_odd and np.isnan(velocity).any():
+    if found.is_odd and (burst > 1 or np.isnan(velocity).any()):
         # Single steps that are longer than the others are hidden by slopes taken over them.
         beside = _fit(stamps, position, velocity, start, *state_intervals(
-            stamps, position, velocity, apart=True), apart=True)
-        if not beside.is_odd and beside.share_off < found.share_off:
+            stamps if burst == 1 else mean_course(stamps, burst), position, velocity, apart=True),
+            apart=True)
+        if beside.share_off < (_DISTINCTLY if beside.is_odd else 1.0) * found.share_off:
             found = beside
     for divisor in (2, 3):
         if not found.is_odd:
@@ -127,7 +130,7 @@ def sampling_instants(
     if median(before) < _CLOSER * median(found.off[found.told]):
         return as_stamped  # sampled unevenly, as the stamps say
     polled = np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS
-    if not polled and not len(found.breaks):
+    if not polled and not len(found.breaks) and burst == 1:
         found = replace(found, breaks=where_set(stamps - found.period * found.count, found.period))
     if len(found.breaks):
         if len(found.breaks) * MIN_PART > len(stamps):
@@ -163,10 +166,18 @@ def sampling_instants(
         time = time + np.quantile(stamps - time, 1e-3)
     # Nobody who reads at all keeps on reading what was long ago.
     half, most = np.quantile(np.abs(stamps - time), (0.5, 0.9)) - typical
-    if np.any(np.diff(time) <= 0.0) or half > 2.0 * found.period or most > 6.0 * found.period:
+    if np.any(np.diff(time) <= 0.0) or half > (1 + burst) * found.period or (
+            most > (4 + 2 * burst) * found.period):
         return as_stamped
     period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
     return Instants(time, period, np.append(told[:1], told), found.breaks, misfit)
+
+
+def burst_size(steps: Array, period: float) -> int:
+    """Return how many messages come at once as a rule, of steps of stamps; 1 if they do not."""
+    if not len(steps) or median(steps) > 0.5 * period:
+        return 1
+    return round((1 + len(steps)) / (1 + int(np.count_nonzero(steps > period))))
 
 
 @dataclass(frozen=True, eq=False)

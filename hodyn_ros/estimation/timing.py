@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
-from hodyn_ros.estimation.sampling_clock import MAX_MOVE, Instants, sampling_instants
+from hodyn_ros.estimation.sampling_clock import (
+    MAX_MOVE,
+    Instants,
+    burst_size,
+    sampling_instants,
+)
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]
@@ -23,7 +28,9 @@ GAP_PERIODS = 5.0
 MIN_RUN = 8
 """Shorter runs say nothing about derivatives and are not used."""
 
-_GAP_BURSTS = 15.0  # the same of messages that come in bursts
+_GAP_BURSTS = 15.0  # the same of messages that come in bursts, at least
+_LONGEST_BURST = 3.0  # as often as a usual one: the pause before it is no gap
+_LONG_PAUSE = 5.0  # usual pauses between bursts: longer ones are no times of sampling
 _MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
 _CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
 _MOST_TORN = 0.02  # share of messages that are read while they are written
@@ -252,9 +259,9 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     status = np.zeros(len(stamps), dtype=np.int8)
     longest = np.iinfo(np.int64).max
     if not np.isnan(period):
-        steps = np.diff(stamps)
-        in_bursts = bool(len(steps)) and period > 2e-9 * float(np.median(np.abs(steps)))
-        longest = int((_GAP_BURSTS if in_bursts else GAP_PERIODS) * period * 1e9)
+        burst = burst_size(np.abs(np.diff(stamps)), 1e9 * period)
+        longest = int(period * 1e9 * (
+            max(_GAP_BURSTS, _LONGEST_BURST * burst) if burst > 1 else GAP_PERIODS))
     _classify(stamps, longest, status)
     index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
     # Whether a pause of the stamps is one of the samples shows when their instants are known.
@@ -276,14 +283,17 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
 def typical_period(stamps: NDArray[np.int64]) -> float:
     """Return the median of the positive steps of stamps, s; NaN when there is none.
 
-    Of messages that come in bursts, the mean of all but the largest steps.
+    Of messages that come in bursts, the mean step; of long pauses a part only.
     """
     steps = np.sort(np.diff(stamps))
     steps = steps[steps > 0]
     if not len(steps):
         return np.nan
     median, mean = float(np.median(steps)), float(np.mean(steps[:-(len(steps) // 50) or None]))
-    return (mean if mean > 2.0 * median else median) * 1e-9
+    if mean > 2.0 * median:
+        pause = float(np.median(steps[steps > mean]))
+        return 1e-9 * float(np.mean(np.minimum(steps, _LONG_PAUSE * pause)))
+    return 1e-9 * median
 
 
 def choose_clock(states: JointStates) -> str:

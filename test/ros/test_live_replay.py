@@ -81,7 +81,7 @@ def test_the_node_publishes_the_offline_result_of_a_real_arm(ros_environment, re
     assert live['worst_from_estimate']['torque_accel'] < 0.1
 
 
-def test_a_node_that_dies_is_told_in_one_line_and_what_was_computed_stays(ros_environment, tmp_path):
+def test_a_node_that_dies_is_told_and_what_was_computed_stays(ros_environment, tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
     run = subprocess.Popen(
         command(bag, tmp_path / 'out'), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-pytest.importorskip('rclpy')
-from hodyn_ros.ros import processes
-from hodyn_ros.ros.processes import process, spin
-from hodyn_ros.ros.spinning import StopFlag
+rclpy = pytest.importorskip('rclpy')
+from hodyn_ros.ros import processes  # noqa: E402
+from hodyn_ros.ros.processes import local_ros, process, spin  # noqa: E402
+from hodyn_ros.ros.spinning import StopFlag  # noqa: E402
 
 STUBBORN = """
 import signal, time
@@ -43,6 +43,17 @@ class Executor:
 @pytest.fixture
 def executor(monkeypatch):
     return Executor(monkeypatch)
+
+
+def test_what_is_tried_out_never_reaches_a_robot(monkeypatch):
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
+    with local_ros():
+        assert os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+        assert rclpy.ok()
+    assert not rclpy.ok()
+    with pytest.raises(ValueError, match='in between'), local_ros():
+        raise ValueError('in between')
+    assert not rclpy.ok()
 
 
 def test_spinning_lasts_as_long_as_it_was_told(executor):
