@@ -40,6 +40,7 @@ _ODD, _FEW_ODD = 1e-2, 2e-3  # shares of odd intervals from which a part of the 
 _MANY = 5  # intervals: from so many on, few count
 _CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
 _DISTINCTLY = 0.1  # of the share that is off: for slopes by which intervals are odd as well
+_HELD_UP = 5.0  # periods
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 
@@ -93,6 +94,10 @@ def sampling_instants(
     # Velocities are slopes over time: stamps in bursts are worse for these than their mean course.
     typical = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
     burst = burst_size(np.diff(stamps), typical)
+    recorded = stamps
+    polled = np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS
+    if burst == 1 and not polled:
+        stamps = _spread_out(stamps, typical)
     tried = []
     for time in (stamps, mean_course(stamps, burst)):
         measured = state_intervals(time, position, velocity)
@@ -100,7 +105,7 @@ def sampling_instants(
     (coherence, start, interval, deviation), other = sorted(tried, key=lambda one: -one[0])
     if coherence < _COHERENT:
         told = deviation < TOLD * typical
-        before = np.minimum(np.abs(np.diff(stamps) - interval)[told], typical)
+        before = np.minimum(np.abs(np.diff(recorded) - interval)[told], typical)
         return replace(as_stamped, misfit=_beyond(before, deviation[told]))
     found = _fit(stamps, position, velocity, start, interval, deviation)
     if other[0] >= _COHERENT and abs(other[1] - start) > 0.1 * start:
@@ -124,12 +129,11 @@ def sampling_instants(
     if np.count_nonzero(found.told) < _MIN_TOLD:
         return as_stamped
     told, noise = found.told, found.deviation[found.told]
-    before = np.minimum(np.abs(np.diff(stamps) - found.interval)[told], found.period)
+    before = np.minimum(np.abs(np.diff(recorded) - found.interval)[told], found.period)
     misfit = _beyond(before, noise)
     as_stamped = replace(as_stamped, misfit=misfit)
     if median(before) < _CLOSER * median(found.off[found.told]):
         return as_stamped  # sampled unevenly, as the stamps say
-    polled = np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS
     if not polled and not len(found.breaks) and burst == 1:
         found = replace(found, breaks=where_set(stamps - found.period * found.count, found.period))
     if len(found.breaks):
@@ -138,7 +142,7 @@ def sampling_instants(
         # The clearest one alone: it bends the drift, by which others seem to be.
         worst = int(found.breaks[np.argmax(found.off[found.breaks - 1])])
         return _joined([
-            sampling_instants(stamps[part], older[part], position[part], velocity[part])
+            sampling_instants(recorded[part], older[part], position[part], velocity[part])
             for part in (slice(worst), slice(worst, None))])
     if not found.misfit ** 2 < min(
             _BETTER * np.mean(before ** 2), (0.2 * found.period) ** 2):
@@ -171,6 +175,29 @@ def sampling_instants(
         return as_stamped
     period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
     return Instants(time, period, np.append(told[:1], told), found.breaks, misfit)
+
+
+def made_up_for(steps: Array, period: float) -> Array:
+    """Return by how many periods the messages were held up that come at once after each step.
+
+    0 where as many as a pause has periods do not follow it: these were not sampled, or are lost.
+    """
+    ends = np.append(np.flatnonzero(steps > 0.5 * period), len(steps))
+    at_once = np.zeros(len(steps))
+    at_once[ends[:-1]] = np.diff(ends)
+    held_up: Array = steps / period
+    return np.where(at_once > 0.5 * held_up, held_up, 0.0)
+
+
+def _spread_out(stamps: Array, period: float) -> Array:
+    """Return stamps with those that were held up spread over the pause, as they were sampled."""
+    steps = np.diff(stamps)
+    out: Array = stamps.copy()
+    ends = np.append(np.flatnonzero(steps > 0.5 * period), len(steps))
+    for i in np.flatnonzero(made_up_for(steps, period) > _HELD_UP):
+        end = int(ends[np.searchsorted(ends, i, side='right')])
+        out[i:end + 1] = np.linspace(stamps[i], stamps[end], end + 1 - i)
+    return out
 
 
 def burst_size(steps: Array, period: float) -> int:

@@ -15,6 +15,7 @@ from hodyn_ros.estimation.sampling_clock import (
     MAX_MOVE,
     Instants,
     burst_size,
+    made_up_for,
     sampling_instants,
 )
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -30,6 +31,7 @@ MIN_RUN = 8
 
 _GAP_BURSTS = 15.0  # the same of messages that come in bursts, at least
 _LONGEST_BURST = 3.0  # as often as a usual one: the pause before it is no gap
+_LONGEST_HOLD_UP = 100.0  # periods: in a longer one the samples are counted for too long
 _LONG_PAUSE = 5.0  # usual pauses between bursts: longer ones are no times of sampling
 _MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
 _CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
@@ -265,7 +267,14 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     _classify(stamps, longest, status)
     index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
     # Whether a pause of the stamps is one of the samples shows when their instants are known.
-    apart = np.diff(stamps[index], prepend=0) > longest + MAX_MOVE * np.nan_to_num(period) * 1e9
+    steps = np.diff(stamps[index], prepend=0)
+    apart = steps > longest + MAX_MOVE * np.nan_to_num(period) * 1e9
+    if apart[1:].any():
+        # What comes at once after a pause, and is no state that was read before, was held up.
+        fresh = np.append(True, (np.diff(states.position[index], axis=0) != 0.0).any(axis=1))
+        held_up = np.zeros(len(index))
+        held_up[fresh] = made_up_for(np.diff(stamps[index[fresh]], prepend=0), 1e9 * period)
+        apart &= (held_up == 0.0) | (held_up > _LONGEST_HOLD_UP)
     begins = np.flatnonzero((status[index] == StampStatus.AFTER_RESET) | (
         (status[index] == StampStatus.AFTER_GAP) & apart))
     republished = np.zeros(len(states), dtype=bool)

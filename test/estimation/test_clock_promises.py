@@ -266,6 +266,37 @@ def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
     assert np.abs(off - np.median(off)).max() < 0.15 * period
 
 
+@pytest.mark.parametrize('length', [8, 30, 60])
+def test_samples_that_were_held_up_are_no_gap_and_go_back_to_their_instants(length):
+    """A reader stands still now and then, and receives then at once what came meanwhile."""
+    period = 1e-3
+    rng = np.random.default_rng(length)
+    index = np.arange(4000)
+    time = period * index * (1.0 + 2e-4)
+    stamps = time + period * (0.2 + 0.05 * rng.standard_normal(len(index)))
+    for begin in range(300, 3800, 500):
+        held_up = slice(begin, begin + length)
+        stamps[held_up] = stamps[begin + length] + 1e-5 * (np.arange(length) - length)
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    run, = timing.runs
+    off = run.time - time
+    assert np.abs(off - np.median(off)).max() < 0.05 * period
+
+
+def test_samples_that_are_lost_in_a_pause_are_a_gap():
+    """As above, but what came meanwhile never comes."""
+    period = 1e-3
+    time = period * np.delete(np.arange(3000), np.s_[1000:1060])
+    stamp = np.round(1e9 * (time + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    assert [len(run.time) for run in timing.runs] == [1000, 1940]
+
+
 @PERIODS
 def test_stamps_that_agree_with_the_positions_as_well_as_a_clock_are_kept(period):
     """Nothing is gained by another clock: the positions are too noisy to say."""

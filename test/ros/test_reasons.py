@@ -10,7 +10,9 @@ from hodyn_ros.feedforward.tracking import TrackingWatch
 
 pytest.importorskip('rclpy')
 from hodyn_ros.ros import reasons
-from hodyn_ros.ros.reasons import HELD_BACK, TELL, Reasons, joined, why_departed
+from hodyn_ros.ros.reasons import HELD_BACK, Reasons, joined, why_departed
+
+TELL = 1.0  # s, as docs/faults.md has it
 
 
 @pytest.fixture
