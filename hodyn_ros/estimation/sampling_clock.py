@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MAX_MOVE = 20
-"""Samples are counted within this many periods of their stamps."""
+"""Samples are counted within this many periods of their stamps, those held up spread out."""
 
 _MIN_TOLD = 20  # intervals that are well measured, to speak of a clock
 _BETTER = 0.95  # of the squared misfit under the stamps: what a clock must reach
@@ -167,7 +167,7 @@ def sampling_instants(
     else:
         time = time + found.drift
         # A state is never stamped before it was sampled; a delay common to all does not show.
-        time = time + np.quantile(stamps - time, 1e-3)
+        time = time + np.quantile(recorded - time, 1e-3)
     # Nobody who reads at all keeps on reading what was long ago.
     half, most = np.quantile(np.abs(stamps - time), (0.5, 0.9)) - typical
     if np.any(np.diff(time) <= 0.0) or half > (1 + burst) * found.period or (

@@ -115,6 +115,24 @@ def make(rng, kind):
         stamps = np.maximum.accumulate(
             true + 3e-4 + rng.gamma(1.0, 3e-4, len(true)))
         stamps += 1e-8 * np.arange(len(stamps))
+    if kind in ('bursts', 'caught up'):  # each state comes once, some wait for others
+        true = ticks[500:int(duration / PERIOD) + 500]
+        arrive = true + PERIOD * rng.uniform(0.1, 0.3, len(true))
+        if kind == 'bursts':
+            size, even = int(rng.integers(2, 21)), rng.random() < 0.5
+            sizes = np.full(len(true), size) if even else rng.integers(1, 2 * size, len(true))
+            ends = np.cumsum(sizes)
+        else:
+            waits = rng.random(len(true)) < 2e-3
+            sizes = np.where(waits, rng.integers(5, 61, len(true)), 1)
+            ends = np.cumsum(sizes)
+        last = np.minimum(ends[np.searchsorted(ends, np.arange(len(true)), side='right')],
+                          len(true)) - 1
+        stamps = np.maximum.accumulate(arrive[last] + 1e-5 * rng.random(len(true)))
+        stamps += 1e-8 * np.arange(len(stamps))
+        kept = rng.random(len(true)) >= given['skip']
+        stamps, true = stamps[kept], true[kept]
+        given['size'] = float(sizes.max())
     kept = np.unique(np.round(stamps * 1e9), return_index=True)[1]
     stamps, true = stamps[kept], true[kept]
     instants, sample = np.unique(true, return_inverse=True)
@@ -143,7 +161,7 @@ def make(rng, kind):
 
 KINDS = (
     'polled', 'few repeats', 'held up', 'stamped late', 'slow polls', 'slow motion', 'rests',
-    'milliseconds', 'true stamps', 'drift', 'unclocked', 'subscriber')
+    'milliseconds', 'true stamps', 'drift', 'unclocked', 'subscriber', 'bursts', 'caught up')
 
 
 def judge(log: Log, timing: Timing, *, accelerations: bool = True) -> dict[str, float]:
