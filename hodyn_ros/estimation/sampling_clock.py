@@ -99,10 +99,14 @@ def sampling_instants(
     if burst == 1 and not polled:
         stamps = _spread_out(stamps, typical)
     tried = []
-    for time in (stamps, mean_course(stamps, burst)):
-        measured = state_intervals(time, position, velocity)
+    course = mean_course(stamps, burst)
+    ways = [(stamps, True), (course, True)]
+    if burst > 1 and not np.isnan(velocity).any():
+        ways.append((course, False))
+    for time, slopes in ways:
+        measured = state_intervals(time, position, velocity, slopes=slopes)
         tried.append((*common_period(*measured, typical), *measured))
-    (coherence, start, interval, deviation), other = sorted(tried, key=lambda one: -one[0])
+    (coherence, start, interval, deviation), other = sorted(tried, key=lambda one: -one[0])[:2]
     if coherence < _COHERENT:
         told = deviation < TOLD * typical
         before = np.minimum(np.abs(np.diff(recorded) - interval)[told], typical)
@@ -116,7 +120,7 @@ def sampling_instants(
     if found.is_odd and (burst > 1 or np.isnan(velocity).any()):
         # Single steps that are longer than the others are hidden by slopes taken over them.
         beside = _fit(stamps, position, velocity, start, *state_intervals(
-            stamps if burst == 1 else mean_course(stamps, burst), position, velocity, apart=True),
+            stamps if burst == 1 else course, position, velocity, apart=True),
             apart=True)
         if beside.share_off < (_DISTINCTLY if beside.is_odd else 1.0) * found.share_off:
             found = beside

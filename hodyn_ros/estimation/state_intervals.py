@@ -15,18 +15,20 @@ _MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
 
 def state_intervals(
     time: Array, position: Array, velocity: Array, *, apart: bool = False,
+    slopes: bool = True,
 ) -> tuple[Array, Array]:
     """Return the time between samples as the positions tell it, and its standard deviation, s.
 
     Velocities are those recorded, or the slopes of the positions over some samples: for each joint
     what explains its advances best. With `apart` these are slopes beside each step, which do not
-    follow it where it is another than the stamps say, but twice as noisy.
+    follow it where it is another than the stamps say, but twice as noisy. Without `slopes`
+    velocities are those recorded, which hang on no stamps.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope follows the step that it is taken over in part, and explains that much too well.
     candidates = [(_slopes(time, position, width, apart), 0.0 if apart else 0.75 / width)
-                  for width in _WINDOWS]
+                  for width in _WINDOWS if slopes]
     if not np.isnan(velocity).any():
         candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0))
     speed, noise = np.zeros_like(advance), np.full(len(advance), np.inf)
