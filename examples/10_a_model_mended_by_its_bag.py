@@ -12,7 +12,7 @@ import numpy as np
 
 import hodyn_ros as hd
 from hodyn_ros.common import figures
-from hodyn_ros.identification.estimate import identify
+from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 
 # %%

@@ -3,6 +3,7 @@ import json
 import os
 from pathlib import Path
 
+from hypothesis import settings
 import pytest
 
 DATA = Path(__file__).parent / 'data'
@@ -14,6 +15,10 @@ def pytest_configure(config):
         'NUMBA_CACHE_DIR', str(config.rootpath / '.pytest_cache' / 'kernels'))
     # Threads that spin for small matrices triple the time of tests that run beside others.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+    # How long an example takes is the machine's affair.
+    if settings.default.deadline is not None:
+        settings.register_profile('untimed', deadline=None)
+        settings.load_profile('untimed')
 
 
 @pytest.hookimpl(tryfirst=True)
