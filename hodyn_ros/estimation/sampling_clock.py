@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.bursts import burst_size, newest_of_bursts, spread_out
 from hodyn_ros.estimation.clock_drift import (
     BOUND,
     MIN_PART,
@@ -40,7 +41,6 @@ _ODD, _FEW_ODD = 1e-2, 2e-3  # shares of odd intervals from which a part of the 
 _MANY = 5  # intervals: from so many on, few count
 _CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
 _DISTINCTLY = 0.1  # of the share that is off: for slopes by which intervals are odd as well
-_HELD_UP = 5.0  # periods
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 
@@ -97,7 +97,7 @@ def sampling_instants(
     recorded = stamps
     polled = np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS
     if burst == 1 and not polled:
-        stamps = _spread_out(stamps, typical)
+        stamps = spread_out(stamps, typical)
     tried = []
     course = mean_course(stamps, burst)
     ways = [(stamps, True), (course, True)]
@@ -138,8 +138,12 @@ def sampling_instants(
     as_stamped = replace(as_stamped, misfit=misfit)
     if median(before) < _CLOSER * median(found.off[found.told]):
         return as_stamped  # sampled unevenly, as the stamps say
-    if not polled and not len(found.breaks) and burst == 1:
-        found = replace(found, breaks=where_set(stamps - found.period * found.count, found.period))
+    if not polled and not len(found.breaks):
+        # Only the newest sample of a burst is as late as others: by nothing but its way.
+        newest = np.arange(len(stamps)) if burst == 1 else newest_of_bursts(
+            np.diff(stamps), typical)
+        at = where_set((stamps - found.period * found.count)[newest], found.period)
+        found = replace(found, breaks=newest[at - 1] + 1)
     if len(found.breaks):
         if len(found.breaks) * MIN_PART > len(stamps):
             return as_stamped
@@ -179,36 +183,6 @@ def sampling_instants(
         return as_stamped
     period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
     return Instants(time, period, np.append(told[:1], told), found.breaks, misfit)
-
-
-def made_up_for(steps: Array, period: float) -> Array:
-    """Return by how many periods the messages were held up that come at once after each step.
-
-    0 where as many as a pause has periods do not follow it: these were not sampled, or are lost.
-    """
-    ends = np.append(np.flatnonzero(steps > 0.5 * period), len(steps))
-    at_once = np.zeros(len(steps))
-    at_once[ends[:-1]] = np.diff(ends)
-    held_up: Array = steps / period
-    return np.where(at_once > 0.5 * held_up, held_up, 0.0)
-
-
-def _spread_out(stamps: Array, period: float) -> Array:
-    """Return stamps with those that were held up spread over the pause, as they were sampled."""
-    steps = np.diff(stamps)
-    out: Array = stamps.copy()
-    ends = np.append(np.flatnonzero(steps > 0.5 * period), len(steps))
-    for i in np.flatnonzero(made_up_for(steps, period) > _HELD_UP):
-        end = int(ends[np.searchsorted(ends, i, side='right')])
-        out[i:end + 1] = np.linspace(stamps[i], stamps[end], end + 1 - i)
-    return out
-
-
-def burst_size(steps: Array, period: float) -> int:
-    """Return how many messages come at once as a rule, of steps of stamps; 1 if they do not."""
-    if not len(steps) or median(steps) > 0.5 * period:
-        return 1
-    return round((1 + len(steps)) / (1 + int(np.count_nonzero(steps > period))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
-from hodyn_ros.estimation.sampling_clock import (
-    MAX_MOVE,
-    Instants,
-    burst_size,
-    made_up_for,
-    sampling_instants,
-)
+from hodyn_ros.estimation.bursts import burst_size, made_up_for
+from hodyn_ros.estimation.sampling_clock import MAX_MOVE, Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]

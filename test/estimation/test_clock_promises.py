@@ -266,6 +266,26 @@ def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
     assert np.abs(off - np.median(off)).max() < 0.15 * period
 
 
+@pytest.mark.parametrize('size', [3, 5, 9])
+@pytest.mark.parametrize('jump', [1.5, -2.5, 15.0])
+def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):
+    period = 2e-3
+    index = np.arange(5000)
+    time = period * index * (1.0 + 1e-4)
+    last = np.minimum((index // size + 1) * size, len(index)) - 1
+    later = index >= 2500 // size * size
+    clock = period * jump * later
+    stamps = time[last] + 1e-4 + 1e-5 * (index % size) + clock
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    assert len(timing.runs) == 2
+    for run in timing.runs:
+        off = run.time - time[run.message]
+        assert np.abs(off - np.median(off)).max() < 0.05 * period
+
+
 @pytest.mark.parametrize('length', [8, 30, 60])
 def test_samples_that_were_held_up_are_no_gap_and_go_back_to_their_instants(length):
     """A reader stands still now and then, and receives then at once what came meanwhile."""
