@@ -234,6 +234,10 @@ def _print(
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: no significant difference from '
             'what the robot has; kept as it was.')
+    if found.gains_by_others:
+        console.print(
+            f'• gain of {", ".join(found.gains_by_others)}: this motion hardly tells it; taken to '
+            'be about that of the other joints, which are off alike.')
     for value, bound, joints in found.bounded:
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '

@@ -57,6 +57,8 @@ class Estimate:
         Values that the data cannot tell from others, with their joints; they kept what they were.
     alike : tuple of (str, tuple of str)
         Values that do not differ significantly from those the robot has, and are kept.
+    gains_by_others : tuple of str
+        Joints whose gain the data hardly tell: it is known by those of the other joints.
     bounded : tuple of (str, float, tuple of str)
         Values that lie at the bound up to which they are looked for.
     parameters : dict of str to array
@@ -87,6 +89,7 @@ class Estimate:
     told_parameters: int = 0
     held: tuple[tuple[str, tuple[str, ...]], ...] = ()
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    gains_by_others: tuple[str, ...] = ()
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
     parameters: dict[str, Array] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
@@ -157,6 +160,8 @@ def estimate_of(
             if those.any()),
         alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()
             if those.any()),
+        gains_by_others=named(np.isfinite(model.of('inverse_gain', model.prior))) if (
+            'gains' in model.terms) else (),
         bounded=tuple(
             (_NAMES.get(kind, kind), bound, named(those))
             for kind, bound, those in at_bounds(model, found)))

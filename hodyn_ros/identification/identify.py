@@ -13,7 +13,7 @@ from hodyn_ros.identification.identifiability import are_alike, are_untold
 from hodyn_ros.identification.loads import linear_payload
 from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.regression import NORMAL_90, Fit, fit
-from hodyn_ros.identification.start_values import start_values
+from hodyn_ros.identification.start_values import start_values, tell_by_others
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.identification.units import Doubt, are_far, common_factor, recorded_factor
 from hodyn_ros.robot import HodynError, Robot
@@ -183,6 +183,9 @@ def _hold_untold(
         if kind == 'inverse_gain' and 'gains' not in model.terms:
             continue
         untold = are_untold(model, found, kind)
+        if kind == 'inverse_gain':
+            untold &= np.isinf(model.of(kind, model.prior))
+            untold &= ~_told_by_others(model, back, untold)
         if untold.any():
             held[kind] = held.get(kind, np.zeros(model.robot.n, np.bool_)) | untold
             place = model.of(kind, model.free)
@@ -191,6 +194,13 @@ def _hold_untold(
             model.of(kind, back)[~place] = model.of(kind, theta if kind == 'zero' else kept)[
                 ~place]
     return np.asarray(back)
+
+
+def _told_by_others(model: Terms, theta: Array, untold: np.ndarray) -> np.ndarray:
+    """Return which gains of those that the data cannot tell, (n,), other joints' tell instead."""
+    gain = model.of('inverse_gain', theta)
+    from_others = ~np.isinf(model.of('inverse_gain', model.prior))
+    return untold & bool(untold.any() and tell_by_others(model, gain, untold | from_others))
 
 
 def _with_payload(model: Terms, found: Fit) -> Fit:
@@ -217,6 +227,8 @@ def _keep_alike(
         if kind == 'inverse_gain' and 'gains' not in model.terms:
             continue
         those = are_alike(model, found, kind, given)
+        if kind == 'inverse_gain':  # what other joints tell is another than given
+            those &= np.isinf(model.of(kind, model.prior))
         if those.any():
             alike[kind] = those
             if kind == 'inverse_gain':  # alike for being anything

@@ -112,8 +112,14 @@ def _precision(terms: Terms, levels: dict[str, float]) -> Array:
     # Drives that are off each by itself are off together by as much, or more.
     together = float(np.hypot(levels['inverse_gain'], levels['common_gain']))
     for kind, level in {**levels, 'common_gain': together}.items():
-        terms.of(kind, deviation)[:] *= level
+        if not _is_told_by_others(terms, kind):
+            terms.of(kind, deviation)[:] *= level
     return np.asarray(1.0 / deviation[terms.free] ** 2)
+
+
+def _is_told_by_others(terms: Terms, kind: str) -> bool:
+    """Whether a kind is not known beforehand, but as well as other joints tell, if at all."""
+    return kind == 'inverse_gain' and 'gains' in terms.terms
 
 
 def _spread(terms: Terms, value: Array) -> Array:
@@ -207,7 +213,8 @@ def _best_levels(
     free = terms.free
     unsettled = [
         kind for kind in levels
-        if (terms.of(kind, free) & np.isfinite(terms.of(kind, terms.prior))).any()]
+        if not _is_told_by_others(terms, kind)
+        and (terms.of(kind, free) & np.isfinite(terms.of(kind, terms.prior))).any()]
     if not unsettled:
         return levels
     left, slope, inside = _weighed(terms, *terms.evaluate(theta), spread, design)

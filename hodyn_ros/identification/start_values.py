@@ -7,7 +7,7 @@ from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.joint_zeros import nearest_zeros
 from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.identification.units import are_far
+from hodyn_ros.identification.units import are_far, gain_by_others
 
 Array = NDArray[np.float64]
 
@@ -37,8 +37,10 @@ def start_values(
     if 'gains' in model.terms:
         gain, clear = _rough_gains(model, rigid) if begin is None else (
             begin.parameters['inverse_gain'], np.isfinite(begin.intervals['effort_gain']))
+        if begin is not None:
+            clear &= ~np.isin(model.robot.joint_names, begin.gains_by_others)
         unclear = model.of('inverse_gain', model.free) & ~clear
-        if unclear.any():
+        if unclear.any() and not tell_by_others(model, gain, unclear):
             held['inverse_gain'] = held.get('inverse_gain', False) | unclear
             model.of('inverse_gain', model.free)[unclear] = False
         those = model.of('inverse_gain', model.free)
@@ -59,6 +61,21 @@ def start_values(
             those = model.of(kind, model.free)
             model.of(kind, theta)[those] = begin.parameters[kind][those]
     return theta, held
+
+
+def tell_by_others(model: Terms, gain: Array, those: np.ndarray) -> bool:
+    """Set gains of joints, (n,) mask, and how well they are known, as the other joints tell.
+
+    Return whether these tell anything; else nothing is set.
+    """
+    others = model.of('inverse_gain', model.free) & ~those
+    middle, deviation = gain_by_others(gain[others])
+    if np.isnan(middle):
+        return False
+    gain[those] = middle
+    for values, value in ((model.start, middle), (model.prior, deviation)):
+        model.of('inverse_gain', values)[those] = value
+    return True
 
 
 def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, np.ndarray]:

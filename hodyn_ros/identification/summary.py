@@ -65,6 +65,7 @@ def write_summary(
         'held': [{'value': value, 'joints': list(joints)} for value, joints in found.held],
         'not_significant': [
             {'value': value, 'joints': list(joints)} for value, joints in found.alike],
+        'gains_by_others': list(found.gains_by_others),
         'at_bound': [
             {'value': value, 'bound': bound, 'joints': list(joints)}
             for value, bound, joints in found.bounded],

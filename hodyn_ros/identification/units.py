@@ -11,6 +11,9 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
+_CLOSELY = 0.5  # of what gains are off together: how far apart they may be to tell another one
+_LEAST_SCATTER = 0.1  # of what gains of some drives have to tell of another
+
 
 @dataclass(frozen=True)
 class Doubt:
@@ -51,6 +54,27 @@ def common_factor(factors: Array) -> float:
         return np.nan
     middle = float(np.median(factors))
     return middle if np.abs(np.log(factors / middle)).max() < np.log(AGREE) else np.nan
+
+
+def gain_by_others(factors: Array) -> tuple[float, float]:
+    """Return what a joint's gain is likely to be by those of others, and its deviation; else NaN.
+
+    Drives that are off alike are fed by one mistake, of a unit or a scale, and so is one more of
+    them. Where they scatter as much as they are off, or are far off, nothing is said of it.
+
+    Parameters
+    ----------
+    factors : (k,) array
+        Gains of other joints, in units of those given.
+
+    """
+    middle = common_factor(factors)
+    if len(factors) < 2 or np.isnan(middle) or are_far(factors):
+        return np.nan, np.nan
+    scatter = float(np.sqrt(np.sum(np.log(factors / middle) ** 2) / (len(factors) - 1)))
+    if scatter > _CLOSELY * abs(np.log(middle)):
+        return np.nan, np.nan
+    return middle, middle * max(scatter, _LEAST_SCATTER)
 
 
 def recorded_factor(robot: Robot, data: Data) -> float:

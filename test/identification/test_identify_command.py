@@ -425,7 +425,7 @@ def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_pat
 def test_gains_are_printed_and_written_as_the_file_has_them(tmp_path, capsys):
     """Guards gains relative to those given, and one kept that is not the one the file has."""
     path = bag(tmp_path / 'bag', gain=0.5, duration=12.0)
-    given = [*6 * [0.25], 0.0123456789123]
+    given = [0.25, 0.25, 0.5, 0.5, 1.0, 0.5, 0.0123456789123]  # off each by another factor
     (tmp_path / 'arm.yaml').write_text(
         yaml.safe_dump({**robot_keys('panda'), 'effort_gain': given}), 'utf-8')
     summary = identified(

@@ -1,22 +1,28 @@
 """Payloads found by a model whose links are off by 5 %: how often 90 % intervals contain them.
 
-    python test/tools/payload_cases.py --cases 200 [--unloaded] [--gains 0.01] [--alike 0.05]
+    python test/tools/payload_cases.py --cases 200 [--gains 0.01] [--alike 0.05]
+    python test/tools/payload_cases.py --unloaded | --two-steps …
 
 An exciting motion of the Panda, efforts with noise of 0.2 N m, masses of 0.5 to 4 kg. Mass, each
 coordinate of the centre of mass and the inertia of every link are off by 5 % (one deviation), the
-gains of the drives by none, or --gains each, and --alike of all by one factor. The first case is
---first.
+gains of the drives by none, or --gains each, and --alike of all by one factor. With --two-steps
+links and gains are identified from a bare motion first, and the payload by the robot file that
+this writes. The first case is --first.
 """
 import argparse
 from dataclasses import replace
+from pathlib import Path
+import tempfile
 
 import numpy as np
 from recordings import PANDA
 
+from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
+from hodyn_ros.identification.robot_writer import write_robot
 
 RATE, DURATION = 25.0, 25.0
 ERROR, NOISE = 0.05, 0.2
@@ -50,24 +56,42 @@ def exciting(rng):
     return time, q
 
 
-def case(seed, *, unloaded, gains=0.0, alike=0.0):
+def recording(arm, rng, gain, number, *, loaded):
+    """Return the data of an exciting motion of an arm."""
+    time, q = exciting(rng)
+    effort = FeedForward(arm).torque(q)[:, 0]
+    effort = gain * effort + NOISE * rng.standard_normal(effort.shape)
+    return Data(
+        q, effort, time.astype(np.intp) + 64 * number, bag=np.full(len(q), number),
+        loaded=np.full(len(q), loaded))
+
+
+def identified(data, folder):
+    """Return the robot of the file that is written of links and gains found from a bare motion."""
+    path = Path(folder) / 'identified.yaml'
+    write_robot('panda', PANDA, identify(PANDA, data, ('links', 'gains')), path)
+    return load_robot(path)
+
+
+def case(seed, *, unloaded, two_steps=False, gains=0.0, alike=0.0):
     """Return the true mass, and the estimate."""
     rng = np.random.default_rng(seed)
     arm = wrong(PANDA, rng)
     mass = rng.uniform(0.5, 4.0)
     payload = Payload(mass, rng.normal([0.0, 0.0, 0.12], 0.04),
                       mass * np.diag([0.002, 0.002, 0.0015]))
-    pieces = []
     gain = 1.0 + gains * np.random.default_rng([seed, 1]).standard_normal(PANDA.n)
     gain *= 1.0 + alike * np.random.default_rng([seed, 2]).standard_normal()
-    for number, loaded in enumerate([True, False] if unloaded else [True]):
-        time, q = exciting(rng)
-        effort = FeedForward(payload.fixed_to(arm) if loaded else arm).torque(q)[:, 0]
-        effort = gain * effort + NOISE * rng.standard_normal(effort.shape)
-        pieces.append(Data(
-            q, effort, time.astype(np.intp) + 64 * number, bag=np.full(len(q), number),
-            loaded=np.full(len(q), loaded)))
-    joined = {key: np.concatenate([getattr(piece, key) for piece in pieces])
+    data = recording(payload.fixed_to(arm), rng, gain, 0, loaded=True)
+    if not (unloaded or two_steps):
+        return mass, identify(PANDA, data, ('payload',))
+    bare = recording(arm, rng, gain, 1, loaded=False)
+    if two_steps:
+        with tempfile.TemporaryDirectory() as folder:
+            robot = identified(bare, folder)
+        data = replace(data, effort=data.effort * robot.effort_gain)
+        return mass, identify(robot, data, ('payload',))
+    joined = {key: np.concatenate([getattr(data, key), getattr(bare, key)])
               for key in ('q', 'effort', 'block', 'bag', 'loaded')}
     return mass, identify(PANDA, Data(**joined), ('payload',))
 
@@ -77,14 +101,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--cases', type=int, default=200)
     parser.add_argument('--first', type=int, default=0)
-    parser.add_argument('--unloaded', action='store_true')
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument('--unloaded', action='store_true')
+    beside.add_argument('--two-steps', action='store_true')
     parser.add_argument('--gains', type=float, default=0.0, help='share that gains are off by')
     parser.add_argument('--alike', type=float, default=0.0, help='share that all are off by')
     options = parser.parse_args()
     inside, errors, widths = [], [], []
     for seed in range(options.first, options.first + options.cases):
         mass, found = case(
-            seed, unloaded=options.unloaded, gains=options.gains, alike=options.alike)
+            seed, unloaded=options.unloaded, two_steps=options.two_steps, gains=options.gains,
+            alike=options.alike)
         if found.payload is None:
             inside.append(False)
             continue
