@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
 from hodyn_ros.estimation.bursts import burst_size, made_up_for
-from hodyn_ros.estimation.sampling_clock import MAX_MOVE, Instants, sampling_instants
+from hodyn_ros.estimation.clock_fit import MAX_MOVE
+from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]

@@ -15,6 +15,7 @@ from hodyn_ros.estimation.clock_drift import (
     mean_course,
     where_set,
 )
+from hodyn_ros.estimation.clock_fit import _breaks, fit_clock
 from hodyn_ros.estimation.period_count import _LOST, _MISCOUNT, _STRAY, count_periods
 from hodyn_ros.estimation.period_search import (
     _RATE_WINDOW,
@@ -22,7 +23,7 @@ from hodyn_ros.estimation.period_search import (
     common_period,
     period_by_stamps,
 )
-from hodyn_ros.estimation.sampling_clock import Instants, _breaks, _fit, _joined
+from hodyn_ros.estimation.sampling_clock import Instants, _joined
 from hodyn_ros.estimation.state_intervals import _noise, _slopes, median, state_intervals
 
 pytestmark = pytest.mark.fast
@@ -328,7 +329,7 @@ def fitted(count, multiple, at=None, shift=0.0):
     if at is not None:
         stamps[at:] += shift * 0.01
     interval, deviation = state_intervals(stamps, position, velocity)
-    return time, _fit(stamps, position, velocity, multiple * 0.01, interval, deviation)
+    return time, fit_clock(stamps, position, velocity, multiple * 0.01, interval, deviation)
 
 
 def test_a_period_that_is_no_part_of_the_intervals_is_odd():
@@ -486,7 +487,7 @@ def test_what_is_odd_before_it_is_counted_is_said_to_be():
         time = 0.01 * np.cumsum(steps)
         position, velocity = turning(time)
         interval, deviation = state_intervals(time, position, velocity)
-        found = _fit(time, position, velocity, 0.01, interval, deviation)
+        found = fit_clock(time, position, velocity, 0.01, interval, deviation)
         assert (found.odd > 0.02) == odd
         assert found.share_off == found.misfit / found.period
         assert (found.share_off > 0.02) == odd

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 
 from hodyn_ros.estimation.clock_drift import drift_line, line_between, where_set
+from hodyn_ros.estimation.clock_fit import MAX_MOVE, fit_clock
 from hodyn_ros.estimation.derivatives import _resolution
 from hodyn_ros.estimation.period_search import common_period, period_by_stamps
-from hodyn_ros.estimation.sampling_clock import MAX_MOVE, _beyond, _fit, _mean
+from hodyn_ros.estimation.sampling_clock import _beyond, _mean
 from hodyn_ros.estimation.state_intervals import state_intervals
 from hodyn_ros.estimation.timing import _repeats, _seen_before, typical_period
 
@@ -189,7 +190,7 @@ def test_a_clock_that_was_set_is_broken_before_the_sample_where_it_was(at, shift
     stamps, _, position, velocity = polled(1000, period, 8)
     stamps[at:] += shift * period
     interval, deviation = state_intervals(np.sort(stamps), position, velocity)
-    found = _fit(stamps, position, velocity, period, interval, deviation)
+    found = fit_clock(stamps, position, velocity, period, interval, deviation)
     if len(found.breaks):
         assert np.abs(found.breaks - at).min() == 0
         assert len(found.breaks) <= 2
@@ -203,7 +204,7 @@ def test_counts_are_those_of_the_samples():
     stamps, time, position, velocity = (
         values[~lost] for values in (stamps, time, position, velocity))
     interval, deviation = state_intervals(stamps, position, velocity)
-    found = _fit(stamps, position, velocity, 1.001 * period, interval, deviation)
+    found = fit_clock(stamps, position, velocity, 1.001 * period, interval, deviation)
     np.testing.assert_array_equal(np.diff(found.count), np.round(np.diff(time) / period))
     assert found.period == pytest.approx(period, rel=1e-4)
     assert len(found.breaks) == 0

@@ -463,7 +463,7 @@ def test_instants_increase_near_their_stamps_whichever_joint_comes_first(period,
 @pytest.fixture
 def refitted(monkeypatch):
     """Return what instants are found of an even log when the fit of all of it is changed."""
-    fit, period = sampling_clock._fit, 1e-3
+    fit, period = sampling_clock.fit_clock, 1e-3
     _, time, stamps = received(period, 1200, 29, late=0.3)
     position, velocity = moving(time, period)
 
@@ -472,7 +472,7 @@ def refitted(monkeypatch):
             found = fit(stamps, *others)
             return replace(found, **change(found)) if len(stamps) == 1200 else found
 
-        monkeypatch.setattr(sampling_clock, '_fit', changed)
+        monkeypatch.setattr(sampling_clock, 'fit_clock', changed)
         return stamps, sampling_instants(stamps, never(stamps), position, velocity)
     return run
 
