@@ -26,7 +26,7 @@ from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.inputs import MAX_PLAN_BYTES
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
-from hodyn_ros.ros.spinning import make_executor
+from hodyn_ros.ros.spinning import executor_of
 
 Array = NDArray[np.float64]
 
@@ -148,8 +148,6 @@ class _Player(Node):
 def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Array]:
     namespace = f'/hodyn_replay_{os.getpid()}'
     player = _Player(namespace, playback)
-    executor = make_executor()
-    executor.add_node(player)
     parameters = [
         f'robot:={robot_file}', 'use_sim_time:=true', f'interpolation:={INTERPOLATION}',
         f'state_timeout:={STATE_TIMEOUT}',
@@ -158,6 +156,7 @@ def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Arr
     if prefix:
         parameters.append(f'joint_prefix:={prefix}')
     with (
+        executor_of(player) as executor,
         Progress(console=Console(stderr=True), transient=True) as progress,
         # The absolute topics are its own as well: it must not hear another clock. That states
         # come late, from here, is nothing to warn of.
@@ -176,8 +175,6 @@ def _play(playback: Playback, robot_file: Path, prefix: str) -> tuple[Array, Arr
         stamp = _make_ready(player, executor, playback, alive)
         progress.update(task, description='playing to the node', total=len(playback.stamps))
         _perform(player, executor, playback, stamp, alive, partial(progress.advance, task))
-    executor.remove_node(player)
-    player.destroy_node()
     return player.motion, player.torque
 
 

@@ -25,7 +25,7 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import realtime
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.spinning import StopFlag, make_executor, until_told
+from hodyn_ros.ros.spinning import StopFlag, executor_of, until_told
 from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.example_motion import home
 
@@ -146,17 +146,14 @@ def _run(stop: StopFlag) -> None:
     node = SimulatedDriver()
     stop.is_moving = lambda: True
     report: str = node.declare_parameter('report', '').value
-    executor = make_executor()
-    executor.add_node(node)
-    realtime.freeze_gc()
-    try:
-        _drive(node, executor, stop)
-        if report:
-            _write(node, Path(report))
-    finally:
-        stop.begin_end()
-        executor.remove_node(node)
-        node.destroy_node()
+    with executor_of(node) as executor:
+        realtime.freeze_gc()
+        try:
+            _drive(node, executor, stop)
+            if report:
+                _write(node, Path(report))
+        finally:
+            stop.begin_end()
 
 
 def _drive(node: SimulatedDriver, executor: Executor, stop: StopFlag) -> None:

@@ -160,6 +160,22 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
+@contextmanager
+def executor_of(node: Node) -> Iterator[Executor]:
+    """Have an executor that spins a node; both end with the context, after an error too.
+
+    What is left to the interpreter's end stays in shared memory.
+    """
+    executor = make_executor()
+    executor.add_node(node)
+    try:
+        yield executor
+    finally:
+        executor.remove_node(node)
+        executor.shutdown()
+        node.destroy_node()
+
+
 NodeT = TypeVar('NodeT', bound=Node)
 
 
@@ -181,18 +197,14 @@ def run(
             rclpy.logging.get_logger('hodyn').fatal(str(error))
             return 2
         stop.is_moving = partial(is_moving, node)
-        executor = make_executor()
-        executor.add_node(node)
-        try:
-            while not stop.is_set:
-                spin_once(executor, node)
-            finish(node)
-        finally:
-            stop.begin_end()
-            executor.remove_node(node)
-            executor.shutdown()
-            node.destroy_node()
-            del node, executor
+        with executor_of(node) as executor:
+            try:
+                while not stop.is_set:
+                    spin_once(executor, node)
+                finish(node)
+            finally:
+                stop.begin_end()
+        del node, executor
     return stop.exit_code
 
 

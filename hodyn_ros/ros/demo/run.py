@@ -27,7 +27,7 @@ from hodyn_ros.ros.feedforward_node import PLAN_QOS
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
 from hodyn_ros.ros.realtime import permitted
-from hodyn_ros.ros.spinning import make_executor
+from hodyn_ros.ros.spinning import executor_of
 from hodyn_ros.simulation.control_loops import HALF_HOLD
 
 Array = NDArray[np.float64]
@@ -130,11 +130,12 @@ class _Observer(Node):
 def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.Event) -> int:
     """Run node and driver; return how often the node stopped before the plan's end."""
     observer = _Observer(recorder)
-    executor = make_executor()
-    executor.add_node(observer)
     console = Console(stderr=True)
     columns = (SpinnerColumn(), *Progress.get_default_columns())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with (
+        executor_of(observer) as executor,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
         task = progress.add_task('starting the node and the simulated arm', total=None)
         if not is_warm():
             progress.update(task, description=COMPILING)
@@ -182,8 +183,6 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
 
             spin(executor, run.duration, advance)
             interruptions = observer.interruptions
-    executor.remove_node(observer)
-    observer.destroy_node()
     return interruptions
 
 
