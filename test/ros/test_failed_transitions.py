@@ -1,10 +1,11 @@
-"""Errors that nobody foresaw in the changes of a node's life cycle."""
+"""Changes of a node's life cycle that end it early, or that end in errors nobody foresaw."""
 import sys
 
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from live_motions import NOW, assert_no_step, in_motion
 import numpy as np
+from processes import children, is_alive
 import pytest
 
 pytestmark = pytest.mark.live
@@ -41,6 +42,19 @@ class FailingNode(feedforward_node.FeedforwardNode):
 feedforward_node.FeedforwardNode = FailingNode
 sys.exit(feedforward_node.main(['node', *sys.argv[1:]]))
 """
+
+
+def test_a_node_that_is_shut_down_while_it_is_inactive_keeps_nothing(live):
+    node = live('auto_activate:=false', ready=False)
+    assert node.change('configure')
+    pid = node.process.pid
+    workers = children(pid)
+    assert workers
+    assert node.node.count_publishers('/feedforward/torque')
+    assert node.change('inactive_shutdown')
+    assert node.spin_until(lambda: not (
+        node.node.count_publishers('/feedforward/torque') or any(map(is_alive, workers))), 20.0)
+    assert node.process.poll() is None
 
 
 def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live, home):

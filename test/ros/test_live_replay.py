@@ -98,6 +98,35 @@ def test_a_node_that_dies_is_told_and_what_was_computed_stays(ros_environment, t
     assert not (tmp_path / 'out/live').exists()
 
 
+OTHERS_TRAJECTORY = """
+from dataclasses import replace
+import numpy as np
+from hodyn_ros.messages.joint_trajectory import encode
+from hodyn_ros.ros import live_replay
+play = live_replay.play
+
+
+def play_anothers(playback, *others):
+    trajectory = encode(
+        [f'elbow{i}' for i in range(7)], np.array([1.0]), np.zeros((1, 5, 7)), np.zeros((1, 7)),
+        playback.start)
+    return play(replace(playback, trajectory=trajectory), *others)
+
+
+live_replay.play = play_anothers
+"""
+
+
+def test_that_the_node_refuses_the_motion_is_told_with_its_reason(ros_environment, tmp_path):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
+    run = replay(bag, tmp_path / 'out', code=OTHERS_TRAJECTORY)
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert 'the node refused the recorded motion: ' in run.stderr
+    assert 'elbow0' in run.stderr
+    assert 'Traceback' not in run.stderr
+    assert not (tmp_path / 'out/live').exists()
+
+
 def test_without_ros_one_line_says_so(tmp_path):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=1.0))})
     run = replay(bag, tmp_path / 'out', code="import sys; sys.modules['rclpy'] = None; ")
