@@ -87,8 +87,8 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     }
     USED.clear()
     KILLED.clear()
-    # What other processes use or left must stay; a name may come again, an inode does not.
-    stale = files_in_shared_memory().items()
+    # What other processes use or left must stay.
+    stale = files_in_shared_memory()
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     yield variables
@@ -99,9 +99,7 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
             os.environ[name] = value
     lock.close()
     remove_unused(KILLED)
-    left = files_in_shared_memory()
-    assert not {file for file in unused(USED) if (file, left.get(file)) not in stale}, \
-        'left in shared memory by nodes that ended in order'
+    assert not unused(USED) - stale, 'left in shared memory by nodes that ended in order'
 
 
 def to_stamp(seconds: float) -> Time:

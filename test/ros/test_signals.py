@@ -1,6 +1,5 @@
 """Signals at any time: what moves is brought to an end in order, what does not is left at once."""
 import os
-from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -9,7 +8,7 @@ import time
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from live_motions import NOW, assert_no_step, in_motion
-from processes import children, is_alive, shared_memory, unused
+from processes import KILLED, children, is_alive, shared_memory, unused
 import pytest
 
 pytestmark = pytest.mark.live
@@ -54,10 +53,9 @@ def assert_ends_at_once(process: subprocess.Popen, number: int) -> int:
         time.sleep(0.02)
     assert not any(map(is_alive, helpers))
     if code == 0:
-        assert not {file for file in unused(files) if 'port' not in file}
+        assert not unused(files)
     else:
-        for file in unused(files):
-            Path(file).unlink(missing_ok=True)
+        KILLED.update(files)
     return code
 
 
@@ -148,8 +146,7 @@ def test_no_node_of_a_demo_that_is_killed_goes_on(ros_environment, tmp_path):
     while any(map(is_alive, helpers)) and time.monotonic() < end:
         time.sleep(0.02)
     assert not any(map(is_alive, helpers))
-    for file in unused(files):
-        Path(file).unlink(missing_ok=True)
+    KILLED.update(files)
 
 
 COMPILER = """

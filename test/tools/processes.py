@@ -4,34 +4,40 @@ from pathlib import Path
 import subprocess
 
 SHARED = Path('/dev/shm')
+# A file of shared memory, and its inode: a name may come again, an inode does not.
+File = tuple[str, int]
 # The shared memory of processes that ended in order, and of those that were killed.
-USED: set[str] = set()
-KILLED: set[str] = set()
+USED: set[File] = set()
+KILLED: set[File] = set()
 
 
-def files_in_shared_memory() -> dict[str, int]:
-    """Return the files of the middleware that are there, whoever made them, with their inodes."""
-    found = {}
+def files_in_shared_memory() -> set[File]:
+    """Return the files of the middleware that are there, whoever made them."""
+    found = set()
     for path in SHARED.glob('fast*'):
         with contextlib.suppress(FileNotFoundError):  # it went meanwhile
-            found[str(path)] = path.stat().st_ino
+            found.add((str(path), path.stat().st_ino))
     return found
 
 
-def shared_memory(pid: int) -> set[str]:
-    """Return the files of the middleware in shared memory that a process uses."""
+def shared_memory(pid: int) -> set[File]:
+    """Return the files of the middleware in shared memory that a process uses.
+
+    Without the ports of a domain, which belong to all of its processes and stay when one dies.
+    """
     try:
         lines = Path(f'/proc/{pid}/maps').read_text().splitlines()
     except OSError:
         return set()
-    return {line.split(maxsplit=5)[5] for line in lines if f'{SHARED}/fast' in line}
+    mapped = (line.split(maxsplit=5) for line in lines if f'{SHARED}/fast' in line)
+    return {(path, int(inode)) for *_, inode, path in mapped if '_port' not in path}
 
 
-def unused(files: set[str]) -> set[str]:
+def unused(files: set[File]) -> set[File]:
     """Return those files in shared memory that are there though no process uses them."""
     used = set().union(*(
         shared_memory(int(path.name)) for path in Path('/proc').iterdir() if path.name.isdigit()))
-    return {file for file in files - used if Path(file).exists()}
+    return (files - used) & files_in_shared_memory()
 
 
 def kill(process: subprocess.Popen) -> None:
@@ -41,10 +47,10 @@ def kill(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def remove_unused(files: set[str]) -> None:
+def remove_unused(files: set[File]) -> None:
     """Remove what killed processes left in shared memory, with its locks."""
-    for file in unused(files):
-        for path in (Path(file), Path(f'{file}_el'), SHARED / f'sem.{Path(file).name}_mutex'):
+    for name, _ in unused(files):
+        for path in (Path(name), Path(f'{name}_el'), SHARED / f'sem.{Path(name).name}_mutex'):
             path.unlink(missing_ok=True)
 
 
