@@ -10,6 +10,8 @@ Indices = NDArray[np.intp]
 _AT_ONCE = 0.5  # of a period: steps of stamps below
 _MADE_UP = 0.5  # of the periods of a pause: as many samples come after it at least
 _HELD_UP = 5.0  # periods: shorter pauses are left to the count of samples
+_EVEN = 0.5  # of a period: bursts that stray less are sent by what samples evenly
+_LONGEST = 2.0  # periods: messages are spread no further apart
 
 
 def burst_size(steps: Array, period: float) -> int:
@@ -22,6 +24,40 @@ def burst_size(steps: Array, period: float) -> int:
 def newest_of_bursts(steps: Array, period: float) -> Indices:
     """Return the last message of each burst, of the steps between them."""
     return np.flatnonzero(np.append(steps > period, True))
+
+
+def bounds_of_bursts(stamps: Array, newest: Indices, period: float) -> tuple[Array, Array]:
+    """Return bounds of the instants of messages that come in bursts, (S,) each.
+
+    A state is older than those that come with it after it, each by a period at least, and was not
+    there yet when the burst before was sent. The newest of each burst was sampled just before it.
+    """
+    index = np.arange(len(stamps))
+    burst = np.searchsorted(newest, index)
+    last, before = newest[burst], newest[burst - 1]
+    high = stamps[last] - period * (last - index)
+    low = np.where(
+        (burst > 0) & (index < last), stamps[before] + period * (index - before - 1), high)
+    return np.minimum(low, high), high
+
+
+def spread_bursts(stamps: Array, newest: Indices, period: float) -> Array:
+    """Return messages that come in bursts spread as evenly as the bursts allow, (S,).
+
+    Over the whole where the newest of bursts come as evenly as their messages do; else each burst
+    over the pause before it.
+    """
+    index = np.arange(len(stamps))
+    slope, start = np.polynomial.Polynomial.fit(newest, stamps[newest], 1).convert().coef[::-1]
+    line: Array = start + slope * index
+    late = stamps[newest] - line[newest]
+    if np.std(late) < _EVEN * period:
+        return line
+    burst = np.searchsorted(newest, index)
+    last, before = newest[burst], np.append(-1, newest)[burst]
+    pause = np.where(burst > 0, stamps[last] - stamps[before], np.inf)
+    step = np.minimum(pause / (last - before), np.where(burst > 0, _LONGEST, 1.0) * period)
+    return np.asarray(stamps[last] - step * (last - index))
 
 
 def made_up_for(steps: Array, period: float) -> Array:

@@ -12,6 +12,7 @@ MIN_PART = 100  # samples between two settings of a clock
 BOUND = 0.15  # of a period: how well those who poll bound the instants by their looks
 _SMOOTH = 25  # samples that stamps are averaged over
 _KNOT = 1000  # samples between the knots of the drift of the clocks
+_STRETCHES = 20  # whose levels tell the slope of ages
 _STEPS, _ROOM = 30, 1e-4  # of the line between bounds: iterations, weight of the middle
 
 
@@ -62,6 +63,22 @@ def drift_line(ages: Array) -> Array:
     straight, broken = (
         _least_squares(ages, knots) for knots in (2, max(2, len(ages) // _KNOT + 1)))
     return broken if np.std(ages - broken) < 0.7 * np.std(ages - straight) else straight
+
+
+def common_slope(count: Array, ages: Array, period: float) -> float:
+    """Return the slope of ages over the count that most of them have.
+
+    Stretches whose ages are others by a period, as they were miscounted, have no part in it.
+    """
+    parts = np.array_split(np.arange(len(ages)), max(2, min(_STRETCHES, len(ages) // 2)))
+    middle, level = (
+        np.array([median(values[part]) for part in parts]) for values in (count, ages))
+    slope = median(np.diff(level) / np.diff(middle))
+    off = ages - slope * count
+    off -= np.sort(off)[len(off) // 2]  # one of them: between two halves there is none
+    most = np.abs(off) < 0.5 * period
+    centred = count[most] - np.mean(count[most])
+    return slope + float(centred @ off[most] / max(centred @ centred, 1.0))
 
 
 def line_between(low: Array, high: Array, period: float) -> Array:

@@ -4,18 +4,21 @@ The count follows the intervals that the positions tell, held to the stamps wher
 little; the line that the stamps drift along, and with it the intervals, follow from the count, so
 that both are found in turns.
 """
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.clock_drift import MIN_PART, drift_line
+from hodyn_ros.estimation.bursts import bounds_of_bursts
+from hodyn_ros.estimation.clock_drift import MIN_PART, common_slope, drift_line
 from hodyn_ros.estimation.period_count import count_periods
 from hodyn_ros.estimation.period_search import TOLD, period_by_stamps
-from hodyn_ros.estimation.state_intervals import state_intervals
+from hodyn_ros.estimation.state_intervals import median
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Measure = Callable[[Array], tuple[Array, Array]]
 
 MAX_MOVE = 20
 """Samples are counted within this many periods of their stamps, those held up spread out."""
@@ -24,6 +27,7 @@ PASSES = 4
 """Of what is found in turns: no more of them."""
 
 _ODD, _FEW_ODD = 1e-2, 2e-3  # shares of odd intervals from which a part of the period is tried
+_FOLLOWED = 0.7  # of the jitter: a line that leaves less follows the stamps, no miscount
 _MANY = 5  # intervals: from so many on, few count
 
 
@@ -71,6 +75,11 @@ class ClockFit:
         return self.misfit / self.period
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether most of the samples are more than a period after the one before."""
+        return median(np.diff(self.count)) > 1.0
+
+    @property
     def is_odd(self) -> bool:
         """Whether a part of the period, or slopes that are taken otherwise, may fit better."""
         return self.odd >= _ODD or (
@@ -78,8 +87,8 @@ class ClockFit:
 
 
 def fit_clock(
-    stamps: Array, position: Array, velocity: Array, period: float, interval: Array,
-    deviation: Array, *, apart: bool = False,
+    stamps: Array, period: float, interval: Array, deviation: Array, measure: Measure, *,
+    newest: Indices | None = None,
 ) -> ClockFit:
     """Count samples by a period.
 
@@ -87,39 +96,42 @@ def fit_clock(
     ----------
     stamps : (S,) array
         s, strictly increasing.
-    position, velocity : (S, n) arrays
-        rad, rad/s; velocities NaN where not recorded.
     period : float
         About the sampling period, s.
     interval, deviation : (S−1,) arrays
         The time between samples as the positions tell it, and its standard deviation, s.
-    apart : bool
-        Whether slopes are taken beside the intervals, see `state_intervals`.
+    measure : callable
+        Returns these two of instants, (S,).
+    newest : int array, optional
+        The last sample of each burst, where messages come in bursts: it tells when that was sent.
 
     """
     told = deviation < TOLD * period
     # A wrong count bends the time that velocities are taken over until intervals agree with it.
     odd = _odd(np.abs(interval - period * np.round(interval / period)), deviation, period)
     period = period_by_stamps(period, stamps, interval, told)
-    drift, spread = np.zeros(len(stamps)), 5.0 * period
-    count = np.empty(0)
-    for _ in range(PASSES):
+    # In bursts samples slip where the period is wrong, and are counted again by the true one.
+    for _ in range(1 if newest is None else 2):
+        drift, count = np.zeros(len(stamps)), np.empty(0)
         # Who polls reads states of any age within a period: these are all alike.
-        late = stamps - drift
-        before, count = count, count_periods(
-            late - 0.6 * period, late + 0.6 * period, interval, deviation, period, spread,
-            MAX_MOVE)
-        if np.array_equal(before, count):
-            break  # so would be all that follows from it
-        drift = drift_line(stamps - period * count)
-        period += (drift[-1] - drift[0]) / (count[-1] - count[0])
-        drift = drift_line(stamps - period * count)
-        time = period * count + drift
-        spread = float(np.clip(
-            np.std(stamps - time), 0.5 * period, 3.0 * period))
-        if np.any(np.diff(time) <= 0.0):
-            break  # the clock was set back
-        interval, deviation = state_intervals(time, position, velocity, apart=apart)
+        margin, spread = 0.6 * period, 5.0 * period
+        for _ in range(PASSES):
+            late = stamps - drift
+            low, high = (late, late) if newest is None else bounds_of_bursts(late, newest, period)
+            before, count = count, count_periods(
+                low - margin, high + margin, interval, deviation, period, spread, MAX_MOVE)
+            if np.array_equal(before, count):
+                break  # so would be all that follows from it
+            period, drift = _drift(stamps, count, period, newest)
+            time = period * count + drift
+            if newest is None:
+                spread = float(np.clip(np.std(stamps - time), 0.5 * period, 3.0 * period))
+            else:
+                margin = 0.3 * period
+                spread = float(np.clip(np.std((stamps - time)[newest]), 0.3 * period, period))
+            if np.any(np.diff(time) <= 0.0):
+                break  # the clock was set back
+            interval, deviation = measure(time)
     told = deviation < TOLD * period
     steps = period * np.diff(count)
     off = np.abs(steps - interval)
@@ -129,6 +141,23 @@ def fit_clock(
         np.flatnonzero(breaks) + 1,
         float(np.sqrt(np.mean(np.minimum(off[told], period) ** 2))) if told.any() else np.inf,
         max(odd, _odd(off[~breaks], deviation[~breaks], period)))
+
+
+def _drift(
+    stamps: Array, count: Array, period: float, newest: Indices | None,
+) -> tuple[float, Array]:
+    """Return the period on the clock of the stamps, and how these drift beside it, (S,), s."""
+    if newest is None:
+        drift = drift_line(stamps - period * count)
+        period += (drift[-1] - drift[0]) / (count[-1] - count[0])
+        return period, drift_line(stamps - period * count)
+    sent, of_bursts = stamps[newest], count[newest]
+    period += common_slope(of_bursts, sent - period * of_bursts, period)
+    ages = sent - period * of_bursts
+    line = drift_line(ages)
+    if np.std(ages - line) > _FOLLOWED * np.std(ages):
+        return period, np.full(len(stamps), median(ages))
+    return period, np.interp(np.arange(len(stamps)), newest, line)
 
 
 def _odd(off: Array, deviation: Array, period: float) -> float:

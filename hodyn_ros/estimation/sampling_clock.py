@@ -8,12 +8,18 @@ held to the stamps where these say too little, by a dynamic program (Viterbi). T
 as they are where no clock shows, or where they agree with the positions as well.
 """
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.bursts import burst_size, newest_of_bursts, spread_out
+from hodyn_ros.estimation.bursts import (
+    burst_size,
+    newest_of_bursts,
+    spread_bursts,
+    spread_out,
+)
 from hodyn_ros.estimation.clock_drift import (
     BOUND,
     MIN_PART,
@@ -21,10 +27,10 @@ from hodyn_ros.estimation.clock_drift import (
     mean_course,
     where_set,
 )
-from hodyn_ros.estimation.clock_fit import MAX_MOVE, PASSES, ClockFit, fit_clock
+from hodyn_ros.estimation.clock_fit import MAX_MOVE, PASSES, ClockFit, Measure, fit_clock
 from hodyn_ros.estimation.period_count import count_periods
 from hodyn_ros.estimation.period_search import TOLD, common_period
-from hodyn_ros.estimation.state_intervals import median, state_intervals
+from hodyn_ros.estimation.state_intervals import WINDOWS, median, state_intervals
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -36,6 +42,9 @@ _COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of
 _MIN_REPEATS = 5  # samples read twice that show a reader who polls
 _CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
 _DISTINCTLY = 0.1  # of the share that is off: for slopes by which intervals are odd as well
+_WIDE = (12, 30)  # windows that hold bursts and their pauses
+_AS_STAMPED = 0.5  # of the misfit, in χ², of messages spread evenly: those who stamp so sample so
+_FAR = 25.0  # greatest part of one interval in that
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 
@@ -48,7 +57,8 @@ class Instants:
     time : (S,) array
         s, on the clock of the stamps; strictly increasing between `breaks`.
     period : float
-        The sampling period, s; NaN where the stamps are taken as they are.
+        The sampling period, s; NaN where no clock of the sampling shows: the stamps are taken as
+        they are then, or spread.
     told : (S,) bool array
         Whether the samples themselves tell the interval before each one.
     breaks : (B,) int array
@@ -56,6 +66,8 @@ class Instants:
     misfit : float
         RMS by which the steps of the stamps contradict the positions, beyond noise, s; NaN where
         these say too little.
+    spread : bool
+        Whether messages that came in bursts are spread evenly, for want of a clock.
 
     """
 
@@ -64,60 +76,7 @@ class Instants:
     told: NDArray[np.bool_]
     breaks: Indices
     misfit: float
-
-
-def sampling_instants(
-    stamps: Array, older: Array, position: Array, velocity: Array,
-) -> Instants:
-    """Return the instants of samples.
-
-    Parameters
-    ----------
-    stamps : (S,) array
-        s, strictly increasing.
-    older : (S,) array
-        The last stamp under which an older sample was seen, s; −∞ where none was. Later than the
-        stamp of the sample before where that was read more than once.
-    position, velocity : (S, n) arrays
-        rad, rad/s; velocities NaN where not recorded.
-
-    """
-    as_stamped = Instants(
-        stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.empty(0, dtype=np.intp), np.nan)
-    if len(stamps) <= _MIN_TOLD:
-        return as_stamped
-    samples = _samples_of(stamps, older, position, velocity)
-    best, other = _intervals(samples)
-    if best.coherence < _COHERENT:
-        told = best.deviation < TOLD * samples.typical
-        return replace(as_stamped, misfit=_beyond(
-            samples.misfit(best.interval, samples.typical)[told], best.deviation[told]))
-    found = _counted(samples, best, other)
-    if np.count_nonzero(found.told) < _MIN_TOLD:
-        return as_stamped
-    as_it_was = samples.misfit(found.interval, found.period)[found.told]
-    as_stamped = replace(as_stamped, misfit=_beyond(as_it_was, found.deviation[found.told]))
-    if median(as_it_was) < _CLOSER * median(found.off[found.told]):
-        return as_stamped  # sampled unevenly, as the stamps say
-    if not samples.polled and not len(found.breaks):
-        found = replace(found, breaks=_where_set(samples, found))
-    if len(found.breaks):
-        if len(found.breaks) * MIN_PART > len(stamps):
-            return as_stamped
-        # The clearest one alone: it bends the drift, by which others seem to be.
-        worst = int(found.breaks[np.argmax(found.off[found.breaks - 1])])
-        return _joined([
-            sampling_instants(stamps[part], older[part], position[part], velocity[part])
-            for part in (slice(worst), slice(worst, None))])
-    if not found.misfit ** 2 < min(
-            _BETTER * np.mean(as_it_was ** 2), (0.2 * found.period) ** 2):
-        return as_stamped
-    time = _between_looks(samples, found) if samples.polled else _before_stamps(samples, found)
-    if time is None or _is_too_late(samples, found.period, time):
-        return as_stamped
-    period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
-    return Instants(
-        time, period, np.append(found.told[:1], found.told), found.breaks, as_stamped.misfit)
+    spread: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +114,12 @@ class _Samples:
             return np.arange(len(self.stamps))
         return newest_of_bursts(np.diff(self.stamps), self.typical)
 
+    def begin_of_burst(self, index: int) -> int:
+        """Return the first sample that came with another one: clocks are set between bursts."""
+        newest = self.newest
+        burst = int(np.searchsorted(newest, index))
+        return int(newest[burst - 1]) + 1 if burst else 0
+
     def misfit(self, interval: Array, bound: float) -> Array:
         """Return how far the steps of the stamps are from intervals, (S−1,), at most a bound."""
         return np.minimum(np.abs(np.diff(self.recorded) - interval), bound)
@@ -168,6 +133,86 @@ def _samples_of(stamps: Array, older: Array, position: Array, velocity: Array) -
     return _Samples(stamps, spread, older, position, velocity, typical, burst, bool(polled))
 
 
+def sampling_instants(
+    stamps: Array, older: Array, position: Array, velocity: Array,
+) -> Instants:
+    """Return the instants of samples.
+
+    Parameters
+    ----------
+    stamps : (S,) array
+        s, strictly increasing.
+    older : (S,) array
+        The last stamp under which an older sample was seen, s; −∞ where none was. Later than the
+        stamp of the sample before where that was read more than once.
+    position, velocity : (S, n) arrays
+        rad, rad/s; velocities NaN where not recorded.
+
+    """
+    if len(stamps) <= _MIN_TOLD:
+        return _as_stamped(stamps)
+    samples = _samples_of(stamps, older, position, velocity)
+    found = _by_the_clock(samples)
+    if np.isnan(found.period) and samples.burst > 1 and not samples.polled:
+        return _spread(samples, found)
+    return found
+
+
+def _by_the_clock(samples: _Samples) -> Instants:
+    """Return the instants by the clock of the sampling; the stamps where none shows."""
+    as_stamped = _as_stamped(samples.recorded)
+    best, other = _intervals(samples)
+    if best.coherence < _COHERENT:
+        told = best.deviation < TOLD * samples.typical
+        return replace(as_stamped, misfit=_beyond(
+            samples.misfit(best.interval, samples.typical)[told], best.deviation[told]))
+    found = _counted(samples, best, other)
+    if np.count_nonzero(found.told) < _MIN_TOLD:
+        return as_stamped
+    as_it_was = samples.misfit(found.interval, found.period)[found.told]
+    as_stamped = replace(as_stamped, misfit=_beyond(as_it_was, found.deviation[found.told]))
+    if median(as_it_was) < _CLOSER * median(found.off[found.told]):
+        return as_stamped  # sampled unevenly, as the stamps say
+    if not samples.polled and not len(found.breaks):
+        found = replace(found, breaks=_where_set(samples, found))
+    if len(found.breaks):
+        if len(found.breaks) * MIN_PART > len(samples.stamps):
+            return as_stamped
+        # The clearest one alone: it bends the drift, by which others seem to be.
+        worst = samples.begin_of_burst(
+            int(found.breaks[np.argmax(found.off[found.breaks - 1])]))
+        return _joined([
+            sampling_instants(*(values[part] for values in (
+                samples.recorded, samples.older, samples.position, samples.velocity)))
+            for part in (slice(worst), slice(worst, None))])
+    if not found.misfit ** 2 < min(
+            _BETTER * np.mean(as_it_was ** 2), (0.2 * found.period) ** 2):
+        return as_stamped
+    time = _between_looks(samples, found) if samples.polled else _before_stamps(samples, found)
+    if time is None or _is_too_late(samples, found.period, time):
+        return as_stamped
+    period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
+    return Instants(
+        time, period, np.append(found.told[:1], found.told), found.breaks, as_stamped.misfit)
+
+
+def _as_stamped(stamps: Array) -> Instants:
+    return Instants(
+        stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.empty(0, dtype=np.intp), np.nan)
+
+
+def _spread(samples: _Samples, found: Instants) -> Instants:
+    """Return messages in bursts spread evenly, unless the positions say that they were not so."""
+    time = spread_bursts(samples.recorded, samples.newest, samples.typical)
+    interval, deviation = state_intervals(
+        mean_course(samples.recorded, samples.burst), samples.position, samples.velocity,
+        windows=_WIDE)
+    off, as_it_was = (
+        np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
+        for at in (time, samples.recorded))
+    return found if as_it_was < _AS_STAMPED * off else replace(found, time=time, spread=True)
+
+
 class _Intervals(NamedTuple):
     """The time between samples as the positions tell it, and the period that it has in common."""
 
@@ -175,45 +220,67 @@ class _Intervals(NamedTuple):
     period: float
     interval: Array
     deviation: Array
+    measure: Measure
+
+
+def _measured(samples: _Samples, time: Array, **how: Any) -> _Intervals:
+    """Return the intervals by slopes over a time, and what measures them over another."""
+    measure: Measure = partial(
+        state_intervals, position=samples.position, velocity=samples.velocity, **how)
+    found = measure(time)
+    return _Intervals(*common_period(*found, samples.typical), *found, measure)
 
 
 def _intervals(samples: _Samples) -> list[_Intervals]:
     """Return the two most coherent ways to measure the intervals, the best first."""
     # Velocities are slopes over time: stamps in bursts are worse for these than their mean course.
     course = mean_course(samples.stamps, samples.burst)
-    ways = [(samples.stamps, True), (course, True)]
-    if samples.burst > 1 and not np.isnan(samples.velocity).any():
-        ways.append((course, False))
-    tried = []
-    for time, slopes in ways:
-        measured = state_intervals(time, samples.position, samples.velocity, slopes=slopes)
-        tried.append(_Intervals(*common_period(*measured, samples.typical), *measured))
+    tried = [_measured(samples, samples.stamps), _measured(samples, course)]
+    if samples.burst > 1:
+        tried.append(_beside(samples))
+        if not np.isnan(samples.velocity).any():
+            tried.append(_measured(samples, course, windows=()))
     return sorted(tried, key=lambda one: -one.coherence)[:2]
+
+
+def _beside(samples: _Samples) -> _Intervals:
+    """Return the intervals by slopes beside them, which hide no single ones that are longer."""
+    if samples.burst == 1:
+        return _measured(samples, samples.stamps, apart=True)
+    # Within bursts stamps tell nothing, and between their newest ones not of single samples.
+    even = np.interp(
+        np.arange(len(samples.stamps)), samples.newest, samples.stamps[samples.newest])
+    return _measured(samples, even, apart=True, windows=WINDOWS[1:])
 
 
 def _counted(samples: _Samples, best: _Intervals, other: _Intervals) -> ClockFit:
     """Return samples counted by the period, or the part of it, that they fit."""
-    stamps, position, velocity, burst = (
-        samples.stamps, samples.position, samples.velocity, samples.burst)
-    _, start, *measured = best
-    found = fit_clock(stamps, position, velocity, start, *measured)
-    if other.coherence >= _COHERENT and abs(other.period - start) > 0.1 * start:
+    newest = samples.newest if samples.burst > 1 else None
+
+    def fit(intervals: _Intervals, divisor: int = 1) -> ClockFit:
+        return fit_clock(
+            samples.stamps, intervals.period / divisor, *intervals[2:], newest=newest)
+
+    def is_better(one: ClockFit, than: ClockFit, share: float = 1.0) -> bool:
+        if samples.burst > 1 and one.is_sparse != than.is_sparse:
+            return than.is_sparse  # what is sent in bursts is sent whole
+        return one.share_off < share * than.share_off
+
+    found = fit(best)
+    if other.coherence >= _COHERENT and abs(other.period - best.period) > 0.1 * best.period:
         # Intervals are multiples of a part of their period as well: the counts tell which it is.
-        second = fit_clock(stamps, position, velocity, *other[1:])
-        if second.share_off < found.share_off:
-            found, (_, start, *measured) = second, other
-    if found.is_odd and (burst > 1 or np.isnan(velocity).any()):
-        # Single steps that are longer than the others are hidden by slopes taken over them.
-        beside = fit_clock(stamps, position, velocity, start, *state_intervals(
-            mean_course(stamps, burst) if burst > 1 else stamps, position, velocity, apart=True),
-            apart=True)
-        if beside.share_off < (_DISTINCTLY if beside.is_odd else 1.0) * found.share_off:
+        second = fit(other)
+        if is_better(second, found):
+            found, best = second, other
+    if found.is_odd and (samples.burst > 1 or np.isnan(samples.velocity).any()):
+        beside = fit(_beside(samples)._replace(period=best.period))
+        if is_better(beside, found, _DISTINCTLY if beside.is_odd else 1.0):
             found = beside
     for divisor in (2, 3):
         if not found.is_odd:
             break
-        finer = fit_clock(stamps, position, velocity, start / divisor, *measured)
-        if finer.share_off < _CLEARLY * found.share_off:
+        finer = fit(best, divisor)
+        if is_better(finer, found, _CLEARLY):
             found = finer
     return found
 
@@ -274,7 +341,8 @@ def _joined(parts: list[Instants]) -> Instants:
         np.concatenate([part.told for part in parts]),
         np.sort(np.concatenate([offsets[1:], *(
             part.breaks + offset for part, offset in zip(parts, offsets, strict=True))])),
-        _mean([part.misfit for part in parts], lengths))
+        _mean([part.misfit for part in parts], lengths),
+        all(np.isnan(part.period) for part in parts) and any(part.spread for part in parts))
 
 
 def _mean(values: list[float], weights: NDArray[np.int64]) -> float:

@@ -6,29 +6,32 @@ from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 
+WINDOWS = (2, 5, 12, 30)
+"""Samples on both sides that velocities are taken over."""
+
 _TINY = 1e-12
 _BEST = 0.03  # of a period: no interval is taken to be measured better
-_WINDOWS = (2, 5, 12, 30)  # samples on both sides that velocities are taken over
 _ABREAST = 256  # steps whose slopes are taken at a time
 _MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
 
 
 def state_intervals(
     time: Array, position: Array, velocity: Array, *, apart: bool = False,
-    slopes: bool = True,
+    windows: tuple[int, ...] = WINDOWS,
 ) -> tuple[Array, Array]:
     """Return the time between samples as the positions tell it, and its standard deviation, s.
 
     Velocities are those recorded, or the slopes of the positions over some samples: for each joint
     what explains its advances best. With `apart` these are slopes beside each step, which do not
-    follow it where it is another than the stamps say, but twice as noisy. Without `slopes`
-    velocities are those recorded, which hang on no stamps.
+    follow it where it is another than the stamps say, but twice as noisy. Without `windows`, which
+    are the samples on both sides that slopes are taken over, velocities are those recorded alone,
+    which hang on no stamps.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope follows the step that it is taken over in part, and explains that much too well.
     candidates = [(_slopes(time, position, width, apart), 0.0 if apart else 0.75 / width)
-                  for width in _WINDOWS if slopes]
+                  for width in windows]
     if not np.isnan(velocity).any():
         candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0))
     speed, noise = np.zeros_like(advance), np.full(len(advance), np.inf)

@@ -57,6 +57,8 @@ class Run:
         Whether the samples themselves tell the interval before each one.
     misfit : float
         RMS by which the steps of the stamps contradict the positions, s; NaN where not known.
+    spread : bool
+        Whether messages that came in bursts are spread evenly, for want of a clock.
 
     """
 
@@ -66,6 +68,7 @@ class Run:
     sampling_period: float
     told: NDArray[np.bool_]
     misfit: float
+    spread: bool = False
 
     @property
     def first_message(self) -> Indices:
@@ -146,6 +149,8 @@ class TimingStatistics:
     restored, told : int
         Number of messages whose instants were restored, and of those whose intervals the samples
         themselves tell; the others are counted by their stamps.
+    spread : int
+        Number of messages that came in bursts and are spread evenly, for want of a clock.
     largest_move : float
         The farthest that an instant lies from the stamp under which it was first seen, s.
     counts : dict
@@ -169,6 +174,7 @@ class TimingStatistics:
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
     republished: int = 0
     restored: int = 0
+    spread: int = 0
     told: int = 0
     largest_move: float = 0.0
     gaps: list[tuple[int, float]] = field(default_factory=list)
@@ -228,12 +234,16 @@ class TimingStatistics:
         count = int(np.count_nonzero(mine))
         if not np.isnan(run.misfit):
             self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
-        if np.isnan(run.sampling_period) or not count:
+        if not count or (np.isnan(run.sampling_period) and not run.spread):
             return
-        before = self.sampling_period if self.restored else run.sampling_period
-        self.restored += count
-        self.sampling_period = before + (run.sampling_period - before) * count / self.restored
-        self.told += int(np.count_nonzero(run.told & mine))
+        if run.spread:
+            self.spread += count
+        else:
+            before = self.sampling_period if self.restored else run.sampling_period
+            self.restored += count
+            self.sampling_period = before + (
+                run.sampling_period - before) * count / self.restored
+            self.told += int(np.count_nonzero(run.told & mine))
         stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
         self.largest_move = max(
             self.largest_move, float(np.max(np.abs(run.time - stamps)[mine])))
@@ -365,7 +375,8 @@ def _runs(
         states.velocity[message[first]])
     paused = status[message[first[1:]]] == StampStatus.AFTER_GAP
     status[message[1:]] = StampStatus.FOLLOWS
-    gaps = np.flatnonzero(paused & (np.diff(found.time) > longest)) + 1
+    # Who spreads what came after a pause has no other measure of it.
+    gaps = np.flatnonzero(paused & (found.spread | (np.diff(found.time) > longest))) + 1
     status[message[first[gaps]]] = StampStatus.AFTER_GAP
     status[message[first[found.breaks]]] = StampStatus.AFTER_STEP
     breaks = np.union1d(gaps, found.breaks)
@@ -383,7 +394,8 @@ def _run(
     # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
     time = np.round(1e9 * (found.time[part] - start)) * 1e-9
     return Run(
-        message, np.cumsum(fresh) - 1, time, found.period, found.told[part], found.misfit)
+        message, np.cumsum(fresh) - 1, time, found.period, found.told[part], found.misfit,
+        found.spread)
 
 
 def _clear_changes(recorded: Array) -> Indices:

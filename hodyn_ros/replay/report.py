@@ -154,6 +154,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
             'sampling_period': found.sampling_period,
             'restored': found.restored,
             'told': found.told,
+            'spread': found.spread,
             'largest_move': found.largest_move,
             'misfit': found.misfit,
             'clock_steps': found.clock_steps,

@@ -48,7 +48,8 @@ def warnings(result: Replay) -> list[str]:
             'velocities of another: the state was read while it was written. '
             f'{"It is" if torn == 1 else "They are"} left out. Read it under a lock, or in the '
             'callback of the control loop.')
-    if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period):
+    if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period) and (
+            not found.spread):
         said.append(
             f'The stamps contradict the positions by {1e3 * found.misfit:.2g} ms (RMS) from '
             'message to message, and no clock of the sampling shows: the stamps are taken as they '
@@ -162,8 +163,13 @@ def facts(result: Replay) -> list[str]:
             f'multiples of it, {1e3 * found.largest_move:.3g} ms from their stamps at most' + (
                 f'; where the arm hardly moves, the stamps alone count them ({rest}).'
                 if rest > 0.01 * found.restored else '.'))
-    elif found.republished:
+    elif found.republished and not found.spread:
         said.append('No clock of the sampling shows: the stamps are taken as they are.')
+    if found.spread:
+        said.append(
+            f'The messages come in bursts: {found.spread} samples, of which no clock of the '
+            f'sampling shows, are spread evenly, {1e3 * found.largest_move:.3g} ms from their '
+            'stamps at most. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
     said.append(

@@ -1,6 +1,7 @@
 """The numerical parts by which the clock of the sampling is found, against what they are: fast."""
 import itertools
 
+from made_logs import measured_by
 import numpy as np
 import pytest
 
@@ -10,6 +11,7 @@ from hodyn_ros.estimation.clock_drift import (
     MIN_PART,
     _broken_line,
     _least_squares,
+    common_slope,
     drift_line,
     line_between,
     mean_course,
@@ -27,6 +29,21 @@ from hodyn_ros.estimation.sampling_clock import Instants, _joined
 from hodyn_ros.estimation.state_intervals import _noise, _slopes, median, state_intervals
 
 pytestmark = pytest.mark.fast
+
+
+@pytest.mark.parametrize('slope', [0.0, 3e-4, -1e-3])
+@pytest.mark.parametrize('miscounted', [[], [(900, 3000)], [(0, 200), (700, 1100), (2950, 3000)]])
+def test_the_common_slope_of_ages_is_that_between_miscounts(miscounted, slope):
+    rng = np.random.default_rng(3)
+    count = np.cumsum(rng.integers(1, 20, 3000)).astype(float)
+    ages = 7.0 + slope * count + 0.3 * rng.random(3000)
+    for begin, end in miscounted:  # one more or less than there were
+        ages[begin:end] += 1.0
+    assert abs(common_slope(count, ages, 1.0) - slope) * count[-1] < 0.05
+    assert common_slope(1e3 * count, ages, 1.0) == pytest.approx(
+        1e-3 * common_slope(count, ages, 1.0), rel=1e-6, abs=1e-12)
+    few = np.array([0.0, 4.0, 9.0, 12.0])
+    assert common_slope(few, 1.0 + 0.01 * few, 1.0) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize('knots', [2, 3, 7])
@@ -329,7 +346,8 @@ def fitted(count, multiple, at=None, shift=0.0):
     if at is not None:
         stamps[at:] += shift * 0.01
     interval, deviation = state_intervals(stamps, position, velocity)
-    return time, fit_clock(stamps, position, velocity, multiple * 0.01, interval, deviation)
+    return time, fit_clock(
+        stamps, multiple * 0.01, interval, deviation, measured_by(position, velocity))
 
 
 def test_a_period_that_is_no_part_of_the_intervals_is_odd():
@@ -487,7 +505,8 @@ def test_what_is_odd_before_it_is_counted_is_said_to_be():
         time = 0.01 * np.cumsum(steps)
         position, velocity = turning(time)
         interval, deviation = state_intervals(time, position, velocity)
-        found = fit_clock(time, position, velocity, 0.01, interval, deviation)
+        found = fit_clock(
+            time, 0.01, interval, deviation, measured_by(position, velocity))
         assert (found.odd > 0.02) == odd
         assert found.share_off == found.misfit / found.period
         assert (found.share_off > 0.02) == odd

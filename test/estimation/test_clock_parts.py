@@ -1,4 +1,5 @@
 """The parts by which the clock of the sampling is found, each of made-up numbers: fast."""
+from made_logs import measured_by
 import numpy as np
 import pytest
 
@@ -190,7 +191,7 @@ def test_a_clock_that_was_set_is_broken_before_the_sample_where_it_was(at, shift
     stamps, _, position, velocity = polled(1000, period, 8)
     stamps[at:] += shift * period
     interval, deviation = state_intervals(np.sort(stamps), position, velocity)
-    found = fit_clock(stamps, position, velocity, period, interval, deviation)
+    found = fit_clock(stamps, period, interval, deviation, measured_by(position, velocity))
     if len(found.breaks):
         assert np.abs(found.breaks - at).min() == 0
         assert len(found.breaks) <= 2
@@ -204,7 +205,8 @@ def test_counts_are_those_of_the_samples():
     stamps, time, position, velocity = (
         values[~lost] for values in (stamps, time, position, velocity))
     interval, deviation = state_intervals(stamps, position, velocity)
-    found = fit_clock(stamps, position, velocity, 1.001 * period, interval, deviation)
+    found = fit_clock(
+        stamps, 1.001 * period, interval, deviation, measured_by(position, velocity))
     np.testing.assert_array_equal(np.diff(found.count), np.round(np.diff(time) / period))
     assert found.period == pytest.approx(period, rel=1e-4)
     assert len(found.breaks) == 0

@@ -1,6 +1,7 @@
 """What `sampling_instants` promises, of logs that are made just so: fast."""
 from dataclasses import replace
 
+from made_logs import moving
 import numpy as np
 import pytest
 
@@ -12,14 +13,6 @@ from hodyn_ros.messages.joint_state_bag import JointStates
 pytestmark = pytest.mark.fast
 
 PERIODS = pytest.mark.parametrize('period', [1e-3, 1.0 / 60.0])
-
-
-def moving(time, period, noise=1e-6):
-    """Return positions and velocities of joints that swing, as fast as it is sampled."""
-    omega = np.linspace(0.6, 2.0, 5) * min(1e-2 / period, 2.0)
-    angle = omega * time[:, None] + np.linspace(0.0, 2.0, 5)
-    rng = np.random.default_rng(0)
-    return (np.sin(angle) + noise * rng.standard_normal(angle.shape), omega * np.cos(angle))
 
 
 def never(stamps):
@@ -227,65 +220,6 @@ def test_stamps_in_milliseconds_are_restored():
     np.testing.assert_allclose(np.diff(found.time), period, rtol=1e-3)
 
 
-@pytest.mark.parametrize('size', [2, 5, 9, 20])
-def test_bursts_are_taken_apart(size):
-    """A buffer is sent when it is full: samples 10 µs apart, then nothing."""
-    period = 4e-3
-    index = np.arange(1800)
-    time = period * index
-    stamps = time[(index // size + 1) * size - 1] + 1e-5 * (index % size)
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
-    run, = timing.runs
-    assert run.sampling_period == pytest.approx(
-        period, rel=2e-5 * max(size, 5))  # of 1800 samples, 90 bursts of 20
-    np.testing.assert_allclose(np.diff(run.time), period, rtol=0.0, atol=1e-2 * period)
-
-
-@pytest.mark.parametrize('seed', range(4))
-def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
-    """A bridge sends what has come since it last could: one sample, or 17; some overflow."""
-    period = 2e-3
-    rng = np.random.default_rng(seed)
-    index = np.arange(3000)
-    time = period * index * (1.0 + 3e-4)
-    sent = np.cumsum(rng.integers(1, 18, len(index)))
-    burst = np.searchsorted(sent, index, side='right')
-    last = np.minimum(sent[burst], len(index)) - 1
-    stamps = time[last] + 1e-4 + 2e-5 * (index - np.append(0, sent)[burst])
-    kept = np.sort(rng.choice(len(index), 2950, replace=False))
-    stamp = np.round(1e9 * (stamps[kept] + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position[kept], velocity[kept], np.full((len(kept), 3), np.nan)))
-    run, = timing.runs
-    assert run.sampling_period == pytest.approx(period, rel=1e-3)
-    off = run.time - time[kept]
-    assert np.abs(off - np.median(off)).max() < 0.15 * period
-
-
-@pytest.mark.parametrize('size', [3, 5, 9])
-@pytest.mark.parametrize('jump', [1.5, -2.5, 15.0])
-def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):
-    period = 2e-3
-    index = np.arange(5000)
-    time = period * index * (1.0 + 1e-4)
-    last = np.minimum((index // size + 1) * size, len(index)) - 1
-    later = index >= 2500 // size * size
-    clock = period * jump * later
-    stamps = time[last] + 1e-4 + 1e-5 * (index % size) + clock
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
-    assert len(timing.runs) == 2
-    for run in timing.runs:
-        off = run.time - time[run.message]
-        assert np.abs(off - np.median(off)).max() < 0.05 * period
-
-
 @pytest.mark.parametrize('length', [8, 30, 60])
 def test_samples_that_were_held_up_are_no_gap_and_go_back_to_their_instants(length):
     """A reader stands still now and then, and receives then at once what came meanwhile."""
@@ -468,8 +402,8 @@ def refitted(monkeypatch):
     position, velocity = moving(time, period)
 
     def run(change):
-        def changed(stamps, *others):
-            found = fit(stamps, *others)
+        def changed(stamps, *others, **how):
+            found = fit(stamps, *others, **how)
             return replace(found, **change(found)) if len(stamps) == 1200 else found
 
         monkeypatch.setattr(sampling_clock, 'fit_clock', changed)

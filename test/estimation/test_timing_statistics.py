@@ -77,3 +77,15 @@ def test_no_interval_is_taken_to_be_measured_better_than_by_a_small_part_of_the_
     noise = 1e-2 * np.random.default_rng(1).standard_normal(position.shape)
     _, noisy = state_intervals(time, position + noise, velocity)
     assert np.median(noisy) > 3.0 * np.median(deviation)
+
+
+@pytest.mark.parametrize('edges', [[], [7, 20]])
+def test_messages_that_are_spread_are_counted_and_have_no_period(edges):
+    stamps = 10 ** 9 + 100 * MS * (np.arange(30) // 10) + np.arange(30)
+    time = 0.01 * np.arange(30)
+    run = Run(
+        np.arange(30), np.arange(30), time, np.nan, np.zeros(30, bool), np.nan, spread=True)
+    found = chunked(edges, stamps, np.full(30, StampStatus.FOLLOWS), [run])
+    assert (found.spread, found.restored, found.told) == (30, 0, 0)
+    assert np.isnan(found.sampling_period)
+    assert found.largest_move == pytest.approx(0.09, rel=1e-6)

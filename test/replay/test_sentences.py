@@ -34,7 +34,7 @@ def timing(**changes):
     return SimpleNamespace(**{
         'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
         'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
-        'republished': 0, 'restored': 0, 'told': 0, 'largest_move': 0.0, **changes})
+        'republished': 0, 'restored': 0, 'told': 0, 'spread': 0, 'largest_move': 0.0, **changes})
 
 
 def result(timing_statistics=None, **changes):
@@ -192,6 +192,12 @@ def test_samples_that_were_put_where_they_were_taken_are_told():
     assert 'the stamps alone count them (100).' in fact('a clock of', timing_statistics=one)
     one.told = 990
     assert 'alone count' not in fact('a clock of', timing_statistics=one)
+    one = timing(spread=300, largest_move=12e-3)
+    assert fact('come in bursts', timing_statistics=one).startswith(
+        'The messages come in bursts: 300 samples, of which no clock of the sampling shows, are '
+        'spread evenly, 12 ms from their stamps at most.')
+    assert not any('stamps are taken' in said for said in facts(result(one)))
+    assert warnings(result(timing(spread=300, misfit=9e-3))) == []
     one = timing(republished=50)
     assert fact('No clock of the sampling shows', timing_statistics=one)
     assert not any('No clock' in said for said in facts(result()))

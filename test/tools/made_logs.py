@@ -1,7 +1,10 @@
 """Made logs of joint states whose instants are known."""
+from functools import partial
+
 import numpy as np
 from recordings import motion
 
+from hodyn_ros.estimation.state_intervals import state_intervals
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 PERIOD = 1e-3
@@ -46,3 +49,16 @@ def nearly_even(seed, duration=12.0):
     reads = np.cumsum(PERIOD + rng.exponential(6e-7, len(ticks)))
     reads = reads[(reads > ticks[0]) & (reads < ticks[-1])]
     return reads, ticks[np.searchsorted(ticks, reads, side='right') - 1]
+
+
+def moving(time, period, noise=1e-6):
+    """Return positions and velocities of joints that swing, as fast as it is sampled."""
+    omega = np.linspace(0.6, 2.0, 5) * min(1e-2 / period, 2.0)
+    angle = omega * time[:, None] + np.linspace(0.0, 2.0, 5)
+    rng = np.random.default_rng(0)
+    return (np.sin(angle) + noise * rng.standard_normal(angle.shape), omega * np.cos(angle))
+
+
+def measured_by(position, velocity):
+    """Return what measures the intervals between such samples over given instants."""
+    return partial(state_intervals, position=position, velocity=velocity)

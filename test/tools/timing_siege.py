@@ -13,6 +13,7 @@ import sys
 import numpy as np
 from recordings import PANDA, motion
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
 from hodyn_ros.estimation.timing import Timing, analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -90,7 +91,7 @@ def make(rng, kind):
     velocity_noise = float(rng.choice([1e-4, 1e-3, 5e-3]))
     lag = float(rng.choice([0.0, 5e-3]))
     recorded = rng.random() < 0.7
-    scale = float(rng.choice([0.02, 0.1])) if kind == 'slow motion' else 1.0
+    scale = float(rng.choice([0.02, 0.1])) if kind in ('slow motion', 'slow bursts') else 1.0
     stamps = reader(rng, ticks, duration, **given) + 0.5
     true = ticks[np.searchsorted(ticks, stamps, side='right') - 1]
     if kind == 'stamped late':  # what was read is stamped after a hold-up
@@ -115,10 +116,10 @@ def make(rng, kind):
         stamps = np.maximum.accumulate(
             true + 3e-4 + rng.gamma(1.0, 3e-4, len(true)))
         stamps += 1e-8 * np.arange(len(stamps))
-    if kind in ('bursts', 'caught up'):  # each state comes once, some wait for others
+    if kind in ('bursts', 'slow bursts', 'caught up'):  # each state comes once, some wait
         true = ticks[500:int(duration / PERIOD) + 500]
         arrive = true + PERIOD * rng.uniform(0.1, 0.3, len(true))
-        if kind == 'bursts':
+        if kind != 'caught up':
             size, even = int(rng.integers(2, 21)), rng.random() < 0.5
             sizes = np.full(len(true), size) if even else rng.integers(1, 2 * size, len(true))
             ends = np.cumsum(sizes)
@@ -161,7 +162,8 @@ def make(rng, kind):
 
 KINDS = (
     'polled', 'few repeats', 'held up', 'stamped late', 'slow polls', 'slow motion', 'rests',
-    'milliseconds', 'true stamps', 'drift', 'unclocked', 'subscriber', 'bursts', 'caught up')
+    'milliseconds', 'true stamps', 'drift', 'unclocked', 'subscriber', 'bursts', 'caught up',
+    'slow bursts')
 
 
 def judge(log: Log, timing: Timing, *, accelerations: bool = True) -> dict[str, float]:
@@ -178,12 +180,9 @@ def judge(log: Log, timing: Timing, *, accelerations: bool = True) -> dict[str, 
         stamped[-1] -= np.median(stamped[-1])
         steps.append(run.sampling_period)
         if accelerations and len(first) > 300:
-            errors = []
-            for time in (truth, restored, log.found.stamp[first] * 1e-9):
-                given = Samples(time, log.found.position[first], log.found.velocity[first])
-                q = smooth(given, fit_noise([given])).q
-                errors.append(np.sum((q[:, 2] - log.truth[first, 2])[20:-20] ** 2))
-            rms.append(errors)
+            rms.append([
+                squares_of_accelerations(log, first, time)
+                for time in (truth, restored, log.found.stamp[first] * 1e-9)])
     true, restored, as_stamped = np.sqrt(np.sum(rms, axis=0)) if rms else [np.nan] * 3
     off, stamped, ages = (np.concatenate(values) / PERIOD for values in (off, stamped, ages))
     return {
@@ -193,6 +192,16 @@ def judge(log: Log, timing: Timing, *, accelerations: bool = True) -> dict[str, 
         'error': float(np.sqrt(np.mean(off ** 2))),
         'stamped': float(np.sqrt(np.mean(stamped ** 2))),
         'q̈': float(restored / true), 'q̈ stamped': float(as_stamped / true)}
+
+
+def squares_of_accelerations(log: Log, first: np.ndarray, time: np.ndarray) -> float:
+    """Return the sum of squared errors of q̈ by instants; infinite where these are refused."""
+    given = Samples(time, log.found.position[first], log.found.velocity[first])
+    try:
+        q = smooth(given, fit_noise([given])).q
+    except HodynError:
+        return np.inf
+    return float(np.sum((q[:, 2] - log.truth[first, 2])[20:-20] ** 2))
 
 
 def main() -> int:

@@ -1,0 +1,221 @@
+"""Logs whose messages come in bursts: what is restored of them, and what is spread: fast."""
+from made_logs import moving
+import numpy as np
+import pytest
+
+from hodyn_ros.estimation.bursts import bounds_of_bursts, spread_bursts
+from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
+from hodyn_ros.estimation.timing import MIN_RUN, Timing, analyse
+from hodyn_ros.messages.joint_state_bag import JointStates
+
+pytestmark = pytest.mark.fast
+
+PERIOD = 1e-3
+
+
+def analysed(stamps, position, velocity) -> Timing:
+    """Return what is found of states that are stamped so."""
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    return analyse(JointStates(stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+
+
+def off(run, instants):
+    """Return how far the instants of a run are from the true ones, less what is common to all."""
+    found = run.time - instants[run.message]
+    return found - np.median(found)
+
+
+def sent_in_bursts(seed, count=5000, most=20, lost=0.0, period=PERIOD):
+    """Return instants and stamps of samples of which 1 to `most` are sent at once, some lost."""
+    rng = np.random.default_rng(seed)
+    time = period * np.arange(count)
+    ends = np.cumsum(rng.integers(1, most + 1, count))
+    last = np.minimum(ends[np.searchsorted(ends, np.arange(count), side='right')], count) - 1
+    stamps = np.maximum.accumulate(
+        time[last] + period * rng.uniform(0.1, 0.3, count)[last] + 1e-5 * rng.random(count))
+    stamps += 1e-8 * np.arange(count)
+    kept = rng.random(count) >= lost
+    return time[kept], stamps[kept]
+
+
+@pytest.mark.parametrize('size', [2, 5, 9, 20])
+def test_bursts_are_taken_apart(size):
+    """A buffer is sent when it is full: samples 10 µs apart, then nothing."""
+    period = 4e-3
+    index = np.arange(1800)
+    time = period * index
+    stamps = time[(index // size + 1) * size - 1] + 1e-5 * (index % size)
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    run, = timing.runs
+    assert run.sampling_period == pytest.approx(
+        period, rel=2e-5 * max(size, 5))  # of 1800 samples, 90 bursts of 20
+    np.testing.assert_allclose(np.diff(run.time), period, rtol=0.0, atol=1e-2 * period)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
+    """A bridge sends what has come since it last could: one sample, or 17; some overflow."""
+    period = 2e-3
+    rng = np.random.default_rng(seed)
+    index = np.arange(3000)
+    time = period * index * (1.0 + 3e-4)
+    sent = np.cumsum(rng.integers(1, 18, len(index)))
+    burst = np.searchsorted(sent, index, side='right')
+    last = np.minimum(sent[burst], len(index)) - 1
+    stamps = time[last] + 1e-4 + 2e-5 * (index - np.append(0, sent)[burst])
+    kept = np.sort(rng.choice(len(index), 2950, replace=False))
+    stamp = np.round(1e9 * (stamps[kept] + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position[kept], velocity[kept], np.full((len(kept), 3), np.nan)))
+    run, = timing.runs
+    assert run.sampling_period == pytest.approx(period, rel=1e-3)
+    off = run.time - time[kept]
+    assert np.abs(off - np.median(off)).max() < 0.15 * period
+
+
+@pytest.mark.parametrize('size', [3, 5, 9])
+@pytest.mark.parametrize('jump', [1.5, -2.5, 15.0])
+def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):
+    period = 2e-3
+    index = np.arange(5000)
+    time = period * index * (1.0 + 1e-4)
+    last = np.minimum((index // size + 1) * size, len(index)) - 1
+    later = index >= 2500 // size * size
+    clock = period * jump * later
+    stamps = time[last] + 1e-4 + 1e-5 * (index % size) + clock
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    position, velocity = moving(time, period)
+    timing = analyse(JointStates(
+        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    assert len(timing.runs) == 2
+    for run in timing.runs:
+        off = run.time - time[run.message]
+        assert np.abs(off - np.median(off)).max() < 0.05 * period
+
+
+@pytest.mark.parametrize('recorded', [True, False])
+@pytest.mark.parametrize(('lost', 'most'), [(0.02, 39), (0.06, 15), (0.06, 30)])
+@pytest.mark.parametrize('seed', range(3))
+def test_samples_that_bursts_lose_do_not_lead_the_count_astray(seed, lost, most, recorded):
+    time, stamps = sent_in_bursts(seed, most=most, lost=lost)
+    position, velocity = moving(time, 5e-3, 5e-6)
+    run, = analysed(
+        stamps, position, velocity if recorded else np.full_like(velocity, np.nan)).runs
+    assert run.sampling_period == pytest.approx(PERIOD, rel=1e-4)
+    assert not run.spread
+    assert np.abs(off(run, time)).max() < 0.15 * PERIOD
+
+
+@pytest.mark.parametrize('recorded', [True, False])
+@pytest.mark.parametrize('seed', range(3))
+def test_a_slow_arm_in_bursts_is_restored_or_spread_and_never_refused(seed, recorded):
+    """As stamped its positions were not those of a motion: so much in a microsecond."""
+    time, stamps = sent_in_bursts(seed, lost=0.02)
+    position, velocity = moving(time / 40.0, 5e-3, 2e-5)
+    velocity = velocity / 40.0 + 1e-4 * np.random.default_rng(seed).standard_normal(velocity.shape)
+    if not recorded:
+        velocity[:] = np.nan
+    run, = analysed(stamps, position, velocity).runs
+    assert np.std(off(run, time)) < 0.6 * PERIOD < 0.2 * np.std(stamps - time)
+    given = Samples(run.time, position, velocity)
+    speed = smooth(given, fit_noise([given])).q[100:-100, 1]
+    assert np.abs(speed - moving(time / 40.0, 5e-3)[1][100:-100] / 40.0).max() < 2e-3
+
+
+@pytest.mark.parametrize('most', [3, 7, 30])
+@pytest.mark.parametrize('seed', range(2))
+def test_an_arm_that_rests_in_bursts_is_spread_over_the_pauses(seed, most):
+    time, stamps = sent_in_bursts(seed, most=most)
+    rng = np.random.default_rng(seed)
+    position = 0.3 + 1e-5 * rng.standard_normal((len(time), 5))
+    velocity = 1e-3 * rng.standard_normal(position.shape)
+    run, = analysed(stamps, position, velocity).runs
+    assert run.spread
+    assert np.isnan(run.sampling_period)
+    assert np.diff(run.time).min() > 0.4 * PERIOD
+    assert np.abs(off(run, time)).max() < 2.0 * PERIOD
+    given = Samples(run.time, position, velocity)
+    assert np.abs(smooth(given, fit_noise([given])).q[:, 1]).max() < 1e-3
+
+
+@pytest.mark.parametrize('recorded', [True, False])
+def test_an_arm_that_was_sampled_in_bursts_keeps_its_stamps(recorded):
+    """Some read the encoders ten times in a row, and then do something else."""
+    index = np.arange(4000)
+    stamps = 0.02 * (index // 10) + 1e-4 * (index % 10)
+    stamps += 2e-5 * np.random.default_rng(0).random(len(index))
+    position, velocity = moving(stamps, 5e-3, 1e-6)
+    run, = analysed(
+        stamps, position, velocity if recorded else np.full_like(velocity, np.nan)).runs
+    assert not run.spread
+    assert np.abs(off(run, stamps)).max() < 1e-6
+
+
+def test_a_pause_before_which_bursts_are_spread_is_a_gap():
+    """Of an arm at rest nothing tells whether it was logged meanwhile."""
+    time, stamps = sent_in_bursts(0, count=4000, most=9)
+    away = (time > 1.5) & (time < 2.5)
+    time, stamps = time[~away], stamps[~away]
+    rng = np.random.default_rng(0)
+    position = 0.3 + 1e-5 * rng.standard_normal((len(time), 5))
+    first, second = analysed(stamps, position, np.full_like(position, np.nan)).runs
+    assert first.spread
+    assert second.spread
+    for run in (first, second):
+        assert np.abs(off(run, time)).max() < 3.0 * PERIOD
+
+
+@pytest.mark.parametrize('seed', range(30))
+def test_instants_of_any_bursts_increase_and_are_near_their_bursts(seed):
+    """Whatever is sent at once, however the arm moves: nothing is torn apart or put backwards."""
+    rng = np.random.default_rng([44, seed])
+    most, lost = int(rng.integers(2, 60)), float(rng.choice([0.0, 0.05, 0.3]))
+    time, stamps = sent_in_bursts(seed, count=2000, most=most, lost=lost)
+    pace = float(rng.choice([0.0, 0.01, 0.3, 1.0]))
+    position, velocity = moving(pace * time, 5e-3, float(rng.choice([0.0, 1e-6, 1e-4])))
+    velocity = pace * velocity if rng.random() < 0.5 else np.full_like(velocity, np.nan)
+    timing = analysed(stamps, position, velocity)
+    used = np.concatenate([run.message for run in timing.runs])
+    assert len(np.unique(used)) == len(used)
+    assert len(used) > len(time) - MIN_RUN * (len(timing.runs) + 1)
+    for run in timing.runs:
+        assert np.all(np.diff(run.time) > 0.0)
+        at = run.time + stamps[run.message[0]]
+        first = run.first_message
+        assert np.abs(at - stamps[first]).max() < (2 * most + 5) * PERIOD
+
+
+def test_bounds_hold_what_was_sampled_before_its_burst_and_after_the_one_before():
+    time, stamps = sent_in_bursts(5, lost=0.1)
+    newest = np.flatnonzero(np.append(np.diff(stamps) > 0.5 * PERIOD, True))
+    low, high = bounds_of_bursts(stamps, newest, PERIOD)
+    assert np.all(low <= high)
+    assert np.all(high >= time - 1e-9)
+    older = np.setdiff1d(np.arange(newest[0] + 1, len(time)), newest)
+    assert np.all(low[older] <= time[older] + 0.31 * PERIOD)
+    even = np.arange(60) // 6 * 6 + 5
+    low, high = bounds_of_bursts(PERIOD * even, np.arange(5, 60, 6), PERIOD)
+    np.testing.assert_allclose(high, PERIOD * np.arange(60), atol=1e-12)
+    # The burst before may have been sent just before the next sample.
+    np.testing.assert_allclose(
+        high - low, PERIOD * ((np.arange(60) > 5) & (np.arange(60) % 6 < 5)), atol=1e-12)
+
+
+def test_bursts_are_spread_over_the_whole_where_they_come_evenly_else_over_their_pauses():
+    index = np.arange(120)
+    newest = index[9::10]
+    sent = PERIOD * (index // 10 * 10 + 9)
+    np.testing.assert_allclose(spread_bursts(sent, newest, PERIOD), PERIOD * index, atol=1e-12)
+    # One burst is late by three periods, and what comes after it is so too.
+    late = sent + 3.0 * PERIOD * (index >= 60)
+    found = spread_bursts(late, newest, PERIOD)
+    np.testing.assert_allclose(found[newest], late[newest])
+    np.testing.assert_allclose(np.diff(found)[60:69], 1.3 * PERIOD)
+    np.testing.assert_allclose(np.diff(found)[:58], PERIOD)
+    # Over a pause in which most was lost, no more than two periods apart.
+    lost = sent + 50.0 * PERIOD * (index >= 60)
+    np.testing.assert_allclose(np.diff(spread_bursts(lost, newest, PERIOD))[60:69], 2.0 * PERIOD)
