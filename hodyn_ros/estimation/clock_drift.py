@@ -73,7 +73,7 @@ def common_slope(count: Array, ages: Array, period: float) -> float:
     parts = np.array_split(np.arange(len(ages)), max(2, min(_STRETCHES, len(ages) // 2)))
     middle, level = (
         np.array([median(values[part]) for part in parts]) for values in (count, ages))
-    slope = median(np.diff(level) / np.diff(middle))
+    slope = median(np.diff(level) / np.maximum(np.diff(middle), 1.0))
     off = ages - slope * count
     off -= np.sort(off)[len(off) // 2]  # one of them: between two halves there is none
     most = np.abs(off) < 0.5 * period

@@ -115,10 +115,13 @@ class _Samples:
         return newest_of_bursts(np.diff(self.stamps), self.typical)
 
     def begin_of_burst(self, index: int) -> int:
-        """Return the first sample that came with another one: clocks are set between bursts."""
+        """Return the first sample that came with another one: clocks are set between bursts.
+
+        The other one itself in the first burst, before which there is none.
+        """
         newest = self.newest
         burst = int(np.searchsorted(newest, index))
-        return int(newest[burst - 1]) + 1 if burst else 0
+        return int(newest[burst - 1]) + 1 if burst else index
 
     def misfit(self, interval: Array, bound: float) -> Array:
         """Return how far the steps of the stamps are from intervals, (S−1,), at most a bound."""

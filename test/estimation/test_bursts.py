@@ -169,6 +169,24 @@ def test_a_pause_before_which_bursts_are_spread_is_a_gap():
         assert np.abs(off(run, time)).max() < 3.0 * PERIOD
 
 
+@pytest.mark.parametrize('jump', [-0.3, -0.02, 0.05])
+@pytest.mark.parametrize('size', [4, 130, 400])
+def test_a_clock_that_is_set_amid_bursts_of_any_size_leaves_no_sample_out(size, jump):
+    """Also within the first burst, or back by less than bursts are apart."""
+    index = np.arange(3000)
+    time = PERIOD * index
+    stamps = time[np.minimum((index // size + 1) * size - 1, 2999)] + 1e-5 * (index % size)
+    for at in (60, 1500):
+        stamp = np.round(1e9 * (stamps + 3.0 + jump * (index >= at))).astype(np.int64)
+        position, velocity = moving(time, 5e-3)
+        timing = analyse(JointStates(
+            stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+        used = sum(len(run.message) for run in timing.runs)
+        assert used > 2990 - (400 if jump < 0.0 else 0)
+        for run in timing.runs:
+            assert np.all(np.diff(run.time) > 0.0)
+
+
 @pytest.mark.parametrize('seed', range(30))
 def test_instants_of_any_bursts_increase_and_are_near_their_bursts(seed):
     """Whatever is sent at once, however the arm moves: nothing is torn apart or put backwards."""
