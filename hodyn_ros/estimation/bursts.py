@@ -11,6 +11,7 @@ _AT_ONCE = 0.5  # of a period: steps of stamps below
 _MADE_UP = 0.5  # of the periods of a pause: as many samples come after it at least
 _HELD_UP = 5.0  # periods: shorter pauses are left to the count of samples
 _EVEN = 0.5  # of a period: bursts that stray less are sent by what samples evenly
+_LOST_BEFORE = 2.0  # periods: as many are taken to be lost in the first burst at most
 _LONGEST = 2.0  # periods: messages are spread no further apart
 
 
@@ -37,8 +38,8 @@ def bounds_of_bursts(stamps: Array, newest: Indices, period: float) -> tuple[Arr
     last, before = newest[burst], newest[burst - 1]
     high = stamps[last] - period * (last - index)
     low = np.where(
-        (burst > 0) & (index < last), stamps[before] + period * (index - before - 1), high)
-    return np.minimum(low, high), high
+        burst > 0, stamps[before] + period * (index - before - 1), high - _LOST_BEFORE * period)
+    return np.where(index < last, np.minimum(low, high), high), high
 
 
 def spread_bursts(stamps: Array, newest: Indices, period: float) -> Array:

@@ -14,7 +14,7 @@ from hodyn_ros.estimation.bursts import bounds_of_bursts
 from hodyn_ros.estimation.clock_drift import MIN_PART, common_slope, drift_line
 from hodyn_ros.estimation.period_count import count_periods
 from hodyn_ros.estimation.period_search import TOLD, period_by_stamps
-from hodyn_ros.estimation.state_intervals import median
+from hodyn_ros.estimation.state_intervals import BEST, median
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -110,6 +110,7 @@ def fit_clock(
     # A wrong count bends the time that velocities are taken over until intervals agree with it.
     odd = _odd(np.abs(interval - period * np.round(interval / period)), deviation, period)
     period = period_by_stamps(period, stamps, interval, told)
+    deviation = np.maximum(deviation, BEST * period)
     # In bursts samples slip where the period is wrong, and are counted again by the true one.
     for _ in range(1 if newest is None else 2):
         drift, count = np.zeros(len(stamps)), np.empty(0)
@@ -131,7 +132,10 @@ def fit_clock(
                 spread = float(np.clip(np.std((stamps - time)[newest]), 0.3 * period, period))
             if np.any(np.diff(time) <= 0.0):
                 break  # the clock was set back
+            time = _held_where_loose(
+                time, low + drift - margin, high + drift + margin, deviation < TOLD * period)
             interval, deviation = measure(time)
+            deviation = np.maximum(deviation, BEST * period)
     told = deviation < TOLD * period
     steps = period * np.diff(count)
     off = np.abs(steps - interval)
@@ -141,6 +145,18 @@ def fit_clock(
         np.flatnonzero(breaks) + 1,
         float(np.sqrt(np.mean(np.minimum(off[told], period) ** 2))) if told.any() else np.inf,
         max(odd, _odd(off[~breaks], deviation[~breaks], period)))
+
+
+def _held_where_loose(
+    time: Array, low: Array, high: Array, told: NDArray[np.bool_],
+) -> Array:
+    """Return instants within bounds, (S,), where no interval beside them is told.
+
+    What is miscounted there would bend the slopes over it until these agree.
+    """
+    loose = ~(np.append(False, told) | np.append(told, False))
+    held = np.where(loose, np.clip(time, low, high), time)
+    return held if np.all(np.diff(held) > 0.0) else time
 
 
 def _drift(

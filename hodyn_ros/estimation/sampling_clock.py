@@ -30,7 +30,7 @@ from hodyn_ros.estimation.clock_drift import (
 from hodyn_ros.estimation.clock_fit import MAX_MOVE, PASSES, ClockFit, Measure, fit_clock
 from hodyn_ros.estimation.period_count import count_periods
 from hodyn_ros.estimation.period_search import TOLD, common_period
-from hodyn_ros.estimation.state_intervals import WINDOWS, median, state_intervals
+from hodyn_ros.estimation.state_intervals import BEST, WINDOWS, median, state_intervals
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -42,9 +42,13 @@ _COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of
 _MIN_REPEATS = 5  # samples read twice that show a reader who polls
 _CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
 _DISTINCTLY = 0.1  # of the share that is off: for slopes by which intervals are odd as well
+_BESIDE: dict[str, Any] = {'apart': True, 'windows': WINDOWS[1:]}
 _WIDE = (12, 30)  # windows that hold bursts and their pauses
 _AS_STAMPED = 0.5  # of the misfit, in χ², of messages spread evenly: those who stamp so sample so
 _FAR = 25.0  # greatest part of one interval in that
+_BY_CHANCE = 0.15  # share off: that of any intervals in any period is twice as large
+_FAR_LESS = 0.3  # of the misfit
+_FILLED = 0.6  # of a period, to both sides
 _STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
 
 
@@ -166,9 +170,10 @@ def _by_the_clock(samples: _Samples) -> Instants:
     as_stamped = _as_stamped(samples.recorded)
     best, other = _intervals(samples)
     if best.coherence < _COHERENT:
-        told = best.deviation < TOLD * samples.typical
+        deviation = np.maximum(best.deviation, BEST * samples.typical)
+        told = deviation < TOLD * samples.typical
         return replace(as_stamped, misfit=_beyond(
-            samples.misfit(best.interval, samples.typical)[told], best.deviation[told]))
+            samples.misfit(best.interval, samples.typical)[told], deviation[told]))
     found = _counted(samples, best, other)
     if np.count_nonzero(found.told) < _MIN_TOLD:
         return as_stamped
@@ -192,7 +197,8 @@ def _by_the_clock(samples: _Samples) -> Instants:
             _BETTER * np.mean(as_it_was ** 2), (0.2 * found.period) ** 2):
         return as_stamped
     time = _between_looks(samples, found) if samples.polled else _before_stamps(samples, found)
-    if time is None or _is_too_late(samples, found.period, time):
+    if time is None or _is_too_late(samples, found.period, time) or (
+            found.is_sparse and _slips(samples, found.period, time)):
         return as_stamped
     period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
     return Instants(
@@ -210,6 +216,7 @@ def _spread(samples: _Samples, found: Instants) -> Instants:
     interval, deviation = state_intervals(
         mean_course(samples.recorded, samples.burst), samples.position, samples.velocity,
         windows=_WIDE)
+    deviation = np.maximum(deviation, BEST * samples.typical)
     off, as_it_was = (
         np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
         for at in (time, samples.recorded))
@@ -240,20 +247,13 @@ def _intervals(samples: _Samples) -> list[_Intervals]:
     course = mean_course(samples.stamps, samples.burst)
     tried = [_measured(samples, samples.stamps), _measured(samples, course)]
     if samples.burst > 1:
-        tried.append(_beside(samples))
+        # Within bursts stamps tell nothing, and between their newest ones not of single samples.
+        even = np.interp(
+            np.arange(len(samples.stamps)), samples.newest, samples.stamps[samples.newest])
+        tried.append(_measured(samples, even, **_BESIDE))
         if not np.isnan(samples.velocity).any():
             tried.append(_measured(samples, course, windows=()))
     return sorted(tried, key=lambda one: -one.coherence)[:2]
-
-
-def _beside(samples: _Samples) -> _Intervals:
-    """Return the intervals by slopes beside them, which hide no single ones that are longer."""
-    if samples.burst == 1:
-        return _measured(samples, samples.stamps, apart=True)
-    # Within bursts stamps tell nothing, and between their newest ones not of single samples.
-    even = np.interp(
-        np.arange(len(samples.stamps)), samples.newest, samples.stamps[samples.newest])
-    return _measured(samples, even, apart=True, windows=WINDOWS[1:])
 
 
 def _counted(samples: _Samples, best: _Intervals, other: _Intervals) -> ClockFit:
@@ -264,28 +264,38 @@ def _counted(samples: _Samples, best: _Intervals, other: _Intervals) -> ClockFit
         return fit_clock(
             samples.stamps, intervals.period / divisor, *intervals[2:], newest=newest)
 
-    def is_better(one: ClockFit, than: ClockFit, share: float = 1.0) -> bool:
-        if samples.burst > 1 and one.is_sparse != than.is_sparse:
-            return than.is_sparse  # what is sent in bursts is sent whole
-        return one.share_off < share * than.share_off
-
     found = fit(best)
     if other.coherence >= _COHERENT and abs(other.period - best.period) > 0.1 * best.period:
         # Intervals are multiples of a part of their period as well: the counts tell which it is.
         second = fit(other)
-        if is_better(second, found):
+        if _is_better(second, found, samples):
             found, best = second, other
-    if found.is_odd and (samples.burst > 1 or np.isnan(samples.velocity).any()):
-        beside = fit(_beside(samples)._replace(period=best.period))
-        if is_better(beside, found, _DISTINCTLY if beside.is_odd else 1.0):
-            found = beside
+    # Slopes over a step that is miscounted agree with it: those beside it do not.
+    counted = found.period * found.count + found.drift
+    for time, how in ((samples.stamps, {'apart': True}), (counted, _BESIDE)):
+        if found.odd > 0.0:
+            beside = fit(_measured(samples, time, **how)._replace(period=best.period))
+            if _is_better(beside, found, samples, _DISTINCTLY if beside.is_odd else 1.0):
+                found = beside
     for divisor in (2, 3):
         if not found.is_odd:
             break
         finer = fit(best, divisor)
-        if is_better(finer, found, _CLEARLY):
+        if _is_better(finer, found, samples, _CLEARLY):
             found = finer
     return found
+
+
+def _is_better(one: ClockFit, than: ClockFit, samples: _Samples, share: float = 1.0) -> bool:
+    """Whether samples fit one count better than another, by a share of what is off."""
+    if samples.burst > 1 and one.is_sparse != than.is_sparse:
+        return than.is_sparse  # what is sent in bursts is sent whole
+    finer, coarser = sorted((one, than), key=lambda fit: fit.period)
+    if finer.period < 0.5 * coarser.period and (
+            finer.share_off < _BY_CHANCE and finer.misfit < _FAR_LESS * coarser.misfit):
+        # All are multiples of a small period to some part of it: so close is by no chance.
+        return finer is one
+    return one.share_off < share * than.share_off
 
 
 def _where_set(samples: _Samples, found: ClockFit) -> Indices:
@@ -323,6 +333,8 @@ def _before_stamps(samples: _Samples, found: ClockFit) -> Array:
     A delay common to all does not show.
     """
     time = found.period * found.count + found.drift
+    if found.is_sparse:  # of the newest states, those that are miscounted are older or younger
+        return np.asarray(time + median(samples.recorded - time) - 0.5 * found.period)
     return np.asarray(time + np.quantile(samples.recorded - time, 1e-3))
 
 
@@ -332,6 +344,15 @@ def _is_too_late(samples: _Samples, period: float, time: Array) -> bool:
     return bool(
         np.any(np.diff(time) <= 0.0) or half > (1 + samples.burst) * period
         or most > (4 + 2 * samples.burst) * period)
+
+
+def _slips(samples: _Samples, period: float, time: Array) -> bool:
+    """Whether ages fill more than the period that those of the newest states do: some miscounted.
+
+    One by one these are no worse than stamps are, but all that follows is off by as much.
+    """
+    age = samples.stamps - time
+    return bool(np.mean(np.abs(age - median(age)) > _FILLED * period) > _STRAYING)
 
 
 def _joined(parts: list[Instants]) -> Instants:

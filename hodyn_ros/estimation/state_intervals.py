@@ -9,8 +9,10 @@ Array = NDArray[np.float64]
 WINDOWS = (2, 5, 12, 30)
 """Samples on both sides that velocities are taken over."""
 
+BEST = 0.03
+"""Of a period: no interval is to be taken to be measured better."""
+
 _TINY = 1e-12
-_BEST = 0.03  # of a period: no interval is taken to be measured better
 _ABREAST = 256  # steps whose slopes are taken at a time
 _MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
 
@@ -30,25 +32,35 @@ def state_intervals(
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope follows the step that it is taken over in part, and explains that much too well.
-    candidates = [(_slopes(time, position, width, apart), 0.0 if apart else 0.75 / width)
-                  for width in windows]
+    candidates = [
+        (_slopes(time, position, width, apart), 0.0 if apart else 0.75 / width,
+         _aside(time, width)) for width in windows]
     if not np.isnan(velocity).any():
-        candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0))
-    speed, noise = np.zeros_like(advance), np.full(len(advance), np.inf)
-    for candidate, itself in candidates:
+        candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0, np.zeros_like(steps)))
+    speed, aside = np.zeros((2, *advance.shape))
+    noise = np.full(len(advance), np.inf)
+    for candidate, itself, away in candidates:
         misfit = (advance - steps * candidate) / (1.0 - itself)
         for joint in range(len(noise)):
             found = _noise(misfit[joint], candidate[joint])
             if found < noise[joint]:
-                noise[joint], speed[joint] = found, candidate[joint]
+                noise[joint], speed[joint], aside[joint] = found, candidate[joint], away
     speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
-    typical = (time[-1] - time[0]) / len(steps)
-    deviation = np.maximum(information ** -0.5, _BEST * typical)
-    # Over a long step velocities change otherwise than linearly.
-    bend = (2.0 * np.pi * _MOTION) ** 2 * steps ** 3 / 12.0
-    return (speed * advance) @ weight / information, np.hypot(deviation, bend)
+    # Over a long step velocities change otherwise than linearly, and aside of it they are others.
+    turns = 2.0 * np.pi * _MOTION
+    bend = turns ** 2 * steps ** 3 / 12.0
+    bend += turns * steps * ((speed * aside.T * speed) @ weight / information)
+    return (speed * advance) @ weight / information, np.hypot(information ** -0.5, bend)
+
+
+def _aside(time: Array, width: int) -> Array:
+    """Return how far windows are aside of their steps at the ends, where they are lopsided, s."""
+    count, begin = len(time), np.arange(len(time) - 1)
+    many = min(count, 2 * width)
+    middle = np.clip(begin + 1 - width, 0, count - many) + 0.5 * many - 1.0
+    return np.asarray(np.abs(middle - begin) * (time[-1] - time[0]) / (count - 1))
 
 
 def _noise(misfit: Array, speed: Array) -> float:

@@ -17,7 +17,7 @@ from hodyn_ros.estimation.clock_drift import (
     mean_course,
     where_set,
 )
-from hodyn_ros.estimation.clock_fit import _breaks, fit_clock
+from hodyn_ros.estimation.clock_fit import _breaks, _held_where_loose, fit_clock
 from hodyn_ros.estimation.period_count import _LOST, _MISCOUNT, _STRAY, count_periods
 from hodyn_ros.estimation.period_search import (
     _RATE_WINDOW,
@@ -26,9 +26,40 @@ from hodyn_ros.estimation.period_search import (
     period_by_stamps,
 )
 from hodyn_ros.estimation.sampling_clock import Instants, _joined
-from hodyn_ros.estimation.state_intervals import _noise, _slopes, median, state_intervals
+from hodyn_ros.estimation.state_intervals import (
+    _aside,
+    _noise,
+    _slopes,
+    median,
+    state_intervals,
+)
 
 pytestmark = pytest.mark.fast
+
+
+def test_instants_beside_no_told_interval_are_held_within_bounds():
+    time = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    told = np.array([False, False, True, False, False, False])
+    found = _held_where_loose(time, time - 0.2, time - 0.1, told)
+    np.testing.assert_allclose(found, [-0.1, 0.9, 2.0, 3.0, 3.9, 4.9, 5.9])
+    np.testing.assert_array_equal(_held_where_loose(time, time - 1.0, time + 1.0, told), time)
+    # Instants that would go back are left as they are.
+    np.testing.assert_array_equal(_held_where_loose(time, time - 3.0, time - 2.0, told), time)
+
+
+def test_slopes_at_the_ends_are_taken_aside_of_their_steps():
+    """By the distance of the windows' middles, and so intervals there are known less well."""
+    for time in (0.01 * np.arange(9.0), 0.08 * np.linspace(0.0, 1.0, 9) ** 3):  # even or not
+        np.testing.assert_allclose(
+            _aside(time, 2), 0.01 * np.array([1.0, 0, 0, 0, 0, 0, 0, 1.0]), atol=1e-15)
+        np.testing.assert_allclose(
+            _aside(time, 30), 0.01 * np.abs(np.arange(8) - 3.5), atol=1e-15)
+    time = 0.01 * np.arange(300)
+    omega = np.linspace(3.0, 6.0, 7)
+    position = np.sin(omega * time[:, None] + np.arange(7))
+    interval, deviation = state_intervals(time, position, np.full_like(position, np.nan))
+    assert np.all(np.abs(interval - 0.01) < deviation + 1e-5)
+    assert deviation[0] > 3.0 * np.median(deviation) < deviation[-1] / 3.0
 
 
 @pytest.mark.parametrize('slope', [0.0, 3e-4, -1e-3])

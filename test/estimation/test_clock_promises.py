@@ -220,6 +220,48 @@ def test_stamps_in_milliseconds_are_restored():
     np.testing.assert_allclose(np.diff(found.time), period, rtol=1e-3)
 
 
+@pytest.mark.parametrize('recorded', [True, False])
+@pytest.mark.parametrize(('every', 'jitter'), [(4, 0.05), (4, 0.3), (10, 0.3)])
+def test_a_reader_at_a_part_of_the_rate_has_the_states_of_the_clock(every, jitter, recorded):
+    """Each state is up to a period old: intervals tell to a part of it which one it is."""
+    period = 1e-3
+    rng = np.random.default_rng(every)
+    stamps = 3.0 + every * period * (1.0 + 4e-4) * np.arange(900)
+    stamps += jitter * period * rng.standard_normal(len(stamps))
+    stamps = stamps[rng.random(len(stamps)) > 0.02]
+    time = np.floor(stamps / period) * period
+    position, velocity = moving(time, 5e-3)
+    found = sampling_instants(
+        stamps, never(stamps), position, velocity if recorded else np.full_like(velocity, np.nan))
+    assert found.period == pytest.approx(period, rel=1e-4)
+    off = (found.time - time) / period
+    assert np.std(stamps - time) > 0.25 * period
+    if recorded or every < 5:
+        assert np.ptp(off) < 0.1
+    else:  # slopes over a tenth of a second
+        assert np.std(off) < 0.25
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_single_samples_that_stamps_in_milliseconds_hide_are_found(seed):
+    """Slopes over a step that is counted too short agree with it: 0.8, 1.4, 0.8 for 1, 2, 1."""
+    period = 1e-3
+    rng = np.random.default_rng(seed)
+    reads = 3.0 + period * (np.arange(3000) + 0.2 * rng.standard_normal(3000))
+    reads = np.sort(reads[rng.random(3000) > 0.05])
+    time = np.floor(reads / period) * period
+    stamps, kept = np.unique(np.round(reads, 3), return_index=True)
+    time = time[kept]
+    fresh = np.append(True, np.diff(time) > 0.0)
+    older = np.append(-np.inf, stamps[:-1])[fresh]
+    stamps, time = stamps[fresh], time[fresh]
+    position, velocity = moving(time, 5e-3)
+    velocity += 5e-3 * rng.standard_normal(velocity.shape)
+    found = sampling_instants(stamps, older, position, velocity)
+    assert found.period == pytest.approx(period, rel=1e-5)
+    assert np.ptp(found.time - time) < 0.05 * period
+
+
 @pytest.mark.parametrize('length', [8, 30, 60])
 def test_samples_that_were_held_up_are_no_gap_and_go_back_to_their_instants(length):
     """A reader stands still now and then, and receives then at once what came meanwhile."""
