@@ -8,6 +8,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _AT_ONCE = 0.5  # of a period: steps of stamps below
+_CLOSE, _PAIRS = 0.1, 0.35  # of a period; share of steps below, of pairs some of which lost one
 _MADE_UP = 0.5  # of the periods of a pause: as many samples come after it at least
 _HELD_UP = 5.0  # periods: shorter pauses are left to the count of samples
 _EVEN = 0.5  # of a period: bursts that stray less are sent by what samples evenly
@@ -17,9 +18,14 @@ _LONGEST = 2.0  # periods: messages are spread no further apart
 
 def burst_size(steps: Array, period: float) -> int:
     """Return how many messages come at once as a rule, of steps of stamps; 1 if they do not."""
-    if not len(steps) or median(steps) > _AT_ONCE * period:
+    if not len(steps) or (median(steps) > _AT_ONCE * period and not are_pairs(steps, period)):
         return 1
     return round((1 + len(steps)) / (1 + int(np.count_nonzero(steps > period))))
+
+
+def are_pairs(steps: Array, period: float) -> bool:
+    """Whether messages come two at once, some of which are lost."""
+    return bool(np.mean(steps < _CLOSE * period) > _PAIRS)
 
 
 def newest_of_bursts(steps: Array, period: float) -> Indices:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
-from hodyn_ros.estimation.bursts import burst_size, made_up_for
+from hodyn_ros.estimation.bursts import are_pairs, burst_size, made_up_for
 from hodyn_ros.estimation.clock_fit import MAX_MOVE
 from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -305,7 +305,7 @@ def typical_period(stamps: NDArray[np.int64]) -> float:
     if not len(steps):
         return np.nan
     median, mean = float(np.median(steps)), float(np.mean(steps[:-(len(steps) // 50) or None]))
-    if mean > 2.0 * median:
+    if mean > 2.0 * median or are_pairs(steps, mean):
         pause = float(np.median(steps[steps > mean]))
         return 1e-9 * float(np.mean(np.minimum(steps, _LONG_PAUSE * pause)))
     return 1e-9 * median

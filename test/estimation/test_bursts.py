@@ -207,6 +207,23 @@ def test_instants_of_any_bursts_increase_and_are_near_their_bursts(seed):
         assert np.abs(at - stamps[first]).max() < (2 * most + 5) * PERIOD
 
 
+@pytest.mark.parametrize('lost', [0.0, 0.06, 0.15])
+@pytest.mark.parametrize('slow', [1.0, 20.0])
+def test_pairs_of_which_some_lost_one_are_bursts_of_two(lost, slow):
+    rng = np.random.default_rng(7)
+    index = np.arange(5000)
+    kept = rng.random(5000) >= lost
+    time = PERIOD * index[kept]
+    stamps = PERIOD * (index // 2 * 2 + 1 + rng.uniform(0.1, 0.3, 2500)[index // 2])
+    stamps = (stamps + 1e-5 * (index % 2))[kept]
+    position, velocity = moving(time / slow, 5e-3, 2e-6)
+    timing = analysed(stamps, position, velocity / slow)
+    assert timing.period == pytest.approx(PERIOD / (1.0 - lost), rel=0.03)
+    run, = timing.runs
+    assert run.sampling_period == pytest.approx(PERIOD, rel=1e-4)
+    assert np.abs(off(run, time)).max() < 0.1 * PERIOD
+
+
 def test_bounds_hold_what_was_sampled_before_its_burst_and_after_the_one_before():
     time, stamps = sent_in_bursts(5, lost=0.1)
     newest = np.flatnonzero(np.append(np.diff(stamps) > 0.5 * PERIOD, True))

@@ -1,5 +1,6 @@
 """The numerical parts by which the clock of the sampling is found, against what they are: fast."""
 import itertools
+from types import SimpleNamespace
 
 from made_logs import measured_by
 import numpy as np
@@ -25,7 +26,7 @@ from hodyn_ros.estimation.period_search import (
     common_period,
     period_by_stamps,
 )
-from hodyn_ros.estimation.sampling_clock import Instants, _joined
+from hodyn_ros.estimation.sampling_clock import Instants, _is_better, _joined, _slips
 from hodyn_ros.estimation.state_intervals import (
     _aside,
     _noise,
@@ -562,3 +563,40 @@ def test_a_line_is_between_bounds_though_some_are_far_to_one_side():
         assert np.abs(outside).max() < 0.05 * 0.01
         assert np.mean(outside != 0.0) < 0.05
         assert found[0] > 0.002
+
+
+def counted(period, misfit, *, sparse=False):
+    """Return what tells which of two counts is better."""
+    return SimpleNamespace(
+        period=period, misfit=misfit, share_off=misfit / period, is_sparse=sparse)
+
+
+def test_the_better_of_two_counts_is_off_by_the_smaller_share_of_its_period():
+    one_by_one, bursts = SimpleNamespace(burst=1), SimpleNamespace(burst=8)
+    for samples in (one_by_one, bursts):
+        assert _is_better(counted(1e-3, 1e-5), counted(1.1e-3, 2e-5), samples)
+        assert not _is_better(counted(1e-3, 1e-5), counted(1.1e-3, 2e-5), samples, 0.4)
+        assert not _is_better(counted(1e-3, 2e-5), counted(1.1e-3, 2e-5), samples)
+        assert not _is_better(counted(1e-3, 1e-5), counted(1e-3, 1e-5), samples)
+    # A tenth of the period leaves a larger share of itself, and far less in all: by no chance.
+    fine, coarse = counted(1e-3, 8e-5), counted(1e-2, 6e-4)
+    assert _is_better(fine, coarse, one_by_one)
+    assert not _is_better(coarse, fine, one_by_one)
+    # As much as any intervals leave of any period; and as much in all as the whole period leaves.
+    for by_chance in (counted(1e-3, 1.6e-4), counted(1e-3, 1e-4)):
+        assert not _is_better(by_chance, counted(1e-2, 3e-4), one_by_one)
+        assert _is_better(counted(1e-2, 3e-4), by_chance, one_by_one)
+    # What is sent in bursts is sent whole.
+    assert _is_better(counted(1e-3, 3e-4), counted(5e-4, 1e-5, sparse=True), bursts)
+    assert not _is_better(counted(5e-4, 1e-5, sparse=True), counted(1e-3, 3e-4), bursts)
+    assert _is_better(counted(5e-4, 1e-5, sparse=True), counted(1e-3, 3e-4), one_by_one)
+
+
+@pytest.mark.parametrize(('miscounted', 'slips'), [(0.0, False), (0.08, False), (0.12, True)])
+def test_ages_that_fill_more_than_a_period_tell_of_miscounts(miscounted, slips):
+    rng = np.random.default_rng(0)
+    time = 0.01 * np.arange(2000.0)
+    stamps = time + 1e-3 * rng.random(2000)
+    time[round(2000 * (1.0 - miscounted)):] += 1.3e-3
+    assert _slips(SimpleNamespace(stamps=stamps), 1e-3, time) == slips
+    assert _slips(SimpleNamespace(stamps=stamps + 7e-4), 1e-3, time) == slips

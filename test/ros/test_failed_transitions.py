@@ -57,6 +57,17 @@ def test_a_node_that_is_shut_down_while_it_is_inactive_keeps_nothing(live):
     assert node.process.poll() is None
 
 
+def test_tolerances_for_other_joints_are_refused_before_anything_is_compiled(live):
+    """The robot is not ready only to fail where it is needed, at the activation."""
+    node = live('auto_activate:=false', 'tracking_tolerance:=[0.1, 0.1]', ready=False)
+    assert not node.change('configure')
+    node.wait_log('parameter tracking_tolerance has 2 values for 7 joints; give one for all')
+    assert not children(node.process.pid)
+    assert node.set(tracking_tolerance=[0.1]) == ''
+    assert node.change('configure')
+    assert children(node.process.pid)
+
+
 def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live, home):
     node = live(
         ready=False, command=[
