@@ -40,3 +40,10 @@ def real_bag():
     bag = DATA / 'panda_exciting_trajectory'
     assert bag.is_dir(), f'no recording at {bag}'
     return bag
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say why tests ran twice: a first failure is looked into, too."""
+    for report in terminalreporter.stats.get('rerun', []):
+        terminalreporter.section(f'first run of {report.nodeid}')
+        terminalreporter.write_line(report.longreprtext)
