@@ -39,12 +39,10 @@ def bounds_of_bursts(stamps: Array, newest: Indices, period: float) -> tuple[Arr
     A state is older than those that come with it after it, each by a period at least, and was not
     there yet when the burst before was sent. The newest of each burst was sampled just before it.
     """
-    index = np.arange(len(stamps))
-    burst = np.searchsorted(newest, index)
-    last, before = newest[burst], newest[burst - 1]
+    index, last, before = _bursts(newest)
     high = stamps[last] - period * (last - index)
     low = np.where(
-        burst > 0, stamps[before] + period * (index - before - 1), high - _LOST_BEFORE * period)
+        before >= 0, stamps[before] + period * (index - before - 1), high - _LOST_BEFORE * period)
     return np.where(index < last, np.minimum(low, high), high), high
 
 
@@ -54,17 +52,22 @@ def spread_bursts(stamps: Array, newest: Indices, period: float) -> Array:
     Over the whole where the newest of bursts come as evenly as their messages do; else each burst
     over the pause before it.
     """
-    index = np.arange(len(stamps))
+    index, last, before = _bursts(newest)
     slope, start = np.polynomial.Polynomial.fit(newest, stamps[newest], 1).convert().coef[::-1]
     line: Array = start + slope * index
     late = stamps[newest] - line[newest]
     if np.std(late) < _EVEN * period:
         return line
-    burst = np.searchsorted(newest, index)
-    last, before = newest[burst], np.append(-1, newest)[burst]
-    pause = np.where(burst > 0, stamps[last] - stamps[before], np.inf)
-    step = np.minimum(pause / (last - before), np.where(burst > 0, _LONGEST, 1.0) * period)
+    pause = stamps[last] - stamps[before]
+    step = np.where(before >= 0, np.minimum(pause / (last - before), _LONGEST * period), period)
     return np.asarray(stamps[last] - step * (last - index))
+
+
+def _bursts(newest: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return of each message its index, the last one of its burst, and of the one before or −1."""
+    index = np.arange(newest[-1] + 1)
+    burst = np.searchsorted(newest, index)
+    return index, newest[burst], np.append(-1, newest)[burst]
 
 
 def made_up_for(steps: Array, period: float) -> Array:

@@ -14,7 +14,7 @@ from hodyn_ros.estimation.bursts import bounds_of_bursts
 from hodyn_ros.estimation.clock_drift import MIN_PART, common_slope, drift_line
 from hodyn_ros.estimation.period_count import count_periods
 from hodyn_ros.estimation.period_search import TOLD, period_by_stamps
-from hodyn_ros.estimation.state_intervals import BEST, median
+from hodyn_ros.estimation.state_intervals import LEAST_DEVIATION, median
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -110,7 +110,7 @@ def fit_clock(
     # A wrong count bends the time that velocities are taken over until intervals agree with it.
     odd = _odd(np.abs(interval - period * np.round(interval / period)), deviation, period)
     period = period_by_stamps(period, stamps, interval, told)
-    deviation = np.maximum(deviation, BEST * period)
+    deviation = np.maximum(deviation, LEAST_DEVIATION * period)
     # In bursts samples slip where the period is wrong, and are counted again by the true one.
     for _ in range(1 if newest is None else 2):
         drift, count = np.zeros(len(stamps)), np.empty(0)
@@ -135,7 +135,7 @@ def fit_clock(
             time = _held_where_loose(
                 time, low + drift - margin, high + drift + margin, deviation < TOLD * period)
             interval, deviation = measure(time)
-            deviation = np.maximum(deviation, BEST * period)
+            deviation = np.maximum(deviation, LEAST_DEVIATION * period)
     told = deviation < TOLD * period
     steps = period * np.diff(count)
     off = np.abs(steps - interval)

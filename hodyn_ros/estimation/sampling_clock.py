@@ -30,7 +30,7 @@ from hodyn_ros.estimation.clock_drift import (
 from hodyn_ros.estimation.clock_fit import MAX_MOVE, PASSES, ClockFit, Measure, fit_clock
 from hodyn_ros.estimation.period_count import count_periods
 from hodyn_ros.estimation.period_search import TOLD, common_period
-from hodyn_ros.estimation.state_intervals import BEST, WINDOWS, median, state_intervals
+from hodyn_ros.estimation.state_intervals import LEAST_DEVIATION, WINDOWS, median, state_intervals
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -170,7 +170,7 @@ def _by_the_clock(samples: _Samples) -> Instants:
     as_stamped = _as_stamped(samples.recorded)
     best, other = _intervals(samples)
     if best.coherence < _COHERENT:
-        deviation = np.maximum(best.deviation, BEST * samples.typical)
+        deviation = np.maximum(best.deviation, LEAST_DEVIATION * samples.typical)
         told = deviation < TOLD * samples.typical
         return replace(as_stamped, misfit=_beyond(
             samples.misfit(best.interval, samples.typical)[told], deviation[told]))
@@ -216,7 +216,7 @@ def _spread(samples: _Samples, found: Instants) -> Instants:
     interval, deviation = state_intervals(
         mean_course(samples.recorded, samples.burst), samples.position, samples.velocity,
         windows=_WIDE)
-    deviation = np.maximum(deviation, BEST * samples.typical)
+    deviation = np.maximum(deviation, LEAST_DEVIATION * samples.typical)
     off, as_it_was = (
         np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
         for at in (time, samples.recorded))
@@ -328,12 +328,13 @@ def _between_looks(samples: _Samples, found: ClockFit) -> Array | None:
 
 
 def _before_stamps(samples: _Samples, found: ClockFit) -> Array:
-    """Return instants along the drift, (S,): a state is never stamped before it was sampled.
+    """Return instants along the drift, (S,): a state is not stamped before it was sampled.
 
-    A delay common to all does not show.
+    A delay common to all does not show. Who reads at a part of the rate reads states that are half
+    a period old in the mean.
     """
     time = found.period * found.count + found.drift
-    if found.is_sparse:  # of the newest states, those that are miscounted are older or younger
+    if found.is_sparse:
         return np.asarray(time + median(samples.recorded - time) - 0.5 * found.period)
     return np.asarray(time + np.quantile(samples.recorded - time, 1e-3))
 

@@ -9,8 +9,8 @@ Array = NDArray[np.float64]
 WINDOWS = (2, 5, 12, 30)
 """Samples on both sides that velocities are taken over."""
 
-BEST = 0.03
-"""Of a period: no interval is to be taken to be measured better."""
+LEAST_DEVIATION = 0.03
+"""Of a period: as if intervals were measured no better, however little noise there is."""
 
 _TINY = 1e-12
 _ABREAST = 256  # steps whose slopes are taken at a time

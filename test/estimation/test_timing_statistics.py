@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros.estimation.clock_fit import fit_clock
-from hodyn_ros.estimation.state_intervals import BEST, state_intervals
+from hodyn_ros.estimation.state_intervals import LEAST_DEVIATION, state_intervals
 from hodyn_ros.estimation.timing import Run, StampStatus, TimingStatistics
 
 MS = 10 ** 6
@@ -76,8 +76,8 @@ def test_no_interval_is_taken_to_be_measured_better_than_by_a_small_part_of_the_
     interval, deviation = state_intervals(time, position, velocity)
     np.testing.assert_allclose(interval, 0.01, rtol=0.02)
     found = fit_clock(time, 0.01, interval, deviation, measured_by(position, velocity))
-    assert deviation.min() < 0.5 * BEST * 0.01
-    assert found.deviation.min() == pytest.approx(BEST * 0.01)
+    assert deviation.min() < 0.5 * LEAST_DEVIATION * 0.01
+    assert found.deviation.min() == pytest.approx(LEAST_DEVIATION * 0.01)
     noise = 1e-2 * np.random.default_rng(1).standard_normal(position.shape)
     _, noisy = state_intervals(time, position + noise, velocity)
     assert np.median(noisy) > 3.0 * np.median(deviation)
