@@ -10,6 +10,8 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 MAX_WAITING = 1000
+# By how much the clocks of senders may go wrong.
+DRIFT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +40,17 @@ class Sample:
 class StreamSchedule:
     """Orders samples by their stamps and, with a delay, times them.
 
-    Without a delay a sample counts when it comes, if its stamp is newer than the last. With one it
-    counts at its stamp and the delay, so that an uneven transport does not show, and between two
-    samples the reference goes from one to the next.
+    Without a delay a sample counts when it comes, if its stamp is newer than the last. With one
+    each is held back for what is left of the delay: the sample that was under way for the shortest
+    time is held for all of it. So an uneven transport does not show, and between two samples the
+    reference goes from one to the next. The stamps are of a clock of the sender's own: only their
+    differences count.
 
     Parameters
     ----------
     delay, timeout : float
-        How long after its stamp a sample counts, and how long a velocity holds after the sample
-        that brought it, s.
+        How long a sample is held back, and how long a velocity holds after the sample that
+        brought it, s.
 
     """
 
@@ -54,7 +58,8 @@ class StreamSchedule:
         self._delay = round(delay * 1e9)
         self._timeout = round(timeout * 1e9)
         self._waiting: list[Sample] = []
-        self._last_stamp: int | None = None
+        self._last: tuple[int, int] | None = None
+        self._shift = 0
 
     def add(
         self, stamp: int | None, now: int, position: Array, velocity: Array | None,
@@ -62,32 +67,38 @@ class StreamSchedule:
     ) -> None:
         """Take a sample at an instant (ns).
 
-        `stamp` is on the same clock, None if it has none; `is_first` begins a new stream. Raises
-        HodynError for one that is late or out of order.
+        `stamp` is by the sender's clock, ns, None if it has none; `is_first` begins a new stream,
+        and so does a clock that was set back. Raises HodynError for one that is late or out of
+        order.
         """
-        if is_first:
-            self._last_stamp = None
-        if stamp is None or not self._delay:
-            due = now
-        else:
-            due = stamp + self._delay
-            if due < now - self._timeout:
-                raise HodynError(
-                    f'a sample came {(now - stamp) * 1e-9:.3f} s after its stamp; stream_delay is '
-                    f'{self._delay * 1e-9:g} s')
-            if due > now + self._delay + self._timeout:
-                raise HodynError(
-                    f'the stamp of a sample is {(stamp - now) * 1e-9:.3f} s ahead of the joint '
-                    "states' clock")
-        if stamp is not None:
-            if self._last_stamp is not None and stamp <= self._last_stamp:
-                raise HodynError('a stamp is not newer than the last')
-            self._last_stamp = stamp
+        due = now if stamp is None else self._due(stamp, now, is_first=is_first)
         if len(self._waiting) >= MAX_WAITING:
-            raise HodynError(f'{MAX_WAITING} samples wait already: their stamps are ahead of time')
+            raise HodynError(
+                f'{MAX_WAITING} samples wait already: send fewer, or make stream_delay shorter')
         bisect.insort(
             self._waiting, Sample(due, position, velocity, due + self._timeout),
             key=lambda sample: sample.due)
+
+    def _due(self, stamp: int, now: int, *, is_first: bool) -> int:
+        shift = now - stamp
+        last, self._last = self._last, (stamp, now)
+        if is_first or last is None or stamp < last[0] - self._timeout:
+            self._shift = shift
+        elif stamp <= last[0]:
+            self._last = last
+            raise HodynError('a stamp is not newer than the last')
+        else:
+            # Clocks go at different rates: what was the shortest way is forgotten in time.
+            self._shift = min(shift, self._shift + round(DRIFT * (now - last[1])))
+        late = shift - self._shift
+        if not self._delay:
+            return now
+        if late > self._delay + self._timeout:
+            self._last = last
+            raise HodynError(
+                f'a sample came {late * 1e-9:.3f} s later than others of its stream; stream_delay '
+                f'is {self._delay * 1e-9:g} s')
+        return now + self._delay - late
 
     def take(self, now: int) -> Sample | None:
         """Return the last sample that is due at an instant (ns), as it is then, or None."""

@@ -56,16 +56,16 @@ def warm_up(
     if controller.motors is not None:
         controller.set_stiffness(controller.motors.actuators.constant_stiffness()[0])
     evaluate()
-    controller.replace(feedforward, next(moments))
+    controller.replace(feedforward)
     evaluate()
     controller.stop(next(moments))
     evaluate()
-    controller.latch(position, next(moments))
+    controller.latch(position)
     for velocity in (None, position + 1e-3):
         now = next(moments)
         controller.stream(now, position + 1e-3, velocity, now + 1_000_000)
         evaluate()
-    controller.fade_out(next(moments))
+    controller.drop_wrenches()
     evaluate()
 
 

@@ -76,39 +76,47 @@ class SmoothingFilter:
 @njit()
 def _advance(state: Array, target: Array, omega: float, interval: float) -> None:
     """Move state (5, n) on by the interval."""
+    for joint in range(state.shape[1]):
+        advance_joint(state, joint, target[joint], omega, interval)
+
+
+@njit()
+def advance_joint(
+    state: Array, joint: int, target: float, omega: float, interval: float,
+) -> None:
+    """Move one column of a state, (5, n), on by the interval, in place: the filter's equation."""
     x = omega * interval
     decay = np.exp(-x)
     chain = np.empty(5)
-    for joint in range(state.shape[1]):
-        # Differences to the target, with derivatives in units of omega.
-        for j in range(5):
-            chain[j] = 0.0
-        scale = 1.0
-        for i in range(5):
-            difference = state[i, joint]
-            if i == 0:
-                difference -= target[joint]
-            difference *= scale
-            scale /= omega
-            # In the chain of five first-order lags: y_j = (1 + D)^j e.
-            for j in range(i, 5):
-                chain[j] += PASCAL[j, i] * difference
-        # exp of one Jordan block, the input end last.
-        for j in range(5):
-            term = decay
-            value = 0.0
-            for k in range(5 - j):
-                value += term * chain[j + k]
-                term *= x / (k + 1)
-            chain[j] = value
-        scale = 1.0
-        for i in range(5):
-            value = 0.0
-            sign = 1.0
-            for j in range(i, -1, -1):
-                value += sign * PASCAL[i, j] * chain[j]
-                sign = -sign
-            state[i, joint] = value * scale
-            if i == 0:
-                state[i, joint] += target[joint]
-            scale *= omega
+    # Differences to the target, with derivatives in units of omega.
+    for j in range(5):
+        chain[j] = 0.0
+    scale = 1.0
+    for i in range(5):
+        difference = state[i, joint]
+        if i == 0:
+            difference -= target
+        difference *= scale
+        scale /= omega
+        # In the chain of five first-order lags: y_j = (1 + D)^j e.
+        for j in range(i, 5):
+            chain[j] += PASCAL[j, i] * difference
+    # exp of one Jordan block, the input end last.
+    for j in range(5):
+        term = decay
+        value = 0.0
+        for k in range(5 - j):
+            value += term * chain[j + k]
+            term *= x / (k + 1)
+        chain[j] = value
+    scale = 1.0
+    for i in range(5):
+        value = 0.0
+        sign = 1.0
+        for j in range(i, -1, -1):
+            value += sign * PASCAL[i, j] * chain[j]
+            sign = -sign
+        state[i, joint] = value * scale
+        if i == 0:
+            state[i, joint] += target
+        scale *= omega

@@ -93,7 +93,7 @@ class Inputs:
         self._sample_came_at = -np.inf
         self._is_held = self._is_streamed = False
         self._samples = StreamSchedule(settings.stream_delay, settings.stream_timeout)
-        self._scaled_at = -CAUTION_TIME
+        self._caution, self._cautious_until = '', -np.inf
         self._wrench_at: dict[int, float] = {}
         # Plans that were requested before the activation are not followed.
         planner.cancel()
@@ -149,7 +149,7 @@ class Inputs:
         pause, self._sample_came_at = begin - self._sample_came_at, begin
         try:
             check_size(data, MAX_STATE_BYTES)
-            controller, clock = self._ready()
+            controller, _ = self._ready()
             senders = self._node.count_publishers(
                 self._node.resolve_topic_name('~/reference'))
             if senders > 1:
@@ -165,15 +165,13 @@ class Inputs:
                     f'the reference was stopped; let the stream fall silent for {PAUSE:g} s, then '
                     'stream again')
             self._is_held = False
-            was_silent = self.stream_is_silent
-            self._streamed_at = begin
             reference = controller.reference
             if not reference.streaming and not reference.is_idle(controller.now):
                 raise HodynError('a plan or a stop is under way; let it end first')
-            stamp = cdr.stamp(data)
             self._samples.add(
-                stamp - clock.left_out if stamp else None, controller.now, position, velocity,
-                is_first=was_silent)
+                cdr.stamp(data) or None, controller.now, position, velocity,
+                is_first=self.stream_is_silent)
+            self._streamed_at = begin
         except HodynError as error:
             self._monitor.reject('reference', error)
             return
@@ -199,7 +197,7 @@ class Inputs:
         given = lie.adjoint(lie.inverse(frame)).T @ (share * wrench)
         room, joint = controller.set_external_wrench(body, given)
         if share * room < 1.0:
-            self._scaled_at = self._wrench_at[body]
+            self.be_cautious('external_wrench is scaled down: see the log')
             self._monitor.scaled_wrenches += 1
             why = 'max_force and max_moment leave' if share < room else (
                 f'the effort limits of joint {self._robot.joint_names[joint]!r} leave')
@@ -208,11 +206,14 @@ class Inputs:
                 f'to {share * room:.3g} of it: {why} no room for more',
                 throttle_duration_sec=SAY_AGAIN)
 
+    def be_cautious(self, what: str) -> None:
+        """Say for a second what to know of an input that is taken."""
+        self._caution, self._cautious_until = what, time.monotonic() + CAUTION_TIME
+
     @property
     def caution(self) -> str:
         """What to know of inputs that are taken, of the last second; empty if nothing."""
-        lately = time.monotonic() - self._scaled_at < CAUTION_TIME
-        return 'external_wrench is scaled down: see the log' if lately else ''
+        return self._caution if time.monotonic() < self._cautious_until else ''
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
@@ -225,12 +226,18 @@ class Inputs:
             stiffness = self._stiffness_reader.effort(data)
             wrong = controller.motors.actuators.variable & (stiffness <= 0.0)
             if wrong.any():
-                joint = self._stiffness_reader.names[int(wrong.argmax())]
-                raise HodynError(f'stiffness of joint {joint!r} must be above 0')
+                name = self._stiffness_reader.names[int(wrong.argmax())]
+                raise HodynError(f'stiffness of joint {name!r} must be above 0')
         except HodynError as error:
             self._monitor.reject('stiffness', error)
             return
-        controller.set_stiffness(stiffness)
+        taken, joint = controller.set_stiffness(stiffness)
+        if joint >= 0:
+            self.be_cautious('stiffness is not taken whole: see the log')
+            self._node.get_logger().warning(
+                f'stiffness of {self._robot.joint_names[joint]}: {taken[joint]:.4g} of '
+                f'{stiffness[joint]:.4g} N m/rad that are asked for, as far as the limits of its '
+                'motors and springs allow', throttle_duration_sec=SAY_AGAIN)
 
     def take_samples(self, controller: FeedforwardController, now: int) -> None:
         """Let the reference follow the streamed samples that are due at an instant (ns)."""
@@ -294,6 +301,10 @@ class Inputs:
                 name = self._robot.bodies[body].name
                 self._node.get_logger().warning(
                     f'external_wrench on {name} fell silent: it fades away')
+
+    def forget_wrenches(self) -> None:
+        """Take none of the wrenches for one that is still there: they were dropped."""
+        self._wrench_at.clear()
 
     @property
     def _topic(self) -> str:

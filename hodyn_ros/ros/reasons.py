@@ -1,13 +1,14 @@
 """Why the node does what it does, in words that stay long enough to be read."""
 from collections.abc import Sequence
+import math
 import time
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward.blending import MotorReferenceHold
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.motor_stage import MotorStage
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.robot import Robot
 
@@ -103,11 +104,13 @@ class Reasons:
         names = self._robot.joint_names
         if excess.quantity.startswith('motor') and self._robot.actuators is not None:
             names = self._robot.actuators.motor_names
+        if not math.isfinite(excess.value):
+            return 'the torque is not finite: check the reference and the payload'
         return (
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
             f'beyond its limit of {excess.limit:g}')
 
-    def _why_held(self, motors: MotorReferenceHold) -> str:
+    def _why_held(self, motors: MotorStage) -> str:
         joints = self._robot.joint_names
         if not motors.feasible.all():
             joint = joints[int(np.argmin(motors.feasible))]

@@ -7,6 +7,7 @@ from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.plausible_state import PlausibleState
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.messages import cdr
@@ -99,6 +100,8 @@ class Session:
         self._reader = JointStateReader(self._names, one_sender=True)
         self._controller: FeedforwardController | None = None
         self._measured = np.zeros((2, feedforward.robot.n))
+        self._believed = np.zeros_like(self._measured)
+        self._plausible = PlausibleState(feedforward.robot.limits)
         self._without_velocity = self._has_velocity = False
         self._why_waiting = ''
         self._lost = self._is_over = False
@@ -161,16 +164,26 @@ class Session:
             self._controller = controller
         elif not self._accept_stamp(self._controller, stamp):
             return
+        at_measurement = self._settings.evaluate_at == 'measurement'
+        is_believed = True
+        if self._lost or at_measurement:
+            is_believed = self._plausible.believe(position, velocity, stamp)
+            if self._lost and not is_believed:
+                return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
         self._has_velocity = velocity is not None
-        self._without_velocity = velocity is None and self._settings.evaluate_at == 'measurement'
+        self._without_velocity = velocity is None and at_measurement
         if velocity is not None:
             self._measured[1] = velocity
         elif self._without_velocity:
             self._node.get_logger().error(
                 f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference',
                 throttle_duration_sec=SAY_AGAIN)
+        if is_believed:
+            self._believed[:] = self._measured
+        else:
+            self._leave_out()
         if self._lost:
             self._node.get_logger().info(f'joint states are back after {interval:.3f} s')
             self._reference_clock.resume_at(stamp)
@@ -228,6 +241,9 @@ class Session:
         if not self._lost:
             self._reference_clock.skip_to(stamp)
             controller.stop(controller.now)
+            controller.drop_wrenches()
+            self.inputs.forget_wrenches()
+            self._plausible.forget()
             self._lost, self._is_over = True, False
             self._reasons.why = 'joint states were lost'
             self._node.get_logger().error(f'no joint state for {silence:.3f} s: stopping')
@@ -250,12 +266,12 @@ class Session:
             now = max(self._reference_clock.now, controller.now)
             if state == 'stopping' and controller.reference.mode(now) == 'holding':
                 state = 'fading'
-                controller.fade_out(now)
+                controller.drop_wrenches()
             self._report(state, DEACTIVATED)
             # No state is read meanwhile.
             controller.evaluate(now)
             self._publish(controller, stamp)
-            if controller.has_faded_out(now):
+            if state == 'fading' and not controller.is_fading:
                 return
             time.sleep(WIND_DOWN_STEP)
 
@@ -293,7 +309,7 @@ class Session:
     def change_model(self, feedforward: FeedForward) -> None:
         """Take another model of the robot, with another payload say, without a step in torque."""
         if self._controller is not None:
-            self._controller.replace(feedforward, self._controller.now)
+            self._controller.replace(feedforward)
         self._feedforward = feedforward
         self._planner.change_robot(feedforward.robot)
 
@@ -361,7 +377,7 @@ class Session:
             self.inputs.take_plan(controller, now)
             self.inputs.take_samples(controller, now)
         controller.evaluate(
-            now, None if self._lost or self._without_velocity else self._measured)
+            now, None if self._lost or self._without_velocity else self._believed)
         if not self._publish(controller, stamp):
             return
         mode = controller.reference.mode(now)
@@ -415,7 +431,7 @@ class Session:
 
     def _latch(self, controller: FeedforwardController, why: str) -> None:
         self._give_up(why, ErrorCode.PATH_TOLERANCE_VIOLATED)
-        controller.latch(self._measured[0].copy(), controller.now)
+        controller.latch(self._measured[0].copy())
         self._tracking.forget()
         self._is_departing = False
         self._reasons.why = f'{why}: the arm is held where it is'
@@ -435,6 +451,17 @@ class Session:
             self._reasons.why = f'the goal is aborted: {why}'
             self._node.get_logger().error(self._reasons.why)
             _stop(controller)
+
+    def _leave_out(self) -> None:
+        """Say that a measured state does not reach the torque: it contradicts the ones before."""
+        joint = self._plausible.joint
+        position, velocity = self._measured[:, joint]
+        why = (
+            f'{self._reader.names[joint]} at {position:.4g}, moving at {velocity:.4g}, '
+            'contradicts the state before: it is left out of the torque')
+        self.inputs.be_cautious(why)
+        if self.monitor.complaints.add('joint_states', why):
+            self._node.get_logger().warning(why)
 
     def _why_departed(self, when: str = '') -> str:
         return why_departed(self._tracking, self._reader.names, when)

@@ -1,0 +1,141 @@
+"""The motors' reference as it is published: no step in θ, θ̇ and τ_m, and within their limits."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, INERTIA, VISCOUS
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.jit import njit
+from hodyn_ros.feedforward.output_stage import LEAST_MARGIN, OutputStage, soft_limit
+
+Array = NDArray[np.float64]
+
+
+class MotorStage:
+    """The motors' θ, θ̇, θ̈ and τ_m for the torque that is published.
+
+    θ goes over from what was published last, as torques do, whatever changes: where the arm is
+    held elsewhere, and while the motors of a joint cannot follow the motion, for which they keep
+    θ and what they carry, and are led back afterwards. τ_m is that of the published θ̇ and θ̈ and
+    of the torque that the springs carry.
+
+    Attributes
+    ----------
+    reference : (4, m) array
+        θ, θ̇, θ̈, τ_m of the motors, as published.
+    wanted : (4, m) array
+        The same as the torque would have it, without a transition and without limits.
+    feasible : (n,) array
+        Whether the joint's motors can follow the motion.
+    held : (n,) array
+        Whether the reference of a joint's motors is not that of the motion: kept, or led back.
+    side : MotorSide
+        The motors.
+    actuators : Actuators
+        The actuators.
+
+    """
+
+    def __init__(self, side: MotorSide, fade: float, margin: float) -> None:
+        """Take the motors, how long going over takes, s, and how far limits may be passed."""
+        side.reset()
+        self.actuators = side.actuators
+        self.feasible = side.feasible
+        self.wanted = side.reference
+        self.reference = np.zeros_like(side.reference)
+        self.side = side
+        self._fade = fade
+        self._margin = margin
+        velocity, self._effort = side.actuators.motor_limits()[:2]
+        self._velocity = velocity.copy()
+        self._effort = self._effort.copy()
+        self._carried = np.zeros((3, side.actuators.n_motors))
+        self._was_feasible = np.ones(side.actuators.n, dtype=np.bool_)
+        self._theta: OutputStage | None = None
+        self._load: OutputStage | None = None
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether the reference still goes over to that of the motion."""
+        return self._theta is not None and self._load is not None and (
+            self._theta.is_changing or self._load.is_changing)
+
+    @property
+    def any_held(self) -> bool:
+        """Whether `held` is true for any joint."""
+        return not self.feasible.all() or self.is_changing
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Whether a joint's reference is not that of the motion, (n,)."""
+        held = ~self.feasible
+        if self._theta is not None and self._load is not None:
+            changing = self._theta.changing | self._load.changing
+            held[self.actuators.motor_joints[changing]] = True
+        return held
+
+    def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
+        """Evaluate the reference dt (s) after the last, as `MotorSide.evaluate` without check."""
+        wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
+        _load(self.actuators.motors, wanted, self._carried)
+        if self._theta is None or self._load is None:
+            self._begin(wanted)
+            return
+        if not np.array_equal(self.feasible, self._was_feasible):
+            joints = np.flatnonzero(self.feasible != self._was_feasible)
+            self._was_feasible = self.feasible.copy()
+            which = np.isin(self.actuators.motor_joints, joints)
+            self._theta.go_over(wanted[:3], which, dt)
+            self._load.go_over(self._carried, which, dt)
+        theta = self._theta.advance(wanted[:3], dt)
+        carried = self._load.advance(self._carried, dt)
+        _publish(
+            self.actuators.motors, theta, carried, self._effort, 1.0 + self._margin,
+            self.reference)
+
+    def go_over(self, q: Array, torque: Array, stiffness: Array | None) -> None:
+        """Go over to another motion from now on, of which these are the values."""
+        if self._theta is None or self._load is None:
+            return
+        wanted = self.side.evaluate(q, torque, stiffness, 0.0, check=False)
+        _load(self.actuators.motors, wanted, self._carried)
+        self._was_feasible = self.feasible.copy()
+        self._theta.go_over(wanted[:3])
+        self._load.go_over(self._carried)
+
+    def _begin(self, wanted: Array) -> None:
+        none = np.full(self.actuators.n_motors, np.inf)
+        self._was_feasible = self.feasible.copy()
+        self.reference[:] = wanted
+        self._theta = OutputStage(
+            wanted[:3], none, self._velocity, self._fade, self._margin)
+        self._load = OutputStage(self._carried, none, none, self._fade, self._margin)
+
+
+@njit()
+def _load(motors: Array, reference: Array, out: Array) -> None:
+    """Write what the motors carry, τ_m without their own inertia and friction, to out[0]."""
+    for j in range(reference.shape[1]):
+        out[0, j] = reference[3, j] - _own(motors, j, reference[1, j], reference[2, j])
+
+
+@njit()
+def _publish(
+    motors: Array, theta: Array, carried: Array, effort: Array, top: float, out: Array,
+) -> None:
+    for j in range(theta.shape[1]):
+        for k in range(3):
+            out[k, j] = theta[k, j]
+        torque = carried[0, j] + _own(motors, j, theta[1, j], theta[2, j])
+        if effort[j] < np.inf:
+            knee = min(1.0, top - LEAST_MARGIN)
+            torque = effort[j] * soft_limit(torque / effort[j], knee, top)[0]
+        out[3, j] = torque
+
+
+@njit()
+def _own(motors: Array, j: int, velocity: float, acceleration: float) -> float:
+    """Return B θ̈ + D θ̇ + C tanh(θ̇/v)."""
+    own: float = (
+        motors[j, INERTIA] * acceleration + motors[j, VISCOUS] * velocity
+        + motors[j, COULOMB] * np.tanh(velocity / motors[j, COULOMB_VELOCITY]))
+    return own

@@ -1,0 +1,311 @@
+"""What is published goes over from what was published last, whatever it should be from now on.
+
+A quantity P, a joint's torque or a motor's position, should be W(t), which is C² but where a cause
+changes it: the arm is held elsewhere, a payload, a wrench that is given up. Published is
+
+    P = W + v(σ(t)) + m(t).
+
+- At a cause, at which W, Ẇ, Ẅ become others, *m* takes over the difference in rate and second
+  derivative: m = (a₁ t + a₂ t²) exp(−ω t), which begins at 0 and ends there.
+- *v* takes over the difference in value, and what is added to W sample by sample (`set_target`).
+  Its target is first approached at a bounded slope, then smoothed by 1/(s/ω + 1)⁵, whose impulse
+  response is nowhere negative and has area 1: v stays between its beginning and its targets, and
+  its slope keeps the bound.
+- *v* runs on a time σ of its own, which slows down where W itself uses the limit L of Ṗ up:
+  with x = Ẇ/L, dσ/dt = ε + (1 − ε)(1 − x²)², 0 beyond x = 1. Since x + ½ (1 − x²)² ≤ 1, a slope
+  of ½ L in σ leaves |Ẇ + v̇| ≤ (1 + ε/2) L.
+- Where |Ẇ| itself is beyond L, P follows at L s(x) and is led to W afterwards; where |P| is beyond
+  its limit E, E s(P/E) is published. s is C², the identity up to 1 and below 1 + margin beyond.
+
+So P is C² and Ṗ, P̈ are its derivatives, whatever causes come in whatever order; |P| and |Ṗ| keep
+their limits by the margin, but for m, of which |ṁ| ≤ max(|ṁ₀|, …) + 0.05 L decays within 5/ω.
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.jit import njit
+from hodyn_ros.reference.smoothing import advance_joint
+
+Array = NDArray[np.float64]
+
+BANDWIDTH = 100.0
+"""ω, rad/s: what is added sample by sample, a measured deviation, comes 5/ω late."""
+RATE_SHARE = 0.5
+"""Of the rate limit, the slope of v."""
+SLOWEST = 0.02
+"""ε, the least speed of v's time."""
+LEAST_MARGIN = 0.01
+"""So soft is the limit at least, as a fraction of it."""
+TRANSIENT_SHARE = 4.6
+"""ω of m, times L/|m̈₀|, at which m̈₀ adds 0.05 L to Ṗ: 0.231/0.05."""
+# After so many time constants a change has come to rest to round-off of what is published.
+SETTLED = 40.0
+CLOSE = 1e-9
+# Rows of the state of a stage, one column a quantity.
+(RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, LAG, LIMIT, RATE,
+ KNEE, TOP) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 21, 22, 23)
+ROWS = 24
+CHANGING, SATURATED = 1, 2
+# In less time, s, the input of v does not move: its slope would lose digits.
+SHORTEST = 1e-7
+
+
+class OutputStage:
+    """n quantities that are published with two derivatives, see the module's text.
+
+    Parameters
+    ----------
+    start : (3, n) array
+        What counts as published last: value, rate and second derivative.
+    limit, rate_limit : (n,) arrays
+        E and L, infinite where there is none.
+    fade : float
+        How long a change of value takes at least, s.
+    margin : float
+        By which fraction of them limits may be passed.
+    strict : bool
+        Whether the limits themselves are kept, the soft part being below them.
+
+    Attributes
+    ----------
+    published : (3, n) array
+        What is published, with its derivatives.
+
+    """
+
+    def __init__(
+        self, start: Array, limit: Array, rate_limit: Array, fade: float, margin: float,
+        *, strict: bool = False,
+    ) -> None:
+        n = start.shape[1]
+        self.published = start.copy()
+        self._fade = fade
+        self._state = state = np.zeros((ROWS, n))
+        state[RAW:RAW + 3] = start
+        state[SLOPE] = np.inf
+        state[CLOCK] = 1.0
+        state[LIMIT] = limit
+        state[RATE] = np.maximum(rate_limit, 1e-9)
+        softness = max(margin, LEAST_MARGIN)
+        state[TOP] = 1.0 if strict else 1.0 + margin
+        state[KNEE] = state[TOP] - softness
+        self._flags = 0
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether what is published still goes over to what it should be."""
+        return bool(self._flags & CHANGING)
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether what should be published is beyond a limit, so that less is."""
+        return bool(self._flags & SATURATED)
+
+    @property
+    def changing(self) -> NDArray[np.bool_]:
+        """Which of the quantities, (n,), still go over."""
+        changing: NDArray[np.bool_] = self._state[WAIT] > 0.0
+        return changing
+
+    @property
+    def unlimited(self) -> Array:
+        """Value, (n,), as it would be without the limit of the value."""
+        raw: Array = self._state[RAW]
+        return raw
+
+    def go_over(
+        self, wanted: Array, which: NDArray[np.bool_] | None = None, ahead: float = 0.0,
+    ) -> None:
+        """Go over to another curve from now on: its value and derivatives now are (3, n).
+
+        Parameters
+        ----------
+        wanted : (3, n) array
+            What should be published, at the instant of the last cycle.
+        which : (n,) array, optional
+            Which quantities have become others; all by default.
+        ahead : float
+            How long after the last cycle `wanted` is, s.
+
+        """
+        if which is None:
+            which = np.ones(wanted.shape[1], dtype=np.bool_)
+        _go_over(self._state, wanted, which, ahead, self._fade)
+        self._flags |= CHANGING
+
+    def set_target(self, added: Array, *, fades: bool = False) -> None:
+        """Add a value, (n,), to what should be published, from now on.
+
+        It comes as fast as the limits allow, smoothed, or over the time `fade`.
+        """
+        state = self._state
+        state[TARGET] = added
+        needed = np.abs(added - state[INPUT]) / self._fade
+        if fades:
+            state[SLOPE] = needed
+            state[WAIT] = SETTLED / BANDWIDTH
+            self._flags |= CHANGING
+        else:
+            np.maximum(state[SLOPE], needed, out=state[SLOPE])
+
+    def advance(self, wanted: Array, interval: float) -> Array:
+        """Return what is published an interval (s) after the last, (3, n), in place.
+
+        `wanted`, (3, n), is what should be, without what `set_target` adds.
+        """
+        self._flags = _advance(self._state, wanted, interval, self.published)
+        published: Array = self.published
+        return published
+
+
+@njit()
+def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
+    """Return s(x) and its first two derivatives: x up to the knee, below the top beyond; C²."""
+    if abs(x) <= knee:
+        return x, 1.0, 0.0
+    width = top - knee
+    bend = np.tanh((abs(x) - knee) / width)
+    slope = 1.0 - bend * bend
+    sign = 1.0 if x > 0.0 else -1.0
+    return sign * (knee + width * bend), slope, -sign * 2.0 * bend * slope / width
+
+
+@njit()
+def _clock_and_lag(
+    rate: float, second: float, limit: float, knee: float, top: float,
+) -> tuple[float, float, float, float]:
+    """Return dσ/dt and its derivative, and by what Ṗ differs from Ẇ beyond its limit, likewise."""
+    if limit == np.inf:
+        return 1.0, 0.0, 0.0, 0.0
+    x = rate / limit
+    free = max(1.0 - x * x, 0.0)
+    clock = SLOWEST + (1.0 - SLOWEST) * free * free
+    change = -4.0 * (1.0 - SLOWEST) * free * x * second / limit
+    # What the slowest v adds is left room for.
+    followed, slope, _ = soft_limit(x, knee, max(top - RATE_SHARE * SLOWEST, knee + 1e-3))
+    if slope == 1.0:
+        return clock, change, 0.0, 0.0
+    return clock, change, limit * followed - rate, (slope - 1.0) * second
+
+
+@njit()
+def _go_over(
+    state: Array, wanted: Array, which: NDArray[np.bool_], ahead: float, fade: float,
+) -> None:
+    for i in range(wanted.shape[1]):
+        if not which[i]:
+            continue
+        raw0, raw1, raw2 = state[RAW, i], state[RAW + 1, i], state[RAW + 2, i]
+        raw0 += ahead * (raw1 + 0.5 * ahead * raw2)
+        raw1 += ahead * raw2
+        limit = state[RATE, i]
+        clock, change, lag, lag_rate = _clock_and_lag(
+            wanted[1, i], wanted[2, i], limit, state[KNEE, i], state[TOP, i])
+        value = raw0 - wanted[0, i]
+        rate = raw1 - (wanted[1, i] + lag)
+        second = raw2 - (wanted[2, i] + lag_rate)
+        state[CHAIN, i] = state[INPUT, i] = value
+        for k in range(1, 5):
+            state[CHAIN + k, i] = 0.0
+        omega = BANDWIDTH
+        if limit < np.inf:
+            omega = max(omega, TRANSIENT_SHARE * abs(second) / limit)
+        state[OMEGA, i] = omega
+        state[FIRST, i] = rate
+        state[SECOND, i] = 0.5 * second + omega * rate
+        state[SINCE, i] = -ahead
+        state[SLOPE, i] = abs(value - state[TARGET, i]) / fade
+        state[WAIT, i] = SETTLED / BANDWIDTH
+        state[CLOCK, i], state[CLOCK + 1, i] = clock, change
+        state[LAG, i], state[LAG + 1, i] = lag, lag_rate
+
+
+@njit()
+def _follow_input(state: Array, i: int, own: float) -> None:
+    """Let v's input approach its target at its slope, and v follow it, for a time of its own."""
+    begin, target = state[INPUT, i], state[TARGET, i]
+    most = min(RATE_SHARE * state[RATE, i], state[SLOPE, i]) * own
+    end = target
+    if abs(target - begin) > most:
+        end = begin + (most if target > begin else -most)
+    # Behind an input that goes on evenly, the filter's output is 5/ω late, and else free.
+    slope = (end - begin) / own
+    late = 5.0 * slope / BANDWIDTH
+    chain = state[CHAIN:CHAIN + 5]
+    chain[0, i] -= begin - late
+    chain[1, i] -= slope
+    advance_joint(chain, i, 0.0, BANDWIDTH, own)
+    chain[0, i] += end - late
+    chain[1, i] += slope
+    state[INPUT, i] = end
+
+
+@njit()
+def _advance(state: Array, wanted: Array, interval: float, published: Array) -> int:
+    flags = 0
+    h = interval
+    chain = state[CHAIN:CHAIN + 5]
+    for i in range(wanted.shape[1]):
+        w0, w1, w2 = wanted[0, i], wanted[1, i], wanted[2, i]
+        clock, change, lag, lag_rate = _clock_and_lag(
+            w1, w2, state[RATE, i], state[KNEE, i], state[TOP, i])
+        own = h * (0.5 * (state[CLOCK, i] + clock) + h / 12.0 * (state[CLOCK + 1, i] - change))
+        own = min(max(own, SLOWEST * h), h)
+        if lag != 0.0 or state[LAG, i] != 0.0:
+            behind = h * (
+                0.5 * (state[LAG, i] + lag) + h / 12.0 * (state[LAG + 1, i] - lag_rate))
+            chain[0, i] += behind
+            state[INPUT, i] += behind
+            state[WAIT, i] = SETTLED / BANDWIDTH
+            flags |= SATURATED
+        state[CLOCK, i], state[CLOCK + 1, i] = clock, change
+        state[LAG, i], state[LAG + 1, i] = lag, lag_rate
+        target = state[TARGET, i]
+        v0 = target
+        v1 = v2 = m0 = m1 = m2 = 0.0
+        if state[WAIT, i] > 0.0 or chain[0, i] != target or state[INPUT, i] != target:
+            if own > SHORTEST:
+                _follow_input(state, i, own)
+            v0 = chain[0, i]
+            v1 = chain[1, i] * clock
+            v2 = chain[2, i] * clock * clock + chain[1, i] * change
+            state[SINCE, i] += h
+            a1, a2, omega = state[FIRST, i], state[SECOND, i], state[OMEGA, i]
+            t = state[SINCE, i]
+            if a1 != 0.0 or a2 != 0.0:
+                decay = np.exp(-omega * t)
+                m0 = decay * t * (a1 + a2 * t)
+                m1 = decay * (a1 + (2.0 * a2 - omega * a1) * t - omega * a2 * t * t)
+                m2 = decay * (
+                    2.0 * a2 - 2.0 * omega * a1 + (omega * omega * a1 - 4.0 * omega * a2) * t
+                    + omega * omega * a2 * t * t)
+            near = CLOSE * max(abs(w0), 1.0)
+            if state[INPUT, i] == target:
+                # From here on it comes as fast as the limits allow.
+                state[SLOPE, i] = np.inf
+                state[WAIT, i] -= own
+                if abs(v0 - target) + abs(m0) < near and (
+                        abs(v1) + abs(m1) < BANDWIDTH * near):
+                    for k in range(5):
+                        chain[k, i] = 0.0
+                    chain[0, i] = v0 = target
+                    state[FIRST, i] = state[SECOND, i] = state[WAIT, i] = 0.0
+                    v1 = v2 = m0 = m1 = m2 = 0.0
+            else:
+                state[WAIT, i] = max(state[WAIT, i], 0.0)
+            if state[WAIT, i] > 0.0:
+                flags |= CHANGING
+        raw0 = w0 + v0 + m0
+        raw1 = w1 + lag + v1 + m1
+        raw2 = w2 + lag_rate + v2 + m2
+        state[RAW, i], state[RAW + 1, i], state[RAW + 2, i] = raw0, raw1, raw2
+        limit = state[LIMIT, i]
+        if abs(raw0) > state[KNEE, i] * limit:
+            y, slope, bend = soft_limit(raw0 / limit, state[KNEE, i], state[TOP, i])
+            flags |= SATURATED
+            published[0, i] = y * limit
+            published[1, i] = slope * raw1
+            published[2, i] = slope * raw2 + bend * raw1 * raw1 / limit
+        else:
+            published[0, i], published[1, i], published[2, i] = raw0, raw1, raw2
+    return flags
