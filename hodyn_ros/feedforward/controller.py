@@ -6,6 +6,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.motion_limits import (
     EffortExcess,
     EffortWatch,
@@ -382,9 +383,13 @@ class FeedforwardController:
         return weight
 
 
+@njit()
 def _is_finite(values: Array) -> bool:
-    # A sum is not finite where one of its terms is not, and takes a third of the time.
-    return math.isfinite(np.add.reduce(values, axis=None))
+    for row in values:
+        for value in row:
+            if not np.isfinite(value):
+                return False
+    return True
 
 
 def _still(position: Array) -> Array:
