@@ -15,9 +15,10 @@ MODULES = modules(PACKAGE)
 MAY_IMPORT = {
     'common': set(),
     'messages': {'common'},
+    'limits': {'common'},
     'reference': {'common'},
     'actuators': {'common'},
-    'robot': {'common', 'actuators'},
+    'robot': {'common', 'actuators', 'limits'},
     'dynamics': {'common', 'robot'},
     '__init__': {'common', 'robot', 'dynamics', 'reference', 'feedforward', 'plans', 'codegen'},
     'feedforward': {'common', 'robot', 'actuators', 'reference', 'dynamics'},
@@ -34,7 +35,7 @@ MAY_IMPORT = {
         'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans', 'estimation',
         'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 73
+MAX_ARROWS = 77
 MAX_FLOORS = 9
 
 

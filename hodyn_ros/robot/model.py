@@ -1,6 +1,7 @@
 """The robot model: frozen, checked once, with its constants packed for the kernels."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
@@ -129,29 +131,37 @@ class Limits:
         depend: NDArray[np.bool_] = np.isfinite(self.stopping_deceleration)
         return depend
 
+    @cached_property
+    def velocity_law(self) -> Array:
+        """The limits of velocities at positions as (5, n): see `limits.velocity_bounds`."""
+        return np.vstack((
+            self.velocity, self.stopping_min, self.stopping_max, self.stopping_deceleration,
+            self.stopping_offset))
+
+    @cached_property
+    def stopping_law(self) -> Array:
+        """The same without the constant limits: what the stopping before the ends allows."""
+        law: Array = self.velocity_law.copy()
+        law[0] = np.inf
+        return law
+
     def velocity_range(self, position: Array) -> tuple[Array, Array]:
         """Return the least and the largest velocity at positions (…, n), each (…, n)."""
-        lower, upper = self.stopping_range(position)
-        return np.maximum(lower, -self.velocity), np.minimum(upper, self.velocity)
+        return _velocity_range(position, self.velocity_law)
 
     def stopping_range(self, position: Array) -> tuple[Array, Array]:
         """Return the velocities, each (…, n), with which joints can still stop before their ends.
 
-        A joint may move towards an end no faster than √(2 d r) − o, with d and o its stopping
-        deceleration and offset and r what is left to the stopping position there. This is the
-        law of libfranka's `Robot::getUpperJointVelocityLimits`. Infinite where none is known.
+        Infinite where no stopping deceleration is known.
         """
-        upper = np.full(position.shape, np.inf)
-        lower = -upper
-        some = self.depend_on_position
-        twice, offset = 2.0 * self.stopping_deceleration[some], self.stopping_offset[some]
-        for room, bound, sign in (
-            (self.stopping_max[some] - position[..., some], upper, 1.0),
-            (position[..., some] - self.stopping_min[some], lower, -1.0),
-        ):
-            fastest = np.maximum(np.sqrt(twice * np.maximum(room, 0.0)) - offset, 0.0)
-            bound[..., some] = sign * fastest
-        return lower, upper
+        return _velocity_range(position, self.stopping_law)
+
+
+def _velocity_range(position: Array, law: Array) -> tuple[Array, Array]:
+    flat = np.ascontiguousarray(position).reshape(-1, position.shape[-1])
+    bounds = np.empty((len(flat), 2, flat.shape[1]))
+    velocity_bounds_of(flat, law, bounds)
+    return bounds[:, 0].reshape(position.shape), bounds[:, 1].reshape(position.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""What a motion must stay within: the laws that bound it, free of robots."""

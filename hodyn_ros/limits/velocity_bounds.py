@@ -1,0 +1,48 @@
+"""The velocities at which a joint may pass a position: slower towards the end of its range.
+
+A joint moves towards an end no faster than √(2 d r) − o, with d and o its stopping deceleration
+and offset and r what is left to its stopping position there, never faster than its constant limit.
+This is the law of libfranka's `Robot::getUpperJointVelocityLimits` and its lower twin.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.jit import njit
+
+Array = NDArray[np.float64]
+
+ROWS = 5
+"""Of a law, (5, n): constant limit, lower and upper stopping position, deceleration, offset.
+
+rad/s, rad, rad, rad/s², rad/s; a deceleration that is infinite is none, and the rows of stopping
+then mean nothing.
+"""
+
+
+@njit(error_model='numpy')
+def velocity_bounds(position: Array, law: Array, out: Array) -> None:
+    """Write the least and the largest velocity at a position, (n,), to `out`, (2, n).
+
+    `law` (5, n) is as of `ROWS`. Allocates nothing. Where nothing is left to a stopping position
+    the velocity towards it is 0.
+    """
+    for joint in range(position.size):
+        constant, offset = law[0, joint], law[4, joint]
+        out[0, joint], out[1, joint] = -constant, constant
+        twice = 2.0 * law[3, joint]
+        if twice < np.inf:
+            below = max(position[joint] - law[1, joint], 0.0)
+            above = max(law[2, joint] - position[joint], 0.0)
+            out[0, joint] = -min(constant, max(math.sqrt(twice * below) - offset, 0.0))
+            out[1, joint] = min(constant, max(math.sqrt(twice * above) - offset, 0.0))
+
+
+@njit(error_model='numpy')
+def velocity_bounds_of(positions: Array, law: Array, out: Array) -> None:
+    """Write those of many positions, (T, n), to `out`, (T, 2, n)."""
+    for i in range(positions.shape[0]):
+        velocity_bounds(positions[i], law, out[i])
