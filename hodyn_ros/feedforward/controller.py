@@ -27,7 +27,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 MAX_FADE = 60.0  # s, of a change of the model
-# How long the limits of a stream count after they were found at a position, ns.
+# How long the limits of a stream or a stiffness count after they were found at a position, ns.
 LIMITS_AGE = 50_000_000
 
 
@@ -153,6 +153,8 @@ class FeedforwardController:
         self._stiffness = None
         if self.motors is not None and self.motors.actuators.variable.any():
             self._stiffness = StiffnessReference(self.motors.side, options.bandwidth)
+        self._stiffness_taken: tuple[Array, int, tuple[Array, int]] = (
+            np.empty(0), now, (np.empty(0), -1))
         self._sigma: Array | None = None
         self._wrenches: Array | None = None
         self._given_wrenches: Array | None = None
@@ -325,7 +327,12 @@ class FeedforwardController:
             return stiffness, -1
         if self._sigma is None:
             self._sigma = self._stiffness.advance(0.0)
-        return self._stiffness.ask_for(stiffness, self.q, self.torque)
+        asked, when, taken = self._stiffness_taken
+        # The same again is looked at again only when the motion has gone on.
+        if self.now - when > LIMITS_AGE or not np.array_equal(asked, stiffness):
+            taken = self._stiffness.ask_for(stiffness, self.q, self.torque)
+            self._stiffness_taken = stiffness.copy(), self.now, taken
+        return taken
 
     def _motion_limits(self) -> MotionLimits:
         return motion_limits(self._feedforward, wrenches=self._wrenches)

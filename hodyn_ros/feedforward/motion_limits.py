@@ -41,7 +41,7 @@ def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> Motion
 
     return MotionLimits(
         limits.position_min, limits.position_max, limits.velocity, acceleration, jerk,
-        effort_ratio)
+        effort_ratio, limits.velocity_law if limits.depend_on_position.any() else None)
 
 
 def effort_jerk(feedforward: FeedForward, position: Array) -> float:

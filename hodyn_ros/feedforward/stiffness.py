@@ -94,6 +94,6 @@ class StiffnessReference:
         moved = np.abs(np.diff(reference[:, 0], axis=0))
         moved = np.where(possible[1:, actuators.motor_joints], moved, 0.0).max(axis=0)
         with np.errstate(divide='ignore', invalid='ignore'):
-            rate = RATE_SHARE * actuators.motor_limits()[0] * step / moved
+            rate = RATE_SHARE * actuators.motor_limits()[0] * (step / moved)
         return np.minimum.reduceat(
-            np.where(moved > 0.0, rate, np.inf), actuators.motor_of[:-1])
+            np.where((moved > 0.0) & (step > 0.0), rate, np.inf), actuators.motor_of[:-1])

@@ -20,11 +20,20 @@ from ruckig import (
 )
 
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.limits import MotionLimits
+from hodyn_ros.reference.limits import (
+    DECELERATION,
+    LOWER_END,
+    OFFSET,
+    MotionLimits,
+)
 from hodyn_ros.reference.pieces import Array
 
 # Ruckig's results keep the limits to its own round-off.
 ROUND_OFF = 1.0 - 1e-9
+# What is slower is at rest, and by how much less than a law allows joints move, rad/s or m/s.
+RESTING, STRICTER = 1e-9, 1e-7
+# In so many parts of a piece it is looked whether it keeps a law; what is not certain then is not.
+FINEST = 256
 
 
 class JerkLimited:
@@ -125,6 +134,11 @@ class JerkLimitedMotion:
         return out
 
     @property
+    def steps(self) -> Array:
+        """The times at which the jerk of a joint steps, s, increasing."""
+        return np.unique(np.cumsum(self.durations, axis=1))
+
+    @property
     def end(self) -> Array:
         """q, q̇, q̈, (3, n), when the last piece of each joint ends, before it is at rest."""
         out = np.empty_like(self.start)
@@ -133,9 +147,12 @@ class JerkLimitedMotion:
 
     def is_within(self, limits: MotionLimits) -> bool:
         """Return whether it is within range, velocity, acceleration and jerk at all times."""
-        return bool(_is_within(
-            self.start, self.durations, self.jerks, limits.lower, limits.upper, limits.velocity,
-            limits.acceleration, limits.jerk))
+        if not _is_within(
+                self.start, self.durations, self.jerks, limits.lower, limits.upper,
+                limits.velocity, limits.acceleration, limits.jerk):
+            return False
+        return limits.law is None or bool(
+            _keeps_law(self.start, self.durations, self.jerks, limits.law))
 
     def filtered(self, omega: float, outputs: Array, begin: float, end: float, out: Array) -> None:
         """Move the filter 1/(s/ω + 1)² of this motion on from one time to another, s.
@@ -236,25 +253,88 @@ def _is_within(
 
 
 @njit()
+def _keeps_law(start: Array, durations: Array, jerks: Array, law: Array) -> bool:
+    """Return whether velocities keep a law that bounds them towards the ends of the range.
+
+    With r left to the end and w the velocity towards it: w ≤ 0, or g = 2 d r − (w + o)² ≥ 0, a
+    polynomial of degree 4 in time on each piece, which its Bernstein coefficients enclose.
+    """
+    for joint in range(start.shape[1]):
+        deceleration = law[DECELERATION, joint]
+        if deceleration == np.inf:
+            continue
+        offset = law[OFFSET, joint] + STRICTER
+        for side in range(2):
+            sign = 2.0 * side - 1.0
+            end = sign * law[LOWER_END + side, joint]
+            p, v, a = sign * start[0, joint], sign * start[1, joint], sign * start[2, joint]
+            for i in range(durations.shape[1]):
+                t, j = durations[joint, i], sign * jerks[joint, i]
+                if t > 0.0 and not _piece_keeps_law(p, v, a, j, t, end, deceleration, offset):
+                    return False
+                p += t * (v + t * (a / 2.0 + t * j / 6.0))
+                v += t * (a + t * j / 2.0)
+                a += t * j
+    return True
+
+
+@njit()
+def _piece_keeps_law(
+    p: float, v: float, a: float, j: float, t: float, end: float, deceleration: float,
+    offset: float,
+) -> bool:
+    """Look at halves of a piece of constant jerk until each is within or has a point beyond."""
+    parts = 1
+    while parts <= FINEST:
+        h = t / parts
+        is_certain = True
+        for part in range(parts):
+            s = part * h
+            w0 = v + s * (a + s * j / 2.0)
+            w1, w2 = h * (a + s * j), h * h * j / 2.0
+            if max(w0, w0 + w1 / 2.0, w0 + w1 + w2) <= RESTING:
+                continue
+            left = end - (p + s * (v + s * (a / 2.0 + s * j / 6.0)))
+            b0 = w0 + offset
+            c0 = 2.0 * deceleration * left - b0 * b0
+            c1 = -2.0 * deceleration * h * w0 - 2.0 * b0 * w1
+            c2 = -deceleration * h * w1 - w1 * w1 - 2.0 * b0 * w2
+            c3 = -2.0 / 3.0 * deceleration * h * w2 - 2.0 * w1 * w2
+            c4 = -w2 * w2
+            last = c0 + c1 + c2 + c3 + c4
+            if (w0 > RESTING and c0 < 0.0) or (w0 + w1 + w2 > RESTING and last < 0.0):
+                return False
+            least = min(c0, c0 + c1 / 4.0, c0 + c1 / 2.0 + c2 / 6.0,
+                        c0 + 0.75 * c1 + c2 / 2.0 + c3 / 4.0, last)
+            if least < 0.0:
+                is_certain = False
+        if is_certain:
+            return True
+        parts *= 2
+    return False
+
+
+@njit()
 def _filtered(
     start: Array, durations: Array, jerks: Array, omega: float, outputs: Array,
     times: Array, out: Array,
 ) -> None:
     """Move the filter's outputs (2, n) on from time to time; write what they then are to `out`."""
     pieces = durations.shape[1]
-    for sample in range(times.size - 1):
-        begin, end = times[sample], times[sample + 1]
-        for joint in range(start.shape[1]):
-            p, v, a = start[0, joint], start[1, joint], start[2, joint]
-            y, rate = outputs[0, joint], outputs[1, joint]
-            at = 0.0
-            for i in range(pieces + 1):
+    for joint in range(start.shape[1]):
+        # The piece under way, the motion where it begins, and when that is.
+        p, v, a = start[0, joint], start[1, joint], start[2, joint]
+        i, at, now = 0, 0.0, times[0]
+        y, rate = outputs[0, joint], outputs[1, joint]
+        for sample in range(times.size - 1):
+            end = times[sample + 1]
+            while True:
                 if i < pieces:
                     duration, j = durations[joint, i], jerks[joint, i]
                 else:
                     duration, j = np.inf, 0.0
                     v = a = 0.0
-                first, last = max(begin - at, 0.0), min(end - at, duration)
+                first, last = max(now - at, 0.0), min(end - at, duration)
                 h = last - first
                 if h > 0.0:
                     # The motion where the filter's interval within this piece begins.
@@ -271,19 +351,20 @@ def _filtered(
                     y = s0 + h * (s1 + h * (s2 / 2.0 + h * j / 6.0)) + (c0 + c1 * h) * decay
                     rate = s1 + h * (s2 + h * j / 2.0) + (c1 - omega * (c0 + c1 * h)) * decay
                 if end - at <= duration:
-                    t = max(end - at, 0.0)
-                    p += t * (v + t * (a / 2.0 + t * j / 6.0))
-                    v += t * (a + t * j / 2.0)
-                    a += t * j
                     break
                 p += duration * (v + duration * (a / 2.0 + duration * j / 6.0))
                 v += duration * (a + duration * j / 2.0)
                 a += duration * j
                 at += duration
-            outputs[0, joint], outputs[1, joint] = y, rate
+                i += 1
+            now = end
+            t = max(end - at, 0.0)
+            q = p + t * (v + t * (a / 2.0 + t * j / 6.0))
+            q1 = v + t * (a + t * j / 2.0)
             # From the filter's equation (D/ω + 1)² q = p and its derivatives.
-            q2 = omega * (omega * (p - y) - 2.0 * rate)
-            q3 = omega * (omega * (v - rate) - 2.0 * q2)
+            q2 = omega * (omega * (q - y) - 2.0 * rate)
+            q3 = omega * (omega * (q1 - rate) - 2.0 * q2)
             out[sample, 0, joint], out[sample, 1, joint] = y, rate
             out[sample, 2, joint], out[sample, 3, joint] = q2, q3
-            out[sample, 4, joint] = omega * (omega * (a - q2) - 2.0 * q3)
+            out[sample, 4, joint] = omega * (omega * (a + t * j - q2) - 2.0 * q3)
+        outputs[0, joint], outputs[1, joint] = y, rate

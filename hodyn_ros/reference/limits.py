@@ -2,15 +2,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import Array
+
+# Targets keep off the ends of the range by more than round-off, rad or m.
+MARGIN = 1e-7
+# Rows of a law of velocities, see `limits.velocity_bounds`.
+LOWER_END, UPPER_END, DECELERATION, OFFSET = 1, 2, 3, 4
+# So far off the end of a law targets keep, in units of what half its deceleration asks for.
+OFF_END = 1.02
 
 
 def no_effort(motion: Array) -> float:
@@ -31,6 +39,9 @@ class MotionLimits:
     effort_ratio : callable
         Takes a motion, (T, 5, n) samples of q … q⁗, and returns the greatest ratio of an effort
         or effort rate that it takes to its limit.
+    law : (5, n) array or None
+        How velocities fall towards the ends of the range, as of `limits.velocity_bounds`; None
+        where they do not.
 
     Raises
     ------
@@ -45,6 +56,7 @@ class MotionLimits:
     acceleration: Array
     jerk: Array
     effort_ratio: Callable[[Array], float] = no_effort
+    law: Array | None = None
 
     def __post_init__(self) -> None:
         for name in ('lower', 'upper', 'velocity', 'acceleration', 'jerk'):
@@ -57,9 +69,39 @@ class MotionLimits:
 
     def widened_to(self, position: Array) -> MotionLimits:
         """Return these limits with a range that holds a position, (n,), where an arm is."""
-        return MotionLimits(
-            np.minimum(self.lower, position), np.maximum(self.upper, position),
-            self.velocity, self.acceleration, self.jerk, self.effort_ratio)
+        return replace(
+            self, lower=np.minimum(self.lower, position), upper=np.maximum(self.upper, position))
+
+    @property
+    def slows_down(self) -> NDArray[np.bool_]:
+        """Which joints, (n,), must slow down towards the ends of their range."""
+        if self.law is None:
+            return np.zeros(self.lower.size, dtype=np.bool_)
+        slows: NDArray[np.bool_] = np.isfinite(self.law[DECELERATION])
+        return slows
+
+    def gentle(self) -> MotionLimits:
+        """Return these limits with accelerations at which any joint stops before its end.
+
+        Braked at half the deceleration d of the law, a joint keeps it up to `reachable`: with v²
+        = d (end − q), v ≤ √(2 d r) − o for all r left, where the end is o²/d before the law's.
+        """
+        if self.law is None:
+            return self
+        return replace(
+            self, acceleration=np.minimum(self.acceleration, 0.5 * self.law[DECELERATION]))
+
+    def reachable(self) -> tuple[Array, Array]:
+        """Return the least and the largest position, (n,), at which a joint can come to rest."""
+        margin = np.minimum(MARGIN, (self.upper - self.lower) / 4.0)
+        lower, upper = self.lower + margin, self.upper - margin
+        if self.law is not None:
+            with np.errstate(invalid='ignore'):
+                off = OFF_END * self.law[OFFSET] ** 2 / self.law[DECELERATION]
+            slows = self.slows_down
+            lower = np.where(slows, np.maximum(lower, self.law[LOWER_END] + off), lower)
+            upper = np.where(slows, np.minimum(upper, self.law[UPPER_END] - off), upper)
+        return lower, upper
 
 
 @njit(error_model='numpy')

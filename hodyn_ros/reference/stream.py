@@ -15,16 +15,17 @@ from hodyn_ros.reference.pieces import Array
 # The fractions of the velocity, and of acceleration and jerk, that are tried in turn where effort
 # limits leave no more.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
-# Samples of a motion at which its efforts are judged, the denser the nearer.
-SAMPLES = 40
-INSTANTS = np.linspace(0.0, 1.0, SAMPLES + 1) ** 2
+# The efforts of a motion are judged so often, s, but no more times than that ...
+INTERVAL, MAX_INTERVALS = 0.015, 100
+# ... and after each step of the jerk while the filter answers it, in units of 1/ω.
+ANSWER = np.array([0.0, 0.6, 1.4, 3.0])
 # After so many time constants the filter has come to rest to round-off.
 SETTLED = 30.0
 # What cannot be followed is tried again so much later, and no more so long after its end, ns.
 RETRY = 10_000_000
 GIVE_UP = 1_000_000_000
-# Targets keep off the ends of the range by more than round-off, rad or m.
-MARGIN = 1e-7
+# How far slower motions may lead beyond what was asked for and where a stop ends, rad or m.
+BEYOND = 1e-4
 # How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
 MAX_TARGET_SPEED = 0.99
 
@@ -52,7 +53,8 @@ class Stream:
     state, only if it is within the limits as a whole; else the present one goes on, and the target
     is tried again for a while. So nothing that is asked for, at any time, can lead beyond the
     limits. The filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its
-    input.
+    input, and so do velocities that fall towards an end, whose bound is concave there. No motion
+    leads beyond the hull of where the joint is, what is asked for, and where it could stop.
 
     A target with a velocity is led by the filter's lag, and so followed without any.
 
@@ -166,9 +168,7 @@ class Stream:
         if limits.lower.shape != self._limits.lower.shape:
             raise HodynError(
                 f'limits of {limits.lower.size} joints, not {self._limits.lower.size}')
-        self._limits = MotionLimits(
-            self._limits.lower, self._limits.upper, limits.velocity, limits.acceleration,
-            limits.jerk, limits.effort_ratio)
+        self._limits = replace(limits, lower=self._limits.lower, upper=self._limits.upper)
 
     def _try(self, now: int) -> None:
         """Take the first motion to the target that is within the limits, if there is one."""
@@ -179,8 +179,6 @@ class Stream:
         state = self._motion.state_at((now - self._begin) * 1e-9)
         best: tuple[float, JerkLimitedMotion] | None = None
         for motion in self._candidates(now, state):
-            if motion is None or not motion.is_within(self._limits):
-                continue
             ratio = self._effort_ratio(motion, outputs)
             if best is None or ratio < best[0]:
                 best = ratio, motion
@@ -194,21 +192,41 @@ class Stream:
             self._filter = outputs
             self._rest_at = now + round((best[1].duration + SETTLED / self._omega) * 1e9)
 
-    def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion | None]:
-        for fast, hard in FRACTIONS:
-            limits = self._limits
-            if (fast, hard) != FRACTIONS[0]:
-                limits = replace(
-                    limits, velocity=fast * limits.velocity,
-                    acceleration=hard * limits.acceleration, jerk=hard * limits.jerk)
-            target = self._target
+    def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion]:
+        """Yield motions to what is asked for that keep the limits but, perhaps, of efforts."""
+        target, allowed = self._target, self._limits
+        for k, limits in enumerate(self._slower()):
             if target is None:
-                yield self._to_rest(state, limits, state[0], anywhere=True)
-                continue
-            if now < target.until and target.velocity.any() and (
-                    np.abs(target.velocity) <= MAX_TARGET_SPEED * limits.velocity).all():
-                yield self._catch_up(now, state, limits, target)
-            yield self._to_rest(state, limits, target.position_at(now), anywhere=False)
+                motions = [self._to_rest(state, limits, state[0], anywhere=True)]
+            else:
+                if k == 1:
+                    allowed = self._between(now, state, target)
+                motions = [self._to_rest(state, limits, target.position_at(now), anywhere=False)]
+                if now < target.until and target.velocity.any() and (
+                        np.abs(target.velocity) <= MAX_TARGET_SPEED * limits.velocity).all():
+                    motions.insert(0, self._catch_up(now, state, limits, target))
+            for motion in motions:
+                if motion is not None and motion.is_within(allowed):
+                    yield motion
+
+    def _slower(self) -> Iterator[MotionLimits]:
+        yield self._limits
+        gentle = self._limits.gentle()
+        for fast, hard in FRACTIONS[gentle is self._limits:]:
+            yield replace(
+                gentle, velocity=fast * gentle.velocity,
+                acceleration=hard * gentle.acceleration, jerk=hard * gentle.jerk)
+
+    def _between(self, now: int, state: Array, target: Target) -> MotionLimits:
+        """Return the limits with a range that a slower motion must not leave."""
+        asked = [state[0], target.position_at(now), target.position_at(target.until)
+                 + 2.0 / self._omega * target.velocity]
+        stop = self._to_rest(state, self._limits, state[0], anywhere=True)
+        if stop is not None:
+            asked.append(stop.end[0])
+        return replace(
+            self._limits, lower=np.maximum(self._limits.lower, np.min(asked, axis=0) - BEYOND),
+            upper=np.minimum(self._limits.upper, np.max(asked, axis=0) + BEYOND))
 
     def _to_rest(
         self, state: Array, limits: MotionLimits, position: Array, *, anywhere: bool,
@@ -240,13 +258,16 @@ class Stream:
             state, np.hstack((moving.durations, rest[0])), np.hstack((moving.jerks, rest[1])))
 
     def _in_range(self, position: Array) -> Array:
-        lower, upper = self._limits.lower, self._limits.upper
-        margin = np.minimum(MARGIN, (upper - lower) / 4.0)
-        return np.clip(position, lower + margin, upper - margin)
+        lower, upper = self._limits.reachable()
+        return np.clip(position, lower, upper)
 
     def _effort_ratio(self, motion: JerkLimitedMotion, outputs: Array) -> float:
         if self._limits.effort_ratio is no_effort:
             return 0.0
         end = motion.duration + 4.0 / self._omega
+        answers = (motion.steps[:, np.newaxis] + ANSWER / self._omega).ravel()
+        count = min(int(end / INTERVAL) + 2, MAX_INTERVALS)
+        times = np.concatenate((np.linspace(0.0, end, count), answers[answers < end]))
+        times.sort()
         return self._limits.effort_ratio(
-            motion.filtered_samples(self._omega, outputs, end * INSTANTS))
+            motion.filtered_samples(self._omega, outputs, times))

@@ -59,13 +59,10 @@ class Outputs:
         self._progress = np.nan
 
     def publish(self, controller: FeedforwardController, stamp: int) -> bool:
-        """Publish the result of a cycle with one stamp (ns); return whether it was finite.
-
-        The rates of a clipped torque are not those of the motion: they are left out.
-        """
+        """Publish the result of a cycle with one stamp (ns); return whether it was finite."""
         if not controller.is_finite:
             return False
-        for k in range(1 if controller.clipped else len(TORQUE_NAMES)):
+        for k in range(len(TORQUE_NAMES)):
             writer = self._torques[k]
             writer.position[:] = controller.q[0]
             writer.velocity[:] = controller.q[1]

@@ -196,23 +196,28 @@ class Live:
         self.state_publisher.publish(state)
 
     def answer(
-        self, time_s: float, positions: list[float], **fields: Any,
+        self, time_s: float, positions: list[float], timeout: float = ANSWER_TIMEOUT,
+        **fields: Any,
     ) -> list[JointState] | None:
         """Send a state and return the answers with its stamp, or None if one is missing."""
         stamp = to_stamp(time_s)
         key = stamp.sec * 10**9 + stamp.nanosec
         self.send_state(time_s, positions, **fields)
         if not self.spin_until(
-                lambda: all(key in found for found in self.answers.values()), ANSWER_TIMEOUT):
+                lambda: all(key in found for found in self.answers.values()), timeout):
             return None
         return [found[key] for found in self.answers.values()]
 
     def first_answer(
-        self, time_s: float, positions: list[float], **fields: Any,
+        self, time_s: float, positions: list[float], step: float = 0.0, **fields: Any,
     ) -> list[JointState]:
-        """Send states until the first is answered: matching is not complete at once."""
-        for _ in range(20):
-            found = self.answer(time_s, positions, **fields)
+        """Send states until the first is answered: matching is not complete at once.
+
+        Nor is a state after a silence believed until others agree, which come a step later.
+        """
+        for k in range(20):
+            found = self.answer(
+                time_s + k * step, positions, timeout=0.5 if step else ANSWER_TIMEOUT, **fields)
             if found is not None:
                 return found
         raise AssertionError(f'no answer:\n{self.log}')

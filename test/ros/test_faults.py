@@ -87,7 +87,8 @@ def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home, 
     t = in_motion(node, home, seconds=2.0)
     assert node.spin_until(lambda: 'stopping' in node.states, 10.0)
     # The stamps stood still while the node waited.
-    for k in range(1, 60):
+    node.first_answer(t + 0.005, home, step=0.005)
+    for k in range(20, 60):
         assert node.answer(t + 0.005 * k, home) is not None
     assert_no_step(node)
 
@@ -129,7 +130,7 @@ def test_the_life_cycle_leaves_nothing_undone_and_nothing_over(live, home):
     t = in_motion(node, home, seconds=2.0)
     move(node, home, 0.3, start=t + 1.0)
     assert node.change('deactivate')
-    assert node.states[-1] == 'inactive'
+    assert node.spin_until(lambda: node.states[-1] == 'inactive', 5.0)
     count = node.settle()
     node.send_state(t + 1.0, home)
     node.spin(0.3)
@@ -203,7 +204,7 @@ def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
 
 
 def test_a_streamed_reference(live, home):
-    node = live('stream_timeout:=0.5')
+    node = live('stream_timeout:=0.2')
     node.first_answer(NOW, home)
     publisher = node.publisher(JointState, '/feedforward/reference')
 
@@ -349,9 +350,10 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
     elsewhere = [x + 0.05 for x in home]
     t = NOW + 0.8
     assert node.answer(NOW + 0.4, home, **rest) is not None
-    assert node.answer(t, elsewhere, **rest) is not None
+    for t in np.arange(t, t + 1.5, 0.05).round(6):
+        assert node.answer(t, elsewhere, **rest) is not None
     np.testing.assert_allclose(
-        node.messages['torque'][-1].effort, weight(elsewhere), atol=1e-9)
+        node.messages['torque'][-1].effort, weight(elsewhere), atol=1e-7)
     np.testing.assert_array_equal(node.messages['torque'][-1].position, home)
     goal = move(node, home)
     t = node.send_states_until_log('trajectory accepted', t + 0.001, elsewhere, **rest)
@@ -359,16 +361,11 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
     points = annotated[0].points
     np.testing.assert_allclose(points[-1].positions, goal, atol=1e-12)
     np.testing.assert_allclose(points[-1].effort, weight(goal), atol=1e-9)
-    # A measurement that leaps clips the torque, and a clipped torque has no honest rates.
-    rates = len(node.messages['torque_rate'])
-    count = len(node.messages['torque'])
-    node.send_state(t + 0.001, [x + 0.8 for x in home], **rest)
-    assert node.spin_until(lambda: len(node.messages['torque']) > count, 5.0)
-    node.spin(0.2)
-    assert len(node.messages['torque_rate']) == rates
-    step = np.subtract(
-        node.messages['torque'][-1].effort, node.messages['torque'][-2].effort)
-    assert np.abs(step).max() <= 1000.0 * 0.0011
+    # One measurement that leaps is left out; the torque goes on as it was, with its rates.
+    before = node.messages['torque'][-1].effort
+    assert node.answer(t + 0.001, [x + 0.8 for x in home], **rest) is not None
+    assert np.abs(np.subtract(node.messages['torque'][-1].effort, before)).max() < 0.1
+    assert 'contradicts the state before: it is left out of the torque' in node.log
 
 
 def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):

@@ -172,11 +172,11 @@ def test_computed_torque_without_velocities_is_evaluated_at_the_reference_and_sa
         held = sender.state(there, step=0.1)
     assert 'the joint states have no velocity' in node.log
     assert 'the joint states have no velocity' in reason(node)
-    np.testing.assert_allclose(held, sender.state(home), atol=1e-12)
+    np.testing.assert_allclose(held, sender.state(home, step=0.1), atol=1e-12)
     for _ in range(10):
         moved = sender.state(there, step=0.1, velocity=[0.0] * 7)
     assert np.abs(moved - held).max() > 0.1
-    assert node.spin_until(lambda: not reason(node), 5.0)
+    assert node.spin_until(lambda: not reason(node), 5.0), (reason(node), node.log)
 
 
 def test_a_wrong_order_of_command_joints_is_named_as_such(live, home):

@@ -5,6 +5,7 @@ import numpy as np
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
+from hodyn_ros.limits.velocity_bounds import velocity_bounds
 from hodyn_ros.reference import MotionLimits, extrema, fit_plan
 from hodyn_ros.reference.manager import ReferenceManager
 
@@ -16,7 +17,8 @@ def limits_of(robot, jerk: float = 400.0) -> MotionLimits:
     own = robot.limits
     return MotionLimits(
         own.position_min, own.position_max, own.velocity, np.minimum(own.acceleration, 15.0),
-        np.minimum(own.jerk, jerk))
+        np.minimum(own.jerk, jerk),
+        law=own.velocity_law if own.depend_on_position.any() else None)
 
 
 @dataclass
@@ -32,6 +34,8 @@ class Findings:
     residual : float
         Greatest residual of q, q̇, q̈ between neighbours to a motion with bounded snap, in units
         of that motion's own.
+    beyond_law : float
+        How much faster than its law allows at the position a joint moved, rad/s.
     modes : set of str
         The modes that were seen.
 
@@ -40,6 +44,7 @@ class Findings:
     steps: int
     use: np.ndarray
     residual: float
+    beyond_law: float
     modes: set
 
 
@@ -75,7 +80,7 @@ class Siege:
 
     def run(self, steps: int) -> Findings:
         """Let so many instants pass, with all that happens between them."""
-        use, residual, modes = np.zeros(4), 0.0, set()
+        use, residual, modes, beyond_law = np.zeros(4), 0.0, set(), 0.0
         limits, rng = self.limits, self.rng
         greatest = np.vstack((limits.velocity, limits.acceleration, limits.jerk))
         before = np.empty_like(self.q)
@@ -99,10 +104,12 @@ class Siege:
             self.reference.evaluate(self.now, self.q)
             modes.add(self.reference.mode(self.now))
             _use(self.q, limits.lower, limits.upper, greatest, use)
+            if limits.law is not None:
+                beyond_law = max(beyond_law, _beyond_law(self.q, limits.law))
             if stride <= 5 * MS:
                 residual = max(residual, _residual(before, self.q, stride * 1e-9, limits.jerk))
             before[:] = self.q
-        return Findings(steps, use, residual, modes)
+        return Findings(steps, use, residual, beyond_law, modes)
 
     def _anywhere(self) -> np.ndarray:
         return self.rng.uniform(self.lower, self.upper)
@@ -132,6 +139,10 @@ class Siege:
             if (np.abs(extrema(plan, k)[0]) > most).any():
                 return
         low, high = extrema(plan, 0)[0]
+        if limits.law is not None and any(
+                _beyond_law(q, limits.law) for q in plan.evaluate(
+                    np.linspace(0.0, plan.duration, 2000))):
+            return
         if (low >= limits.lower).all() and (high <= limits.upper).all():
             self.reference.follow(plan, start)
 
@@ -187,6 +198,17 @@ def _use(q, lower, upper, greatest, use):
 
 
 @njit()
+def _beyond_law(q, law):
+    """Return by how much a state, (5, n), is faster than a law allows."""
+    bounds = np.empty((2, q.shape[1]))
+    velocity_bounds(q[0], law, bounds)
+    worst = 0.0
+    for joint in range(q.shape[1]):
+        worst = max(worst, q[1, joint] - bounds[1, joint], bounds[0, joint] - q[1, joint])
+    return worst
+
+
+@njit()
 def _residual(before, q, h, jerk):
     """Return how far two states are from a motion whose jerk stays within its limits.
 
@@ -215,7 +237,7 @@ def main() -> None:
     steps, seed = int(float(sys.argv[1])), int(sys.argv[2])
     rng = np.random.default_rng(seed)
     begin, done = time.monotonic(), 0
-    use, residual = np.zeros(4), 0.0
+    use, residual, beyond = np.zeros(4), 0.0, 0.0
     while done < steps:
         robot, bandwidth = str(rng.choice(['panda', 'fr3', 'iiwa14'])), rng.choice([5., 50., 500.])
         limits = limits_of(hd.load_robot(robot), jerk=rng.choice([100.0, 400.0, 5000.0]))
@@ -223,10 +245,12 @@ def main() -> None:
         found = Siege(limits, own, bandwidth).run(min(100_000, steps - done))
         done += found.steps
         use, residual = np.maximum(use, found.use), max(residual, found.residual)
+        beyond = max(beyond, found.beyond_law)
         print(f'{done} steps, {time.monotonic() - begin:.0f} s: out of range by {use[0]:.1e}, '
-              f'q̇ q̈ q⃛ {use[1:]} of their limits, residual {residual:.4f} of its bound '
+              f'q̇ q̈ q⃛ {use[1:]} of their limits, residual {residual:.4f} of its bound, beyond the '
+              f'law of its velocity {beyond:.1e} rad/s '
               f'({robot}, seed {own}, {bandwidth:g} rad/s)', flush=True)
-        if use[0] > 1e-12 or (use[1:] > 1 + 1e-5).any() or residual > 1.0:
+        if use[0] > 1e-12 or (use[1:] > 1 + 1e-5).any() or residual > 1.0 or beyond > 1e-9:
             raise SystemExit(1)
 
 
