@@ -33,8 +33,8 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.retiming import search
-from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.path import JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.search import Retimed, retime_path
@@ -128,11 +128,11 @@ def longer_search(path: JointPath, feedforward: FeedForward) -> Retimed:
 
 def peaks(retimed: Retimed, feedforward: FeedForward) -> dict[str, float]:
     """Return the largest share of each limit that a motion takes."""
-    shares = LimitShares(feedforward)
-    taken = np.abs(shares(retimed.plan.evaluate(
+    table = LimitTable(feedforward)
+    taken = np.abs(table.shares(retimed.plan.evaluate(
         np.linspace(0.0, retimed.duration, 5000)))).max(axis=0)
     found: dict[str, float] = {}
-    for column, share in zip(shares.columns, taken.tolist(), strict=True):
+    for column, share in zip(table.limited_columns, taken.tolist(), strict=True):
         found[column.quantity] = max(found.get(column.quantity, 0.0), share)
     return found
 

@@ -10,8 +10,8 @@ import numpy as np
 import hodyn_ros as hd
 from hodyn_ros.common import figures
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans import JointWaypoints, PlanRequest, prepare_plan
-from hodyn_ros.plans.retiming.limit_shares import LimitShares
 
 robot = hd.load_robot('panda')
 ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -25,14 +25,14 @@ print(prepared.refusal)
 
 # %%
 # What the plan takes of each kind of limit, by the joint that takes most of its own.
-shares = LimitShares(FeedForward(robot))
+table = LimitTable(FeedForward(robot))
 times = np.linspace(0.0, prepared.plan.duration, 1500)
-taken = np.abs(shares(prepared.plan.evaluate(times)))
+taken = np.abs(table.shares(prepared.plan.evaluate(times)))
 
 plt.style.use(figures.STYLE)
 figure, axis = plt.subplots()
 for quantity in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
-    columns = [k for k, column in enumerate(shares.columns) if column.quantity == quantity]
+    columns = [k for k, column in enumerate(table.limited_columns) if column.quantity == quantity]
     axis.plot(times, taken[:, columns].max(axis=1), label=quantity.replace('_', ' '))
 axis.set_ylim(0.0, 2.2)
 axis.axhspan(1.0, 2.2, color=figures.GREY, alpha=0.2, label='not allowed')

@@ -10,7 +10,7 @@ import numpy as np
 import hodyn_ros as hd
 from hodyn_ros.common import figures
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.retiming.limit_shares import LimitShares
+from hodyn_ros.feedforward.limit_table import LimitTable
 
 robot = hd.load_robot('panda')
 ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -25,14 +25,14 @@ slow = fast.uniform_stretch_duration
 print(f'{fast.duration:.2f} s, with even timing {slow:.2f} s; found in {fast.seconds:.1f} s')
 
 # %%
-shares = LimitShares(FeedForward(robot))
+table = LimitTable(FeedForward(robot))
 times = np.linspace(0.0, fast.duration, 1500)
-taken = np.abs(shares(fast.plan.evaluate(times)))
+taken = np.abs(table.shares(fast.plan.evaluate(times)))
 
 plt.style.use(figures.STYLE)
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7.5, 5.5))
 for quantity in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
-    columns = [k for k, column in enumerate(shares.columns) if column.quantity == quantity]
+    columns = [k for k, column in enumerate(table.limited_columns) if column.quantity == quantity]
     above.plot(times, taken[:, columns].max(axis=1), label=quantity.replace('_', ' '))
 above.axhline(1.0, color=figures.LIMIT, linewidth=1.0)
 above.set(ylabel='share of the limit, worst joint')

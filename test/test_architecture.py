@@ -21,10 +21,10 @@ MAY_IMPORT = {
     'robot': {'common', 'actuators', 'limits'},
     'dynamics': {'common', 'robot'},
     '__init__': {'common', 'robot', 'dynamics', 'reference', 'feedforward', 'plans', 'codegen'},
-    'feedforward': {'common', 'robot', 'actuators', 'reference', 'dynamics'},
+    'feedforward': {'common', 'limits', 'robot', 'actuators', 'reference', 'dynamics'},
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
-    'plans': {'common', 'robot', 'reference', 'messages', 'feedforward'},
+    'plans': {'common', 'limits', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages', 'feedforward'},
     'replay': {'common', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
     'fleet': {'common', 'robot', 'plans', 'replay'},
@@ -32,10 +32,10 @@ MAY_IMPORT = {
         'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
     'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
-        'common', 'robot', 'feedforward', 'codegen', 'simulation', 'plans', 'estimation',
-        'replay', 'fleet', 'identification', 'ros'},
+        'common', 'limits', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
+        'estimation', 'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 77
+MAX_ARROWS = 78
 MAX_FLOORS = 9
 
 

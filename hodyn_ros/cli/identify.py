@@ -271,7 +271,7 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
     import numpy as np
 
     from hodyn_ros.cli.tables import make_table
-    from hodyn_ros.plans.limit_check import unit
+    from hodyn_ros.feedforward.limit_table import unit
 
     held = 'other recordings' if validation.by_bag else 'other stretches'
     console.print(f'{robot.name}: RMS errors of robot files, N m')
@@ -307,7 +307,7 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
 
 def _doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:
     """Return what of the recordings cannot be as it is taken, and what to do about it."""
-    from hodyn_ros.plans.limit_check import unit
+    from hodyn_ros.feedforward.limit_table import unit
 
     said = [
         f'Positions of {", ".join(doubtful.misplaced)} are beyond their limits most of the '

@@ -269,7 +269,7 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
 
 
 def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:
-    from hodyn_ros.plans.motor_limits import MOTOR_QUANTITIES
+    from hodyn_ros.limits.quantities import MOTOR_QUANTITIES
 
     if prepared.limit_report is None:
         return []

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, bounds, sample_times, torques, unit
+from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.quantities import JOINT_QUANTITIES
+from hodyn_ros.plans.limit_check import sample_times
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
 
@@ -46,22 +48,18 @@ def draw_curves(
     robot = feedforward.robot
     count = int(np.clip(sample_times(plan).size, MIN_SAMPLES, MAX_SAMPLES))
     instants = np.linspace(plan.times[0], plan.times[-1], count)
-    motion = plan.evaluate(instants)
-    torque = torques(plan, feedforward, instants)
-    curves = {
-        **{quantity: motion[:, k] for k, quantity in enumerate(KINEMATIC)},
-        **{quantity: torque[:, k] for k, quantity in enumerate(EFFORTS)},
-    }
+    table = LimitTable(feedforward)
+    values = table.values(plan.evaluate(instants))
+    table.check_finite(values, instants)
     # A figure of its own: pyplot would keep state and look for a display.
     figure = Figure(figsize=(2.6 * robot.n, 10.0), layout='constrained')
-    axes = figure.subplots(len(curves), robot.n, sharex=True, squeeze=False)
-    for row, (quantity, values) in zip(axes, curves.items(), strict=True):
-        lower, upper = bounds(robot.limits, quantity)
-        for joint, axis in enumerate(row):
-            axis.plot(instants, values[:, joint])
-            _show_limits(axis, values[:, joint], lower[joint], upper[joint])
-            axis.tick_params(labelsize=6)
-            axis.set_ylabel(f'{quantity} ({unit(robot, joint, quantity)})', fontsize=6)
+    axes = figure.subplots(len(JOINT_QUANTITIES), robot.n, sharex=True, squeeze=False)
+    for c, axis in enumerate(axes.flat):
+        column = table.columns[c]
+        axis.plot(instants, values[:, c])
+        _show_limits(axis, values[:, c], float(table.lower[c]), float(table.upper[c]))
+        axis.tick_params(labelsize=6)
+        axis.set_ylabel(f'{column.quantity} ({column.unit})', fontsize=6)
     for joint, name in enumerate(robot.joint_names):
         axes[0, joint].set_title(name, fontsize=8)
         axes[-1, joint].set_xlabel('time (s)', fontsize=7)

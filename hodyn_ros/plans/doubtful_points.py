@@ -1,7 +1,7 @@
 """Accepted points that a planner hardly meant: velocities against positions, steps in samples."""
 import numpy as np
 
-from hodyn_ros.plans.limit_check import unit
+from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot

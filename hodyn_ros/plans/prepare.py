@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.doubtful_points import contradicted_velocity, steps
-from hodyn_ros.plans.limit_check import LimitReport, check_limits, unit
-from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks, tripped_at_rest
+from hodyn_ros.plans.limit_check import LimitReport, check_limits
+from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks
 from hodyn_ros.plans.retiming.path import PathPoints, path_of
 from hodyn_ros.plans.retiming.search import (
     PATH_TOLERANCE,
@@ -23,7 +24,7 @@ from hodyn_ros.plans.retiming.search import (
     retime_path,
     retime_plan,
 )
-from hodyn_ros.plans.time_scaling import MAX_FACTOR, RESOLUTION, smallest_time_scaling
+from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.plans.waypoints import (
     AcceptedWaypoints,
     EndedError,
@@ -42,8 +43,6 @@ Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 Fault = Literal['', 'joints', 'past', 'other']
 ROUND_OFF = 1e-12
-# By which a stretch grows at least where reflexes ask for more than the limits, and how often.
-REFLEX_STEP, REFLEX_TRIES = 1.002, 30
 THROUGH = 1e-6
 """rad or m by which a file may miss points that it goes through."""
 _MANY_TURNS = 12.0  # rad: further off than joints are that a plan is out of range with
@@ -273,9 +272,11 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             lines.append(_summary(limit_report))
         lines += tripped
         if settings.stretch != 'off' and not moving:
-            factor, why_not = _mending_stretch(plan, feedforward, settings.commands, joins=joins)
+            scaling = smallest_time_scaling(
+                plan, LimitTable(feedforward, settings.commands))
+            factor = scaling.factor
             if factor is None:
-                lines.append(why_not)
+                lines.append(scaling.reason)
             elif settings.stretch == 'auto':
                 plan = plan.stretched(factor)
                 limit_report = check_limits(plan, feedforward)
@@ -296,33 +297,6 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
         reflexes=reflexes, points=points)
-
-
-def _mending_stretch(
-    plan: Plan, feedforward: FeedForward, commands: Commands, *, joins: bool,
-) -> tuple[float | None, str]:
-    """Return the smallest stretch that meets limits and reflexes, or why there is none."""
-    scaling = smallest_time_scaling(plan, feedforward)
-    if scaling.factor is None:
-        return None, scaling.reason
-    if stop := tripped_at_rest(plan, feedforward, commands):
-        return None, f'no stretch was found that trips no reflex: its weight alone trips {stop}'
-    factor = scaling.factor
-    tripped: list[ReflexPeak] = []
-    for _ in range(REFLEX_TRIES):
-        slower = plan.stretched(factor)
-        peaks = reflex_peaks(slower, feedforward, commands, joins=joins)
-        tripped = [peak for peak in peaks if peak.trips]
-        # Torque is not monotone in the stretch.
-        if not tripped and (
-                factor == scaling.factor or check_limits(slower, feedforward).within_limits):
-            return factor, ''
-        if factor == MAX_FACTOR:
-            break
-        factor *= max([REFLEX_STEP, *(peak.mending_stretch for peak in tripped)])
-        factor = min(float(np.ceil(factor / RESOLUTION) * RESOLUTION), MAX_FACTOR)
-    worst = f': it {tripped[0]}' if tripped else ''
-    return None, f'no stretch was found that trips no reflex{worst}'
 
 
 def refused(error: HodynError) -> PreparedPlan:
@@ -364,7 +338,8 @@ def _retimed(
         return None
     if request.start is not None:
         plan = _fitted(request, points)
-        return retime_plan(plan, feedforward) if plan.duration > 0.0 else None
+        return (
+            retime_plan(plan, feedforward, settings.commands) if plan.duration > 0.0 else None)
     return retime_path(path_of(
         PathPoints(
             points.times - points.times[0], points.positions, points.velocities,
@@ -372,7 +347,7 @@ def _retimed(
         stop_at=settings.stop_at, tolerance=settings.path_tolerance,
         interpolation=settings.interpolation,
         overshoot_tolerance=settings.overshoot_tolerance), feedforward, settings.smoothness,
-        progress)
+        settings.commands, progress)
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:

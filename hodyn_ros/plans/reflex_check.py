@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limit_check import TOLERANCE, sample_times, unit
-from hodyn_ros.plans.retiming.limit_shares import ORDERS
+from hodyn_ros.feedforward.limit_table import unit
+from hodyn_ros.limits.quantities import ORDERS
+from hodyn_ros.plans.limit_check import TOLERANCE
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.reflexes import Commands, Reflex
@@ -61,12 +62,6 @@ class ReflexPeak:
         """Whether it is beyond, by more than round-off."""
         return self.tripped_at is not None
 
-    @property
-    def mending_stretch(self) -> float:
-        """Estimate of the stretch that brings it to its limit; 1 where it does not trip."""
-        # What is dynamic falls at least with this power of a stretch.
-        return float(max(1.0, self.share) ** (1.0 / ORDERS[self.quantity]))
-
     def __str__(self) -> str:
         return (
             f'would trip {self.name} at {self.tripped_at:.4g} s, {self.tripped_by}: '
@@ -103,23 +98,6 @@ def reflex_peaks(
             best[stop] = replace(
                 worst, tripped_at=tripped.tripped_at, tripped_by=tripped.tripped_by)
     return tuple(sorted(best.values(), key=lambda peak: -peak.share))
-
-
-def tripped_at_rest(plan: Plan, feedforward: FeedForward, commands: Commands) -> str:
-    """Return the reflex that the weight of the arm trips on the way of a plan; empty if none."""
-    reflexes = feedforward.robot.reflexes
-    if reflexes is None:
-        return ''
-    held = plan.evaluate(sample_times(plan))
-    held[:, 1:] = 0.0
-    effort = np.abs(feedforward.torque(held)[:, 0])
-    stopping = feedforward.robot.limits.stopping_range(held[:, 0])
-    for stop in reflexes.stops:
-        if stop.commands == commands and stop.quantity == 'effort':
-            limits = stop.limit_at(held[:, 1], stopping)
-            if (effort > limits + TOLERANCE * np.maximum(1.0, limits)).any():
-                return stop.name
-    return ''
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
 
 
 def _page(result: Replay, robot: Robot, images: Sequence[tuple[str, str]]) -> str:
-    from hodyn_ros.plans.limit_check import unit  # as above
+    from hodyn_ros.feedforward.limit_table import unit  # as above
 
     units = {name: partial(unit, robot, joint) for joint, name in enumerate(result.names)}
     rows = ''.join(

@@ -6,8 +6,9 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans import limit_check
-from hodyn_ros.plans.limit_check import EFFORTS, KINEMATIC, check_limits, sample_times
+from hodyn_ros.limits import peaks
+from hodyn_ros.limits.quantities import EFFORTS, KINEMATIC
+from hodyn_ros.plans.limit_check import check_limits, sample_times
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 
@@ -97,7 +98,7 @@ def test_a_torque_peak_between_samples_is_found(feedforward):
 def test_no_peak_hides_between_the_blocks_of_a_long_plan(feedforward, monkeypatch, block):
     plan = fit_plan([0.0, 0.1, 0.2], START + np.array([[0.0], [0.02], [-0.01]]))
     whole = check_limits(plan, feedforward)
-    monkeypatch.setattr(limit_check, 'BLOCK', block)
+    monkeypatch.setattr(peaks, 'BLOCK', block)
     for one, other in zip(whole.worst, check_limits(plan, feedforward).worst, strict=True):
         assert other.value == pytest.approx(one.value, rel=1e-9)
         assert other.time == pytest.approx(one.time, abs=1e-9)

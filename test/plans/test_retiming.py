@@ -91,6 +91,22 @@ def test_jerk_and_torque_rate_of_a_hundredth_still_gain_on_the_uniform_stretch(p
     assert {binding.quantity for binding in retimed.binding} & {'jerk', 'effort_rate'}
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_what_is_found_trips_no_reflex(panda, seed):
+    # The torque without gravity, whose rate is the reflex's, has a larger one than all of it.
+    scaled = replace(panda, reflexes=replace(panda.reflexes, stops=tuple(
+        replace(stop, limit=0.1 * stop.limit) if stop.quantity == 'effort_rate' else stop
+        for stop in panda.reflexes.stops)))
+    times = 3.0 * np.arange(2 + seed % 4)
+    trajectory = JointWaypoints(
+        panda.joint_names, times.tolist(), waypoints(panda, seed).tolist())
+    prepared = prepare_plan(PlanRequest(trajectory, scaled, PlanSettings(stretch='retime')))
+    assert prepared.refusal == ''
+    nearest = prepared.reflexes[0]
+    assert nearest.name == 'controller_torque_discontinuity'
+    assert 0.98 < nearest.share <= 1.0
+
+
 def test_motors_of_elastic_joints_are_limited_too(panda):
     joints = tuple(
         JointActuator(

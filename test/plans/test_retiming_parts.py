@@ -6,13 +6,13 @@ import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.plans.limit_check import check_limits
-from hodyn_ros.plans.retiming.limit_shares import LimitShares
 from hodyn_ros.plans.retiming.search import _momentary_stops, binding_limits
 from hodyn_ros.plans.retiming.time_law import SPLINE_DEGREE, Rate, TimeLaw
-from hodyn_ros.plans.time_scaling import _kinematic_factor
+from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -40,7 +40,10 @@ def test_near_the_ends_of_the_range_speeds_to_both_sides_have_their_own_limits(f
         (np.abs(motion[:, k]).max(axis=0) / bound).max() ** (1.0 / k)
         for k, bound in ((2, limits.acceleration), (3, limits.jerk)))
     assert share.max() > kinematic  # this is what decides here
-    assert _kinematic_factor(plan, feedforward) == pytest.approx(share.max(), rel=2e-3)
+    effortless = replace(FR3, limits=replace(
+        limits, effort=np.full(7, np.inf), effort_rate=np.full(7, np.inf)))
+    assert smallest_time_scaling(plan, FeedForward(effortless)).factor == pytest.approx(
+        share.max(), rel=2e-3)
     found = check_limits(plan.stretched(share.max() * 1.003), feedforward)
     assert not [e for e in found.violations if e.quantity == 'velocity']
 
@@ -51,10 +54,10 @@ def test_shares_of_the_limits_are_those_of_each_sample(feedforward):
     motion = rng.uniform(-1.0, 1.0, (500, 5, 7))
     middle, half = (0.5 * (limits.position_max + s * limits.position_min) for s in (1, -1))
     motion[:, 0] = middle + 0.9 * half * motion[:, 0]
-    shares = LimitShares(feedforward)
+    table = LimitTable(feedforward)
     found = dict(zip(
-        [(column.joint, column.quantity) for column in shares.columns], shares(motion).T,
-        strict=True))
+        [(column.joint, column.quantity) for column in table.limited_columns],
+        table.shares(motion).T, strict=True))
     lower, upper = limits.velocity_range(motion[:, 0])
     torque = feedforward.torque(motion)
     for j, joint in enumerate(FR3.joint_names):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hodyn_ros.plans.retiming.limit_shares import LimitShares
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.retiming.time_law import (
     SPLINE_DEGREE,
     Rate,
@@ -76,16 +76,16 @@ class StepSettings:
 
 
 def fastest_rate(
-    path: Plan, law: TimeLaw, shares: LimitShares, settings: StepSettings,
+    path: Plan, law: TimeLaw, table: LimitTable, settings: StepSettings,
 ) -> Rate | None:
     """Return the rate x of the law's time that shortens it most; None where there is none."""
     count, step = settings.knots, law.duration / settings.knots
     u, even = _samples(count, step, law.duration, settings.between)
     first, basis = even_basis(u, step, count)
-    present, slopes = _linearised(path, law, shares, u, step)
+    present, slopes = _linearised(path, law, table, u, step)
     if settings.keeps_start:
         even[0] = False  # nothing changes there
-    third = shares.orders == 3
+    third = table.orders == 3
     smooth = settings.smoothness > 0.0 and settings.highest_order >= 3 and bool(third.any())
     used = float(np.clip(np.abs(present[:, third]).max(), MIN_USED, 1.0)) if smooth else 1.0
     reach = np.where(third, used, 1.0)
@@ -97,7 +97,7 @@ def fastest_rate(
         if smooth:  # what may be used of them is a variable of its own
             bound[:, third] -= settings.allowed
         relative = sign * present / reach
-        counts = (shares.orders <= settings.highest_order) & np.isfinite(bound) & (
+        counts = (table.orders <= settings.highest_order) & np.isfinite(bound) & (
             even[:, None] | _peaks(relative))
         sample, column = np.nonzero(counts)
         values = np.einsum('dr,drb->rb', slope[:, sample, column], basis[:, sample])
@@ -163,18 +163,18 @@ def _peaks(values: Array) -> NDArray[np.bool_]:
 
 
 def _linearised(
-    path: Plan, law: TimeLaw, shares: LimitShares, u: Array, step: float,
+    path: Plan, law: TimeLaw, table: LimitTable, u: Array, step: float,
 ) -> tuple[Array, Array]:
     """Return the present shares, (T, columns), and their slopes to x … x''', (4, T, columns).
 
     Those of speeds are squared, those of order 3 divided by √x: so they are linear.
     """
     motion = law.motion(path, u)
-    squared, divided = shares.orders == 1, shares.orders == 3
+    squared, divided = table.orders == 1, table.orders == 3
 
     def at(rate: Array) -> Array:
         derivatives = time_derivatives(rate)
-        values = shares(compose(motion, derivatives))
+        values = table.shares(compose(motion, derivatives))
         values[:, squared] *= np.abs(values[:, squared])
         values[:, divided] /= derivatives[:, 1:2]
         return values
@@ -183,7 +183,7 @@ def _linearised(
     here[:, 0] = 1.0
     present = at(here)
     slopes = np.zeros((4, *present.shape))
-    for k in range(4 if (shares.orders == 4).any() else 3):
+    for k in range(4 if (table.orders == 4).any() else 3):
         size = DIFFERENCE / step**k
         ahead, behind = here.copy(), here.copy()
         ahead[:, k] += size

@@ -7,8 +7,9 @@ import numpy as np
 from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.quantities import ORDERS
 from hodyn_ros.plans.curves import image_format
-from hodyn_ros.plans.retiming.limit_shares import ORDERS, LimitShares
 from hodyn_ros.plans.retiming.search import binding_limits
 from hodyn_ros.reference import Plan
 
@@ -26,14 +27,14 @@ def draw_margins(
     replaced with force only.
     """
     form = image_format(path)
-    shares = LimitShares(feedforward)
+    table = LimitTable(feedforward)
     instants = np.linspace(0.0, plan.duration, SAMPLES)
-    taken = np.abs(shares(plan.evaluate(instants)))
+    taken = np.abs(table.shares(plan.evaluate(instants)))
     figure = Figure(figsize=(9.0, 5.0), layout='constrained')
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    quantities = [q for q in ORDERS if any(c.quantity == q for c in shares.columns)]
+    quantities = [q for q in ORDERS if any(c.quantity == q for c in table.limited_columns)]
     for i, quantity in enumerate(quantities):
-        columns = [k for k, c in enumerate(shares.columns) if c.quantity == quantity]
+        columns = [k for k, c in enumerate(table.limited_columns) if c.quantity == quantity]
         above.plot(
             instants, taken[:, columns].max(axis=1), color=f'C{i}', label=quantity)
     above.axhline(1.0, color='black', linestyle='--', linewidth=0.8)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from numbers import Real
 import reprlib
 
+from hodyn_ros.limits.quantities import SCALABLE
 from hodyn_ros.robot import HodynError, Robot
 
-QUANTITIES = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
 MOTOR_QUANTITIES = {
     'motor_velocity': 'max_velocity', 'motor_effort': 'max_effort', 'deflection': 'max_deflection'}
 
@@ -16,7 +16,7 @@ def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robo
 
     Raises HodynError for an unknown quantity, and for parts that are no numbers above 0, up to 1.
     """
-    known = (*QUANTITIES, *MOTOR_QUANTITIES)
+    known = (*SCALABLE, *MOTOR_QUANTITIES)
     given = parts if isinstance(parts, Mapping) else dict.fromkeys(known, parts)
     for quantity, part in given.items():
         if quantity not in known:
@@ -29,7 +29,7 @@ def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robo
                 f'limits, {quantity}: {part:g} is a part of the limit: above 0, at most 1')
     limits = replace(robot.limits, **{
         quantity: getattr(robot.limits, quantity) * given[quantity]
-        for quantity in QUANTITIES if quantity in given})
+        for quantity in SCALABLE if quantity in given})
     actuators = robot.actuators
     if actuators is not None:
         actuators = replace(actuators, joints=tuple(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.limit_check import LimitReport, check_limits
-from hodyn_ros.plans.retiming.limit_shares import LimitShares
+from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.plans.limit_check import LimitReport, check_limits, worst_margins
 from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
 from hodyn_ros.plans.retiming.path import MAX_NAMED, SMALLEST_STEP, JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
@@ -24,6 +24,7 @@ from hodyn_ros.plans.time_scaling import (
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.reflexes import Commands
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -135,11 +136,13 @@ def retime(
     stop_at: Sequence[int] = (),
     path_tolerance: float = PATH_TOLERANCE,
     smoothness: float = 0.0,
+    commands: Commands = 'effort',
 ) -> Retimed:
     """Return the fastest motion through points, from rest to rest, within all limits of a robot.
 
     Velocity, acceleration, jerk, torque, torque rate; of the motors of elastic joints speed,
-    torque and deflection. Friction and payload count as in every plan.
+    torque and deflection. Friction and payload count as in every plan. No reflex of the vendor's
+    controller is tripped.
 
     Parameters
     ----------
@@ -163,6 +166,8 @@ def retime(
         Which part of the duration may be given for using none of the limits of jerk and torque
         rate (and of motor speed, which depends on it), in proportion to what is used at the
         worst instant. 0 is as fast as can be.
+    commands : 'effort' or 'position'
+        What the arm is commanded: the reflexes that its vendor's controller has for it count.
 
     Raises
     ------
@@ -175,38 +180,41 @@ def retime(
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
         points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
-    return retime_path(path, FeedForward(scaled), smoothness)
+    return retime_path(path, FeedForward(scaled), smoothness, commands)
 
 
-def retime_plan(plan: Plan, feedforward: FeedForward) -> Retimed:
+def retime_plan(
+    plan: Plan, feedforward: FeedForward, commands: Commands = 'effort',
+) -> Retimed:
     """Return the fastest motion along the path of a plan; one in motion at first stays joined.
 
     Its errors are those of `retime`.
     """
-    return retime_path(JointPath((plan,)), feedforward)
+    return retime_path(JointPath((plan,)), feedforward, commands=commands)
 
 
 def retime_path(
     path: JointPath, feedforward: FeedForward, smoothness: float = 0.0,
-    progress: Progress | None = None,
+    commands: Commands = 'effort', progress: Progress | None = None,
 ) -> Retimed:
     """Return the fastest motion along a path, section by section from rest to rest.
 
-    `smoothness` is as of `retime`; `progress` is told how far the search has come.
+    `smoothness` and `commands` are as of `retime`; `progress` is told how far the search has come.
     """
     if not 0.0 <= smoothness < np.inf:
         raise HodynError(f'smoothness {smoothness:g}: must not be negative')
-    _refuse_without_limits(path, feedforward)
+    table = LimitTable(feedforward, commands)
+    _refuse_without_limits(path, table)
     begin = time.perf_counter()
     plans: list[Plan] = []
     uniform: float | None = 0.0
     for section in path.sections:
-        found, slow = _retime_section(section, feedforward, smoothness, progress)
+        found, slow = _retime_section(section, table, smoothness, progress)
         plans.append(found)
         uniform = None if uniform is None or slow is None else uniform + slow
     plan = _joined(plans)
     if path.timed is not None:
-        timed = _smallest_stretch(path.timed, feedforward)
+        timed = _smallest_stretch(path.timed, table)
         uniform = timed.duration
         plan = plan if plan.duration < uniform else timed
     report = check_limits(plan, feedforward)
@@ -215,14 +223,15 @@ def retime_path(
         binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
 
 
-def _refuse_without_limits(path: JointPath, feedforward: FeedForward) -> None:
+def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
     """Raise HodynError where joints move that nothing keeps from any speed."""
     moves = np.any([
         np.ptp(section.evaluate(np.linspace(0.0, section.duration, WAY_SAMPLES))[:, 0], axis=0)
         > SMALLEST_STEP for section in path.sections], axis=0)
-    free = np.flatnonzero(moves & ~LimitShares(feedforward).is_limited)
+    limited = [column.place for column in table.limited_columns]
+    free = np.flatnonzero(moves & ~np.isin(np.arange(moves.size), limited))
     if free.size:
-        names = ', '.join(feedforward.robot.joint_names[i] for i in free)
+        names = ', '.join(table.feedforward.robot.joint_names[i] for i in free)
         raise HodynError(
             f'{names}: no limit of velocity, acceleration, jerk, effort or effort rate, so any '
             'motion would do; give limits, of velocity and effort at least, in a file: '
@@ -230,7 +239,7 @@ def _refuse_without_limits(path: JointPath, feedforward: FeedForward) -> None:
 
 
 def _retime_section(
-    path: Plan, feedforward: FeedForward, smoothness: float, progress: Progress | None,
+    path: Plan, table: LimitTable, smoothness: float, progress: Progress | None,
 ) -> tuple[Plan, float | None]:
     """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
     ends = path.evaluate(path.times[[0, -1]])
@@ -241,33 +250,32 @@ def _retime_section(
     slow: Plan | None = None
     law = TimeLaw.uniform(path.duration, path.duration, (False, False))
     if not moving:
-        slow = _smallest_stretch(path, feedforward)
+        slow = _smallest_stretch(path, table)
         uniform = slow.duration
         law = TimeLaw.uniform(path.duration, slow.duration, (False, False))
-    elif check_limits(path, feedforward).within_limits:
-        slow = path
-    shares = LimitShares(feedforward)
+    else:
+        slow = _within_limits(path, table, moving)
     best = slow
-    cost = np.inf if slow is None else _cost(slow, shares, smoothness)
+    cost = np.inf if slow is None else _cost(slow, table, smoothness)
     for i, (order, max_rate) in enumerate(_STEPS):
         knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
-        rate = fastest_rate(path, law, shares, StepSettings(
+        rate = fastest_rate(path, law, table, StepSettings(
             knots, order, max_rate, i >= len(_COARSE),
             (1.0, MOVING_SHARE)[moving], smoothness, moving))
         if rate is not None:
             law = law.at_rate(rate)
         elif not moving:
             # The present motion is so far beyond a limit that no rate leads back.
-            mended = _within_limits(_motion(path, law), feedforward, moving)
+            mended = _within_limits(_motion(path, law), table, moving)
             law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
         if progress is not None:
             progress(f'{law.duration:.4f} s')
         if i < len(_COARSE):
             continue
-        found = _within_limits(_motion(path, law), feedforward, moving)
+        found = _within_limits(_motion(path, law), table, moving)
         if found is None:
             continue
-        value = _cost(found, shares, smoothness)
+        value = _cost(found, table, smoothness)
         converged = cost * (1.0 - CONVERGED) < value < cost
         if value < cost:
             best, cost = found, value
@@ -279,12 +287,12 @@ def _retime_section(
     return best, uniform
 
 
-def _cost(plan: Plan, shares: LimitShares, smoothness: float) -> float:
+def _cost(plan: Plan, table: LimitTable, smoothness: float) -> float:
     """Return a duration, longer by what the use of jerk and torque rate is worth."""
-    if smoothness == 0.0 or not (shares.orders == 3).any():
+    if smoothness == 0.0 or not (table.orders == 3).any():
         return plan.duration
     instants = np.linspace(0.0, plan.duration, COST_SAMPLES)
-    used = np.abs(shares(plan.evaluate(instants))[:, shares.orders == 3]).max()
+    used = np.abs(table.shares(plan.evaluate(instants))[:, table.orders == 3]).max()
     return plan.duration * (1.0 + smoothness * float(used))
 
 
@@ -293,24 +301,24 @@ def _knots(duration: float) -> int:
     return max(fine, int(duration / MAX_KNOT_SPACING))
 
 
-def _smallest_stretch(path: Plan, feedforward: FeedForward) -> Plan:
+def _smallest_stretch(path: Plan, table: LimitTable) -> Plan:
     """Return the path at its own timing, as fast as the limits allow.
 
     Raises HodynError where no timing is within them, with joint, place and limit.
     """
     slow = path.stretched(max(1.0, 1.0 / path.duration))
-    found = smallest_time_scaling(slow, feedforward)
+    found = smallest_time_scaling(slow, table)
     if found.factor == 1.0:
         slow = slow.stretched(FAST)
-        found = smallest_time_scaling(slow, feedforward)
+        found = smallest_time_scaling(slow, table)
     if found.factor is None:
-        raise HodynError(_why_not(slow, feedforward) or found.reason)
+        raise HodynError(_why_not(slow, table) or found.reason)
     return slow.stretched(found.factor)
 
 
-def _why_not(path: Plan, feedforward: FeedForward) -> str:
+def _why_not(path: Plan, table: LimitTable) -> str:
     """Return which limit a path is beyond however slowly it is run."""
-    report = check_limits(path.stretched(MAX_FACTOR), feedforward)
+    report = LimitReport(worst_margins(path.stretched(MAX_FACTOR), table))
     if report.within_limits:
         return ''
     worst = report.violations[0]
@@ -322,11 +330,11 @@ def _why_not(path: Plan, feedforward: FeedForward) -> str:
         f'{MAX_FACTOR:g} times slower: {what.get(worst.quantity, "it may not move there")}')
 
 
-def _within_limits(plan: Plan, feedforward: FeedForward, moving: bool) -> Plan | None:
+def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
     """Return a plan as much slower as its peaks between the samples ask for."""
     if moving:
-        return plan if check_limits(plan, feedforward).within_limits else None
-    factor = smallest_time_scaling(plan, feedforward).factor
+        return plan if LimitReport(worst_margins(plan, table)).within_limits else None
+    factor = smallest_time_scaling(plan, table).factor
     return None if factor is None else plan.stretched(factor)
 
 
@@ -354,17 +362,17 @@ def _joined(plans: Sequence[Plan]) -> Plan:
 
 def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
     """Return which limit a plan takes most of, from when to when, where it is near one."""
-    shares = LimitShares(feedforward)
+    table = LimitTable(feedforward)
     instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
-    taken = np.abs(shares(plan.evaluate(instants)))
-    if not shares.columns:
+    taken = np.abs(table.shares(plan.evaluate(instants)))
+    if not table.limited.size:
         return ()
     most = np.where(taken.max(axis=1) >= BINDING, taken.argmax(axis=1), -1)
     edges = np.flatnonzero(np.diff(most)) + 1
     found: list[Binding] = []
     for first, last in zip([0, *edges], [*edges, most.size], strict=True):
         if most[first] >= 0:
-            column = shares.columns[most[first]]
+            column = table.limited_columns[most[first]]
             found.append(Binding(
                 column.joint, column.quantity, float(instants[first]),
                 float(instants[min(last, instants.size - 1)])))

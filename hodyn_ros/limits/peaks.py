@@ -1,0 +1,101 @@
+"""Where smooth signals are largest, between their samples too."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BLOCK = 8192
+CANDIDATES = 6
+"""Sampled maxima of a signal that are looked around, at most."""
+ROUNDS = 3
+OFFSETS = np.linspace(-1.0, 1.0, 9)
+# Of the sum of the steps to its neighbours: between samples a parabola is higher by an eighth.
+HIGHER = 0.5
+
+
+def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, Array]:
+    """Return the largest values of signals, (C,), and the instants where they are, (C,).
+
+    Sampled maxima that may be the largest are looked around more and more closely.
+
+    Parameters
+    ----------
+    signals : callable
+        Takes instants (T,) and returns (T, C).
+    instants : (T,) array
+        Increasing, so close that every signal has no more than one maximum between two of them.
+
+    """
+    best = where = np.empty(0)
+    found: list[Array] = []
+    for first in range(0, instants.size, BLOCK):
+        # Overlapping by a sample at each side, so that no maximum hides at a block's edge.
+        part = instants[max(first - 1, 0):first + BLOCK + 1]
+        values = signals(part)
+        at = values.argmax(axis=0)
+        top = values[at, np.arange(at.size)]
+        if not first:
+            best, where = np.full(at.size, -np.inf), np.full(at.size, part[0])
+        higher = top > best
+        best[higher], where[higher] = top[higher], part[at[higher]]
+        if part.size > 1:
+            found.append(_candidates(part, values, best))
+    if not found:
+        return best, where
+    column, centre, reach, height = np.concatenate(found, axis=1)
+    column = column.astype(np.intp)
+    order = np.lexsort((-height, column))
+    rank = np.arange(order.size) - np.searchsorted(column[order], column[order])
+    kept = order[(rank < CANDIDATES) & (height[order] >= best[column[order]])]
+    column, centre, reach = column[kept], centre[kept], reach[kept]
+    value = np.empty(column.size)
+    rows = np.arange(column.size)
+
+    def at_each(times: Array) -> Array:
+        clipped: Array = np.clip(times, instants[0], instants[-1])
+        every = np.concatenate([signals(clipped.ravel()[first:first + BLOCK])
+                                for first in range(0, clipped.size, BLOCK)])
+        chosen: Array = every.reshape(*clipped.shape, -1)[rows, :, column]
+        return chosen
+
+    for _ in range(ROUNDS if column.size else 0):
+        around = centre[:, None] + reach[:, None] * OFFSETS
+        near = at_each(around)
+        place = near.argmax(axis=1)
+        value = near[rows, place]
+        centre = np.clip(around[rows, place], instants[0], instants[-1])
+        reach = reach / 4.0
+    if column.size:
+        # The three samples around the highest are a parabola by now.
+        place = np.clip(place, 1, OFFSETS.size - 2)
+        before, here, after = (near[rows, place + i] for i in (-1, 0, 1))
+        bend = 2.0 * here - before - after
+        with np.errstate(divide='ignore', invalid='ignore'):
+            shift = np.clip(np.nan_to_num(0.5 * (after - before) / bend), -1.0, 1.0)
+        vertex = np.clip(
+            around[rows, place] + shift * reach, instants[0], instants[-1])
+        last = at_each(vertex[:, None])[:, 0]
+        better = last > value
+        value, centre = np.where(better, last, value), np.where(better, vertex, centre)
+    for c, v, t in zip(column.tolist(), value.tolist(), centre.tolist(), strict=True):
+        if v > best[c]:
+            best[c], where[c] = v, t
+    return best, where
+
+
+def _candidates(instants: Array, values: Array, best: Array) -> Array:
+    """Return (4, K): column, instant, distance to the neighbours and height of what may peak."""
+    padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
+    with np.errstate(invalid='ignore'):  # of values that are infinite
+        rise, fall = values - padded[:-2], values - padded[2:]
+    steps = np.where(np.isfinite(rise), rise, 0.0) + np.where(np.isfinite(fall), fall, 0.0)
+    height = values + HIGHER * steps
+    sample, column = np.nonzero((rise >= 0.0) & (fall > 0.0) & (height >= best))
+    spacing = np.diff(instants)
+    reach = np.maximum(
+        spacing[np.maximum(sample - 1, 0)], spacing[np.minimum(sample, spacing.size - 1)])
+    return np.array([column, instants[sample], reach, height[sample, column]])
