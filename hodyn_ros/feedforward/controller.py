@@ -137,7 +137,9 @@ class FeedforwardController:
         self.excess: EffortExcess | None = None
         self.motors = (
             None if feedforward.motor_side is None
-            else MotorStage(feedforward.motor_side, options.fade, options.limit_margin))
+            else MotorStage(
+                feedforward.motor_side, options.fade, options.limit_margin,
+                strict=options.limit_output))
         self.now = now
         self._feedforward = feedforward
         self._options = options
@@ -265,6 +267,8 @@ class FeedforwardController:
         self.reference.latch(held)
         self.q = _still(held)
         self._go_over()
+        if self.motors is not None:
+            self.motors.go_over(self.q, self.torque, self._sigma)
 
     def replace(self, feedforward: FeedForward) -> None:
         """Take another model of the same robot, with a payload say, without a step in torque.
@@ -343,8 +347,6 @@ class FeedforwardController:
             each.want(self._feedforward, self.q, self._wrenches)
             if _is_finite(each.wanted):
                 each.stage.go_over(each.wanted)
-        if self.motors is not None:
-            self.motors.go_over(self.q, self.torque, self._sigma)
 
     def _keep_what_is_finite(self, dt: float) -> None:
         """Where the model has no number, keep what was published last; go over when it has."""

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, INERTIA, VISCOUS
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.jit import njit
-from hodyn_ros.feedforward.output_stage import LEAST_MARGIN, OutputStage, soft_limit
+from hodyn_ros.feedforward.output_stage import OutputStage, soft_limit, soft_part
 
 Array = NDArray[np.float64]
 
@@ -35,8 +35,10 @@ class MotorStage:
 
     """
 
-    def __init__(self, side: MotorSide, fade: float, margin: float) -> None:
-        """Take the motors, how long going over takes, s, and how far limits may be passed."""
+    def __init__(
+        self, side: MotorSide, fade: float, margin: float, *, strict: bool = False,
+    ) -> None:
+        """Take the motors, how long going over takes, s, and how limits are kept."""
         side.reset()
         self.actuators = side.actuators
         self.feasible = side.feasible
@@ -45,6 +47,7 @@ class MotorStage:
         self.side = side
         self._fade = fade
         self._margin = margin
+        self._strict = strict
         velocity, self._effort = side.actuators.motor_limits()[:2]
         self._velocity = velocity.copy()
         self._effort = self._effort.copy()
@@ -89,8 +92,8 @@ class MotorStage:
         theta = self._theta.advance(wanted[:3], dt)
         carried = self._load.advance(self._carried, dt)
         _publish(
-            self.actuators.motors, theta, carried, self._effort, 1.0 + self._margin,
-            self.reference)
+            self.actuators.motors, theta, carried, self._effort, *soft_part(
+                self._margin, strict=self._strict), self.reference)
 
     def go_over(self, q: Array, torque: Array, stiffness: Array | None) -> None:
         """Go over to another motion from now on, of which these are the values."""
@@ -107,7 +110,7 @@ class MotorStage:
         self._was_feasible = self.feasible.copy()
         self.reference[:] = wanted
         self._theta = OutputStage(
-            wanted[:3], none, self._velocity, self._fade, self._margin)
+            wanted[:3], none, self._velocity, self._fade, self._margin, strict=self._strict)
         self._load = OutputStage(self._carried, none, none, self._fade, self._margin)
 
 
@@ -120,14 +123,14 @@ def _load(motors: Array, reference: Array, out: Array) -> None:
 
 @njit()
 def _publish(
-    motors: Array, theta: Array, carried: Array, effort: Array, top: float, out: Array,
+    motors: Array, theta: Array, carried: Array, effort: Array, knee: float, top: float,
+    out: Array,
 ) -> None:
     for j in range(theta.shape[1]):
         for k in range(3):
             out[k, j] = theta[k, j]
         torque = carried[0, j] + _own(motors, j, theta[1, j], theta[2, j])
         if effort[j] < np.inf:
-            knee = min(1.0, top - LEAST_MARGIN)
             torque = effort[j] * soft_limit(torque / effort[j], knee, top)[0]
         out[3, j] = torque
 

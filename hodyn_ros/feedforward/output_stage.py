@@ -14,11 +14,12 @@ changes it: the arm is held elsewhere, a payload, a wrench that is given up. Pub
 - *v* runs on a time σ of its own, which slows down where W itself uses the limit L of Ṗ up:
   with x = Ẇ/L, dσ/dt = ε + (1 − ε)(1 − x²)², 0 beyond x = 1. Since x + ½ (1 − x²)² ≤ 1, a slope
   of ½ L in σ leaves |Ẇ + v̇| ≤ (1 + ε/2) L.
-- Where |Ẇ| itself is beyond L, P follows at L s(x) and is led to W afterwards; where |P| is beyond
-  its limit E, E s(P/E) is published. s is C², the identity up to 1 and below 1 + margin beyond.
+- Where Ẇ + v̇ + ṁ is beyond L all the same, or W changes in a cycle by more than L allows, P goes
+  on from where it was at L s(Ṗ/L), and v leads it to W afterwards; where |P| is beyond its limit
+  E, E s(P/E) is published. s is C², the identity up to 1 and below 1 + margin beyond.
 
-So P is C² and Ṗ, P̈ are its derivatives, whatever causes come in whatever order; |P| and |Ṗ| keep
-their limits by the margin, but for m, of which |ṁ| ≤ max(|ṁ₀|, …) + 0.05 L decays within 5/ω.
+So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| keep their limits by the margin, whatever
+causes come in whatever order.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +43,14 @@ TRANSIENT_SHARE = 4.6
 SETTLED = 40.0
 CLOSE = 1e-9
 # Rows of the state of a stage, one column a quantity.
-(RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, LAG, LIMIT, RATE,
- KNEE, TOP) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 21, 22, 23)
-ROWS = 24
+(RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, EVEN, LIMIT, RATE,
+ KNEE, TOP) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22)
+ROWS = 23
 CHANGING, SATURATED = 1, 2
 # In less time, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
+# So near to the top of a limit its slope is taken at the least.
+ALMOST = 0.999
 
 
 class OutputStage:
@@ -86,9 +89,7 @@ class OutputStage:
         state[CLOCK] = 1.0
         state[LIMIT] = limit
         state[RATE] = np.maximum(rate_limit, 1e-9)
-        softness = max(margin, LEAST_MARGIN)
-        state[TOP] = 1.0 if strict else 1.0 + margin
-        state[KNEE] = state[TOP] - softness
+        state[KNEE], state[TOP] = soft_part(margin, strict=strict)
         self._flags = 0
 
     @property
@@ -158,6 +159,15 @@ class OutputStage:
         return published
 
 
+def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
+    """Return from where on, and up to where, values are held back, in units of the limit.
+
+    `strict` is below the limit itself, else it may be passed by the margin.
+    """
+    top = 1.0 if strict else 1.0 + margin
+    return top - max(margin, LEAST_MARGIN), top
+
+
 @njit()
 def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
     """Return s(x) and its first two derivatives: x up to the knee, below the top beyond; C²."""
@@ -171,21 +181,26 @@ def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
 
 
 @njit()
-def _clock_and_lag(
-    rate: float, second: float, limit: float, knee: float, top: float,
-) -> tuple[float, float, float, float]:
-    """Return dσ/dt and its derivative, and by what Ṗ differs from Ẇ beyond its limit, likewise."""
+def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
+    """Return dσ/dt, the speed of v's own time, and its derivative."""
     if limit == np.inf:
-        return 1.0, 0.0, 0.0, 0.0
+        return 1.0, 0.0
     x = rate / limit
     free = max(1.0 - x * x, 0.0)
-    clock = SLOWEST + (1.0 - SLOWEST) * free * free
-    change = -4.0 * (1.0 - SLOWEST) * free * x * second / limit
-    # What the slowest v adds is left room for.
-    followed, slope, _ = soft_limit(x, knee, max(top - RATE_SHARE * SLOWEST, knee + 1e-3))
-    if slope == 1.0:
-        return clock, change, 0.0, 0.0
-    return clock, change, limit * followed - rate, (slope - 1.0) * second
+    return (
+        SLOWEST + (1.0 - SLOWEST) * free * free,
+        -4.0 * (1.0 - SLOWEST) * free * x * second / limit)
+
+
+@njit()
+def _before_limit(value: float, limit: float, knee: float, top: float) -> tuple[float, float]:
+    """Return what the soft limit makes a value of, and the slope of the limit there."""
+    if abs(value) <= knee * limit:
+        return value, 1.0
+    width = top - knee
+    bend = min((abs(value) / limit - knee) / width, ALMOST)
+    before = limit * (knee + width * np.arctanh(bend))
+    return (before if value > 0.0 else -before), 1.0 - bend * bend
 
 
 @njit()
@@ -199,11 +214,10 @@ def _go_over(
         raw0 += ahead * (raw1 + 0.5 * ahead * raw2)
         raw1 += ahead * raw2
         limit = state[RATE, i]
-        clock, change, lag, lag_rate = _clock_and_lag(
-            wanted[1, i], wanted[2, i], limit, state[KNEE, i], state[TOP, i])
+        raw1, slope = _before_limit(raw1, limit, state[KNEE, i], state[TOP, i])
         value = raw0 - wanted[0, i]
-        rate = raw1 - (wanted[1, i] + lag)
-        second = raw2 - (wanted[2, i] + lag_rate)
+        rate = raw1 - wanted[1, i]
+        second = raw2 / slope - wanted[2, i]
         state[CHAIN, i] = state[INPUT, i] = value
         for k in range(1, 5):
             state[CHAIN + k, i] = 0.0
@@ -216,8 +230,7 @@ def _go_over(
         state[SINCE, i] = -ahead
         state[SLOPE, i] = abs(value - state[TARGET, i]) / fade
         state[WAIT, i] = SETTLED / BANDWIDTH
-        state[CLOCK, i], state[CLOCK + 1, i] = clock, change
-        state[LAG, i], state[LAG + 1, i] = lag, lag_rate
+        state[CLOCK, i], state[CLOCK + 1, i] = _clock(wanted[1, i], wanted[2, i], limit)
 
 
 @njit()
@@ -247,19 +260,10 @@ def _advance(state: Array, wanted: Array, interval: float, published: Array) -> 
     chain = state[CHAIN:CHAIN + 5]
     for i in range(wanted.shape[1]):
         w0, w1, w2 = wanted[0, i], wanted[1, i], wanted[2, i]
-        clock, change, lag, lag_rate = _clock_and_lag(
-            w1, w2, state[RATE, i], state[KNEE, i], state[TOP, i])
+        clock, change = _clock(w1, w2, state[RATE, i])
         own = h * (0.5 * (state[CLOCK, i] + clock) + h / 12.0 * (state[CLOCK + 1, i] - change))
         own = min(max(own, SLOWEST * h), h)
-        if lag != 0.0 or state[LAG, i] != 0.0:
-            behind = h * (
-                0.5 * (state[LAG, i] + lag) + h / 12.0 * (state[LAG + 1, i] - lag_rate))
-            chain[0, i] += behind
-            state[INPUT, i] += behind
-            state[WAIT, i] = SETTLED / BANDWIDTH
-            flags |= SATURATED
         state[CLOCK, i], state[CLOCK + 1, i] = clock, change
-        state[LAG, i], state[LAG + 1, i] = lag, lag_rate
         target = state[TARGET, i]
         v0 = target
         v1 = v2 = m0 = m1 = m2 = 0.0
@@ -295,13 +299,25 @@ def _advance(state: Array, wanted: Array, interval: float, published: Array) -> 
                 state[WAIT, i] = max(state[WAIT, i], 0.0)
             if state[WAIT, i] > 0.0:
                 flags |= CHANGING
-        raw0 = w0 + v0 + m0
-        raw1 = w1 + lag + v1 + m1
-        raw2 = w2 + lag_rate + v2 + m2
+        raw0, raw1, raw2 = w0 + v0 + m0, w1 + v1 + m1, w2 + v2 + m2
+        rate_limit, knee, top = state[RATE, i], state[KNEE, i], state[TOP, i]
+        was_even, state[EVEN, i] = state[EVEN, i], 0.0
+        if abs(raw1) > knee * rate_limit:
+            y, slope, _ = soft_limit(raw1 / rate_limit, knee, top)
+            raw1, raw2 = y * rate_limit, slope * raw2
+            state[EVEN, i] = 1.0
+        if state[EVEN, i] + was_even > 0.0 or (
+                abs(raw0 - state[RAW, i]) > h * top * rate_limit + CLOSE):
+            even = state[RAW, i] + 0.5 * h * (state[RAW + 1, i] + raw1)
+            chain[0, i] += even - raw0
+            state[INPUT, i] += even - raw0
+            state[WAIT, i] = SETTLED / BANDWIDTH
+            flags |= SATURATED | CHANGING
+            raw0 = even
         state[RAW, i], state[RAW + 1, i], state[RAW + 2, i] = raw0, raw1, raw2
         limit = state[LIMIT, i]
-        if abs(raw0) > state[KNEE, i] * limit:
-            y, slope, bend = soft_limit(raw0 / limit, state[KNEE, i], state[TOP, i])
+        if abs(raw0) > knee * limit:
+            y, slope, bend = soft_limit(raw0 / limit, knee, top)
             flags |= SATURATED
             published[0, i] = y * limit
             published[1, i] = slope * raw1
