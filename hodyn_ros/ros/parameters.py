@@ -83,8 +83,8 @@ class Parameters:
         True, 'Include friction in the torque topics; false for a controller that adds friction '
         'itself.')
     limit_output: bool = _row(
-        False, 'Clip the output to the effort and effort-rate limits; clipped cycles publish no '
-        'rates.')
+        False, 'Keep the torque, its rate and the motors within the limits themselves; else they '
+        'may be passed by limit_margin.')
     fade: float = _row(
         0.5, 'How long fading the output in, out, or to another payload takes, s.',
         bounds=(0.2, 10.0))

@@ -205,7 +205,7 @@ class OutputSiege:
         for k, (a, b) in enumerate(zip(before, after, strict=True)):
             reach = h * fastest[k] * (margin + ROUND_OFF) + 1e-9 * (1.0 + np.abs(a[0]))
             found.see('step', (np.abs(b[0] - a[0]) / reach).max(), f'{what} {k}')
-            if h * max(self.options.bandwidth, self.options.wrench_bandwidth) > 0.5 or h > 2e-3:
+            if h * max(self.options.bandwidth, self.options.wrench_bandwidth) > 0.2 or h > 2e-3:
                 continue
             stage = (
                 controller._output.stage, controller._whole.stage,
