@@ -7,7 +7,6 @@ warning.
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-import re
 from typing import Any
 import warnings
 
@@ -20,9 +19,6 @@ from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 
 Array = NDArray[np.float64]
-
-ROOT = re.compile(r'\ufeff?\s*(<\?.*?\?>\s*|<!--.*?-->\s*)*<mujoco\b', re.DOTALL)
-"""How MJCF begins."""
 
 _KINDS = {'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute'}
 _UNLIMITED = -np.inf, np.inf

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
 from hodyn_ros.robot.files.plain_values import plain
+from hodyn_ros.robot.files.xml_elements import first_tag
 
 if TYPE_CHECKING:
     from mujoco import MjModel
@@ -90,7 +91,7 @@ def _read(
         raise FileNotFoundError(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
-    if mjcf.ROOT.match(text):
+    if first_tag(text) == 'mujoco':
         return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked, max_bodies), str(path)
