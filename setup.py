@@ -103,7 +103,6 @@ setup(
         'numba>=0.59,<0.69',  # its internals are used: oldest and newest are tested
         'PyYAML',
         'ruckig>=0.19',
-        'urdf_parser_py',
         'rosbags>=0.11',
         'lz4',  # this and the next come with rosbags, too
         'backports.zstd; python_version < "3.14"',

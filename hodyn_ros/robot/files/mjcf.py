@@ -150,8 +150,8 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
 
     name = _name(model, 'body', index)
     parent = int(model.body_parentid[index])
-    placement = lie.pose(_rotation(model.body_quat[index]), model.body_pos[index])
-    rotation = _rotation(model.body_iquat[index])
+    placement = lie.pose(lie.rotation_of_quaternion(model.body_quat[index]), model.body_pos[index])
+    rotation = lie.rotation_of_quaternion(model.body_iquat[index])
     mass = {
         'mass': float(model.body_mass[index]), 'com': np.array(model.body_ipos[index]),
         'inertia': rotation @ np.diag(model.body_inertia[index]) @ rotation.T}
@@ -270,15 +270,6 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
                 f'{context}: an equality ({kind[5:].lower()}) closes a loop; loops are not '
                 'supported')
     return resolved(mimics, context)
-
-
-def _rotation(quaternion: Array) -> Array:
-    """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)]])
 
 
 def _name(model: Any, kind: str, index: int) -> str:
