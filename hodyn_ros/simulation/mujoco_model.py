@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import Body, HodynError, Robot, lie
+from hodyn_ros.robot.mass_matrix import massless_fault
 
 Array = NDArray[np.float64]
 
@@ -54,7 +55,8 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint that MuJoCo has not, or coupled ones, or MuJoCo refuses it.
+        The robot has a joint that MuJoCo has not, or coupled ones, or one that moves no mass and
+        no motor, or MuJoCo refuses it.
 
     """
     try:
@@ -65,6 +67,9 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         raise HodynError(
             f'robot {robot.name!r} has coupled joints, and the simulation only such as move by '
             'themselves: lock those that they follow')
+    armatures = robot.rotor_inertia if springs is None else springs.armature
+    if armatures is None and (fault := massless_fault(robot)):
+        raise HodynError(f'robot {robot.name!r}: {fault}: there is nothing to simulate; lock it')
     changes = np.zeros(len(robot.bodies))
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')
@@ -78,7 +83,6 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         parent = world if body.parent < 0 else elements[body.parent]
         element, changes[i] = _add_body(parent, body)
         elements.append(element)
-    armatures = robot.rotor_inertia if springs is None else springs.armature
     if armatures is not None:
         for element, armature in zip(elements, armatures, strict=True):
             element[0].set('armature', repr(float(armature)))

@@ -124,27 +124,20 @@ def _inertia(section: CheckedMapping) -> tuple[float, Array, Array]:
 
 def _check_inertia(mass: float, inertia: Array, context: str, check: InertiaHandling) -> None:
     fault = inertias.physical_fault(mass, inertia)
-    if fault and check == 'error':
+    if fault and check == 'error' and not inertias.is_slight(mass, inertia):
         raise HodynError(f"{context}, key 'inertia': {fault}; inertia_check: warn accepts it")
-    if fault and check == 'warn':
+    if fault and check != 'accept':
         warnings.warn(f"{context}, key 'inertia': {fault}", stacklevel=2)
 
 
 def check_merged(bodies: list[Body], section: CheckedMapping) -> None:
-    """Refuse bodies that, with all that is fixed to them, would not resist being moved."""
-    carriers = {body.parent for body in bodies}
-    for index, body in enumerate(bodies):
-        context = f'{section.context}, body {body.name!r}'
-        if body.mass == 0.0:
-            # Between two joints, as in a universal joint, there may be nothing that weighs.
-            if index in carriers and not body.inertia.any() and body.type != 'floating':
-                continue
-            raise HodynError(
-                f"{context}, key 'mass': a body that moves needs a mass above 0, of its own or of "
-                'a link fixed to it')
+    """Refuse bodies that, with all that is fixed to them, would not resist being turned."""
+    for body in bodies:
         fault = inertias.physical_fault(body.mass, body.inertia)
         if fault and fault.startswith('not positive'):
-            raise HodynError(f"{context}, key 'inertia', with all that is fixed to it: {fault}")
+            raise HodynError(
+                f"{section.context}, body {body.name!r}, key 'inertia', with all that is fixed to "
+                f'it: {fault}')
 
 
 def with_tool(robot: Robot, section: CheckedMapping, check: InertiaHandling) -> Robot:

@@ -25,6 +25,8 @@ _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 _RANGE = ('lower', 'upper')
 _MIMIC = ('joint', 'multiplier', 'offset')
 _BOUNDS = ('velocity', 'effort', 'acceleration', 'deceleration', 'jerk')
+_OF_DRIVES = ('command_effort', 'current', 'gear_velocity')
+"""Of <limit> in files of ANYbotics: what bounds the drive before the joint is bounded."""
 _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), '1.2')}
 """Attributes that are not of the first version: ROS passes over them in a file of an older one."""
 _UNIT = 0.01
@@ -279,7 +281,7 @@ def _limits(
     for joint in joints:
         if joint.type in ('fixed', 'floating'):
             continue
-        limit = _one(joint.element, 'limit', (*_RANGE, *_BOUNDS))
+        limit = _one(joint.element, 'limit', (*_RANGE, *_BOUNDS, *_OF_DRIVES))
         if joint.type == 'planar':
             limits |= {f'{joint.name}_{suffix}': JointLimits() for suffix in _PLANAR}
         elif limit is None:

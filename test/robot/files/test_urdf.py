@@ -242,6 +242,20 @@ def test_a_joint_is_not_locked_where_it_cannot_be(source):
         hd.load_robot(robot, locked_joints={'g1': 20.0})
 
 
+def test_a_finger_without_mass_is_no_reason_to_refuse_an_arm():
+    with_finger = ONE_JOINT.replace('</robot>', link('finger', '') + joint(
+        'j2', 'l1', 'finger', 'prismatic', LIMIT) + '</robot>')
+    with pytest.warns(UserWarning, match="joint 'j2', alone or with others, can move without"):
+        robot = hd.load_robot(with_finger)
+    motion = np.random.default_rng(0).normal(size=(3, 2))
+    torque = hd.inverse_dynamics(robot, motion)
+    np.testing.assert_allclose(
+        torque[:, 0], hd.inverse_dynamics(hd.load_robot(ONE_JOINT), motion[:, :1])[:, 0])
+    assert torque[0, 1] == 0.0
+    with pytest.raises(ValueError, match=r"mass matrix.*joint 'j2'"):
+        hd.forward_dynamics(robot, motion[:2], motion[:1])
+
+
 def test_inertia_check_can_be_relaxed():
     text = ONE_JOINT.replace('ixx="0.02"', 'ixx="0.2"')
     with pytest.raises(ValueError, match=r"'l1'.*triangle"):
@@ -260,8 +274,7 @@ def test_inertia_check_can_be_relaxed():
     ('<robot/>', 'has no name'),
     ('<robot name="x"/>', 'one root link, found none'),
     ('<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm/></robot>', 'xacro'),
-    (arm(link('l1', ''), joint('j1', 'base', 'l1')), "body 'l1', key 'mass'"),
-    (ONE_JOINT.replace('value="2"', 'value="0"'), "body 'l1', key 'mass'"),
+    (arm(link('l1', ''), joint('j1', 'base', 'l1')), 'nothing that moves has a mass'),
     (ONE_JOINT.replace('value="2"', ''), "link 'l1'"),
     (ONE_JOINT.replace('value="2"', 'value="nan"'), "'l1', <mass>: value is 'nan', not finite"),
     (ONE_JOINT.replace('value="2"', 'value="two"'), "link 'l1'.*two"),
