@@ -34,8 +34,9 @@ def judged_by_pinocchio(path: Path, robot: Robot) -> str:
     model.gravity.linear = robot.gravity
     data = model.createData()
     bodies = robot.bodies[robot.floating:]
+    if not all(model.existJointName(body.joint) for body in bodies):
+        return 'not judged: spaces in names are others there'
     joints = [model.joints[model.getJointId(body.joint)] for body in bodies]
-    assert all(joint.nv == 1 for joint in joints), 'Pinocchio has no joint of a name'
     free = [joint for joint in model.joints if joint.nq == 7]
     assert len(free) == robot.floating, 'Pinocchio has another base'
 

@@ -39,6 +39,7 @@ from hodyn_ros.robot.mass_matrix import massless_fault
 from hodyn_ros.robot.model import Limits, Robot
 
 RANGE_TOLERANCE = 1e-6  # rad or m: digits that are left out of either
+MAX_MOVING = 500  # bodies: mass matrices are dense, and no robot has as many
 
 InertiaCheck = Literal['error', 'warn']
 
@@ -132,6 +133,8 @@ def _robot(
     links = sorted_by_parent(
         with_resolved_mimics(with_locked(listed, locked, section), locked, section), section)
     bodies, frames = merge_fixed(links, section, check)
+    if len(bodies) > MAX_MOVING:
+        section.fail('bodies', f'{len(bodies)} of them move; at most {MAX_MOVING} can')
     check_merged(bodies, section)
     joints = [body.joint for body in bodies if body.type != 'floating']
     for names, what in ((joints, 'joint'), ([link.name for link, _ in links], 'body')):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_YAML = 1024 * 1024  # characters, read in a second; a robot of a hundred bodies has a tenth
 
 
 def robot_names() -> list[str]:
@@ -99,6 +100,8 @@ def _read(
 
 
 def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
+    if len(text) > MAX_YAML:
+        raise HodynError(f'{context}: YAML of more than {MAX_YAML} characters; is it a robot?')
     data = strict_yaml.load(text, context)
     if not isinstance(data, Mapping):
         raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')

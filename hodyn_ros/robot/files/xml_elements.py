@@ -13,6 +13,7 @@ import warnings
 from xml.parsers import expat
 
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot.files.checked_mapping import LARGEST
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 64
@@ -130,6 +131,8 @@ class Element:
             self.fail(f'{name} is {text!r:.60}, expected {wanted}')
         if not all(map(math.isfinite, values)) and (finite or any(map(math.isnan, values))):
             self.fail(f'{name} is {text!r:.60}, not finite')
+        if finite and any(abs(value) > LARGEST for value in values):
+            self.fail(f'{name} is {text!r:.60}, beyond {LARGEST:g}, in SI units')
         return values
 
     def number(self, name: str, default: float | None = None, *, finite: bool = True) -> float:
