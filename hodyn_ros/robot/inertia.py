@@ -67,6 +67,32 @@ def _principal(mass: float, inertia: Array) -> tuple[float, float, float, float]
     return a, b, c, TOLERANCE * abs(a + b + c) + MIN_GYRATION_RADIUS**2 * mass
 
 
+def nearest_physical(inertia: Array) -> Array:
+    """Return the nearest inertia that a body has, (3, 3), by the Frobenius norm of the change.
+
+    It has the principal axes of the symmetric part, and principal values of `nearest_principal`.
+    """
+    principal, axes = np.linalg.eigh(0.5 * (inertia + inertia.T))
+    found: Array = axes * nearest_principal(principal) @ axes.T
+    nearest: Array = 0.5 * (found + found.T)
+    return nearest
+
+
+def nearest_principal(principal: Array, least: float = 0.0) -> Array:
+    """Return the nearest principal values (3,) that a body has.
+
+    They are sums of two of its three second moments, of which none is below the least one.
+    """
+    if np.all(0.5 * principal.sum() - principal >= least):
+        return principal
+    from scipy.optimize import nnls  # takes a while, for few
+
+    sums = np.ones((3, 3)) - np.eye(3)
+    moments, _ = nnls(sums, principal - 2.0 * least)
+    found: Array = sums @ moments + 2.0 * least
+    return found
+
+
 def combine(
     mass: float, com: Array, inertia: Array,
     other_mass: float, other_com: Array, other_inertia: Array, placement: Array,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import Body, HodynError, Robot, lie
+from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot.mass_matrix import massless_fault
 
 Array = NDArray[np.float64]
@@ -109,21 +110,13 @@ def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Elem
     principal, axes = np.linalg.eigh(body.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
-    accepted = _nearest_accepted(principal)
+    accepted = inertias.nearest_principal(
+        principal, max(_MIN_INERTIA, _TRIANGLE_MARGIN * principal[2]))
     ElementTree.SubElement(
         element, 'inertial', mass=repr(max(float(body.mass), _MIN_MASS)),
         pos=_numbers(body.com),
         quat=_numbers(lie.quaternion(axes)), diaginertia=_numbers(accepted))
     return element, float(np.abs(accepted - principal).max())
-
-
-def _nearest_accepted(principal: Array) -> Array:
-    """Return the nearest principal inertias, ascending, that are positive and form a triangle."""
-    accepted = np.maximum(principal, _MIN_INERTIA)
-    excess = accepted[2] * (1.0 + _TRIANGLE_MARGIN) - accepted[0] - accepted[1]
-    if excess > 0.0:
-        accepted += excess / 3.0 * np.array([1.0, 1.0, -1.0])
-    return accepted
 
 
 def _add_springs(

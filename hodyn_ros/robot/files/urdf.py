@@ -76,7 +76,7 @@ def robot_mapping(
 
     """
     locked = locked or {}
-    root = _root(text, context)
+    root = read_root(text, context)
     for tag in ('link', 'joint'):
         if max_bodies is not None and (count := len(root.all(tag))) > max_bodies:
             raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are taken here')
@@ -102,8 +102,8 @@ def robot_mapping(
     return mapping
 
 
-def _root(text: str, context: str) -> Element:
-    """Return the <robot> element of a version that is known."""
+def read_root(text: str, context: str) -> Element:
+    """Return the <robot> element of URDF text of a version that is known."""
     root = read_xml(text, context)
     if root.tag != 'robot':
         raise HodynError(f'{context}: expected a <robot> element')
@@ -253,7 +253,7 @@ def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, 
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
     keys = {
         'joint': joint.name, 'parent': joint.parent, 'type': _TYPES[joint.type],
-        'placement': _pose(joint.element),
+        'placement': read_pose(joint.element),
     }
     axis = joint.element.one('axis', ('xyz',))
     if joint.type not in ('fixed', 'floating'):
@@ -342,7 +342,7 @@ def _inertia_keys(link: Element) -> dict[str, Any]:
         return {}
     mass = _needed(inertial, 'mass', ('value',))
     inertia = _needed(inertial, 'inertia', _INERTIA)
-    placement = _pose(inertial)
+    placement = read_pose(inertial)
     rotation = placement[:3, :3]
     xx, xy, xz, yy, yz, zz = (inertia.number(name) for name in _INERTIA)
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -351,7 +351,7 @@ def _inertia_keys(link: Element) -> dict[str, Any]:
         'inertia': rotation @ tensor @ rotation.T}
 
 
-def _pose(element: Element) -> Array:
+def read_pose(element: Element) -> Array:
     """Return the pose of an element's <origin>.
 
     It turns by a quaternion (x, y, z, w), or by roll, pitch and yaw about the fixed x, y and z.

@@ -54,6 +54,8 @@ class Element:
         By name.
     line : int
         Where it begins, from 1.
+    at : int
+        Where it begins in the bytes of the text without a byte order mark.
     parent : Element or str
         What it stands in; of the first element, what the source is called in messages.
     children : list of Element
@@ -64,6 +66,7 @@ class Element:
     tag: str
     attributes: dict[str, str]
     line: int
+    at: int
     parent: Element | str
     children: list[Element] = field(default_factory=list)
 
@@ -173,7 +176,9 @@ def read_xml(text: str, context: str) -> Element:
             raise HodynError(
                 f'{context}, line {line()}: elements are nested deeper than {MAX_DEPTH}')
         parent = open_elements[-1] if open_elements else None
-        element = Element(tag, attributes, line(), context if parent is None else parent)
+        element = Element(
+            tag, attributes, line(), parser.CurrentByteIndex + skipped,
+            context if parent is None else parent)
         (first if parent is None else parent.children).append(element)
         open_elements.append(element)
 
