@@ -77,7 +77,6 @@ setup(
     author=manifest('author'),
     maintainer=manifest('maintainer'),
     maintainer_email=MANIFEST.find('maintainer').attrib['email'],
-    url=urls()['Website'],
     project_urls=urls(),
     license=manifest('license'),
     keywords=['ROS', 'robotics', 'dynamics', 'inverse dynamics', 'feed-forward'],
@@ -88,7 +87,7 @@ setup(
         'Intended Audience :: Manufacturing',
         'Operating System :: POSIX :: Linux',
         'Programming Language :: Python :: 3',
-        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 14)),
+        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 15)),
         'Topic :: Scientific/Engineering',
         'Typing :: Typed',
     ],
@@ -103,7 +102,6 @@ setup(
         'numba>=0.59,<0.69',  # its internals are used: oldest and newest are tested
         'PyYAML',
         'ruckig>=0.19',
-        'urdf_parser_py',
         'rosbags>=0.11',
         'lz4',  # this and the next come with rosbags, too
         'backports.zstd; python_version < "3.14"',

@@ -35,7 +35,8 @@ html_title = project
 html_static_path = ['_static']
 html_css_files = ['site.css']
 html_theme_options = {
-    'source_repository': REPOSITORY, 'source_branch': 'main', 'source_directory': 'docs/'}
+    'source_repository': REPOSITORY, 'source_branch': 'main', 'source_directory': 'docs/',
+} if REPOSITORY else {}
 
 myst_heading_anchors = 3
 myst_enable_extensions = ['colon_fence', 'deflist']
@@ -99,12 +100,14 @@ def in_the_site(text: str, folder: Path) -> str:
     """Turn links from a folder into those of a page, or to the repository where there is none."""
 
     def link(match: re.Match[str]) -> str:
-        place = (folder / match[1]).resolve()
+        place = (folder / match[2]).resolve()
         if not place.exists() or DOCS in place.parents:
             return match[0]
-        return f']({REPOSITORY}/blob/main/{place.relative_to(ROOT)})'
+        # Where the manifest gives no address, the words stay alone.
+        return f'[{match[1]}]({REPOSITORY}/blob/main/{place.relative_to(ROOT)})' if (
+            REPOSITORY) else match[1]
 
-    return re.sub(r'\]\(([\w./-]+)\)', link, text)
+    return re.sub(r'\[([^\[\]]*)\]\(([\w./-]+)\)', link, text)
 
 
 def read_page(app: Any, page: str, source: list[str]) -> None:

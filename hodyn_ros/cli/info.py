@@ -3,11 +3,22 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.cli.options import Commands, add_json, add_used_robot, write_figures
+from hodyn_ros.cli.options import (
+    Commands,
+    add_force,
+    add_json,
+    add_used_robot,
+    check_outputs,
+    write_figures,
+)
+from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hodyn_ros.robot import Robot
 
 _UNITS = {
@@ -27,8 +38,13 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'does not say.')
     parser.add_argument('robot', help='built-in name, or path of a robot file or URDF')
     add_used_robot(parser)
+    parser.add_argument(
+        '--repair', dest='output', type=Path, metavar='FILE',
+        help='write the robot with the nearest inertias that bodies can have, as .yaml, or a URDF '
+        'as .urdf: the same text but for these numbers')
     add_json(parser)
-    parser.set_defaults(run=run, output=None, force=False)
+    add_force(parser)
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,9 +52,11 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.cli.tables import make_console, make_table
     from hodyn_ros.robot.files import load_robot
 
-    robot = load_robot(options.robot)
-    figures = _figures(robot)
     console = make_console()
+    check_outputs(options, options.robot)
+    repaired = _repair(options, console) if options.output else []
+    robot = load_robot(options.output or options.robot)
+    figures = {**_figures(robot), **({'repaired': repaired} if options.output else {})}
     console.print(
         f'{robot.name}: {robot.n} joints, {figures["mass"]:.4g} kg in motion, reach at most '
         f'{figures["reach"]:.4g} m{" from its floating base" if robot.floating else ""}')
@@ -60,8 +78,41 @@ def run(options: argparse.Namespace) -> int:
         console.print(f'• {name}: {_in_words(law)}')
     for sentence in figures['unknown']:
         console.print(f'• {sentence}')
-    write_figures(figures, options.json)
+    write_figures(figures, options.json, force=options.force)
     return 0
+
+
+def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """Write the repaired robot, say what was changed, and return it."""
+    from hodyn_ros.cli.tables import make_table
+    from hodyn_ros.robot.files.repair import repairs, write_repaired
+
+    if hasattr(options, 'robot_files'):
+        raise HodynError(
+            '--repair: a robot is repaired as its file has it; lock, load and limit the repaired '
+            'one')
+    changes = repairs(options.robot)
+    write_repaired(options.robot, changes, options.output, force=options.force)
+    if not changes:
+        console.print(f'{options.output}: nothing to repair; all inertias are those of bodies')
+        return []
+    table = make_table(
+        'link', 'mass\nkg', 'centre of mass\nm', 'principal values, given\nkg m²',
+        'proposed\nkg m²', 'changed by', left=())
+    for change in changes:
+        table.add_row(
+            change.link, f'{change.mass:.4g}', ', '.join(f'{x:.4g}' for x in change.com), *(
+                ', '.join(f'{value:.4g}' for value in values)
+                for values in (change.given_principal, change.proposed_principal)),
+            f'{change.change:.2g}')
+    console.print(
+        f'{options.output}: {len(changes)} inertias that no body has, and the nearest that one '
+        'has (Frobenius norms); measure what changed much')
+    console.print(table)
+    return [{
+        'link': change.link, 'mass': change.mass, 'com': change.com.tolist(),
+        'given': change.given.tolist(), 'proposed': change.proposed.tolist(),
+        'axes': change.axes.tolist(), 'changed_by': change.change} for change in changes]
 
 
 def _unit(quantity: str, robot: Robot) -> str:

@@ -1,13 +1,22 @@
 """The error for what is the user's to mend, the case that callers tell apart, and a remedy."""
 
 
+_LONGEST, _END = 2000, 500  # characters of a line, and of it those that may say what to do
+
+
 class HodynError(ValueError):
     """Wrong input: a file, a message, an argument, a parameter.
 
-    Its text says what is wrong, where, and what to do. The entry points (command line, node,
-    planning process) turn it into one line; anything else that reaches them is a bug of this
-    package and shows as one.
+    Its text says what is wrong, where, and what to do, in one line that is no longer than a person
+    reads, whatever it quotes. The entry points (command line, node, planning process) show it;
+    anything else that reaches them is a bug of this package and shows as one.
     """
+
+    def __init__(self, message: object = '') -> None:
+        line = ' '.join(str(message).split())
+        if len(line) > _LONGEST:
+            line = f'{line[:_LONGEST - _END - 3]} … {line[-_END:]}'
+        super().__init__(line)
 
 
 class NoKnownJointError(HodynError):

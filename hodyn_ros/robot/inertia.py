@@ -8,6 +8,8 @@ Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # of the trace
 MIN_GYRATION_RADIUS = 1e-9  # m; below it differences of inertia are taken as rounding
+SLIGHT = 0.1  # of the largest principal value: digits that were left out, and no wrong number
+SLIGHT_RADIUS = 1e-3  # m: as little is known of where the centre of mass is
 
 SYMMETRIC_ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Order in which the entries of a symmetric 3×3 matrix are packed: xx yy zz xy xz yz."""
@@ -39,15 +41,56 @@ def physical_fault(mass: float, inertia: Array) -> str | None:
     It has none if the smallest principal value is negative, or the two smaller ones add up to less
     than the largest, by more than 1e-9 of the trace.
     """
-    a, b, c = np.linalg.eigvalsh(inertia)
-    tolerance = TOLERANCE * abs(np.trace(inertia)) + MIN_GYRATION_RADIUS**2 * mass
+    a, b, c, tolerance = _principal(mass, inertia)
     if a < -tolerance:
         return f'not positive: its least principal value is {a:.3g} kg m^2'
     if c - a - b <= tolerance:
         return None
     return (
-        f'no rigid body has it: the principal values {a:.4g}, {b:.4g}, {c:.4g} break the '
-        f'triangle inequality by {c - a - b:.2g} kg m^2')
+        f'no rigid body has it: it breaks the triangle inequality by {(c - a - b) / c:.2g} of its '
+        f'largest principal value ({a:.4g}, {b:.4g}, {c:.4g} kg m^2)')
+
+
+def is_slight(mass: float, inertia: Array) -> bool:
+    """Return whether what is wrong with an inertia hardly changes a torque.
+
+    It is positive, so that M(q) is positive definite, and breaks the triangle inequality by a
+    tenth of its largest principal value at most, or by what the mass has a millimetre away.
+    """
+    a, b, c, tolerance = _principal(mass, inertia)
+    return bool(a >= -tolerance and c - a - b <= max(SLIGHT * c, mass * SLIGHT_RADIUS**2))
+
+
+def _principal(mass: float, inertia: Array) -> tuple[float, float, float, float]:
+    """Return the principal values, ascending, and what counts as rounding of them."""
+    a, b, c = np.linalg.eigvalsh(inertia).tolist()
+    return a, b, c, TOLERANCE * abs(a + b + c) + MIN_GYRATION_RADIUS**2 * mass
+
+
+def nearest_physical(inertia: Array) -> Array:
+    """Return the nearest inertia that a body has, (3, 3), by the Frobenius norm of the change.
+
+    It has the principal axes of the symmetric part, and principal values of `nearest_principal`.
+    """
+    principal, axes = np.linalg.eigh(0.5 * (inertia + inertia.T))
+    found: Array = axes * nearest_principal(principal) @ axes.T
+    nearest: Array = 0.5 * (found + found.T)
+    return nearest
+
+
+def nearest_principal(principal: Array, least: float = 0.0) -> Array:
+    """Return the nearest principal values (3,) that a body has.
+
+    They are sums of two of its three second moments, of which none is below the least one.
+    """
+    if np.all(0.5 * principal.sum() - principal >= least):
+        return principal
+    from scipy.optimize import nnls  # takes a while, for few
+
+    sums = np.ones((3, 3)) - np.eye(3)
+    moments, _ = nnls(sums, principal - 2.0 * least)
+    found: Array = sums @ moments + 2.0 * least
+    return found
 
 
 def combine(

@@ -101,6 +101,16 @@ def rotation_exp(vector: ArrayLike) -> Array:
     return np.eye(3) + sine * turn + cosine * turn @ turn
 
 
+def rotation_of_quaternion(quaternion: ArrayLike) -> Array:
+    """Return the rotation matrix of a quaternion (w, x, y, z), which need not be normalised."""
+    quaternion = np.asarray(quaternion, dtype=float)
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)]])
+
+
 def quaternion(rotation: Array) -> Array:
     """Return the unit quaternion (w, x, y, z) of a rotation matrix; its largest entry is positive.
 

@@ -23,24 +23,37 @@ Array = NDArray[np.float64]
 SINGULAR_MASS = 1e-13  # eigenvalues up to it count as zero, of a mass matrix with unit diagonal
 
 
-def find_massless_joint(robot: Robot) -> int | None:
-    """Return the body of a joint that makes M(q) singular for every q, or None.
+def massless(robot: Robot) -> list[int]:
+    """Return the bodies of joints that move no mass, or of one that moves none with others.
 
     One configuration suffices: det M(q) is analytic, so if it is zero at a configuration without
     symmetries it is zero everywhere.
     """
     mass, round_off = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
     diagonal = np.diag(mass)
-    if np.any(diagonal <= round_off):
-        column = int(np.argmin(diagonal - round_off))
-    else:
+    columns = np.flatnonzero(diagonal <= round_off)
+    if not columns.size:
         scale = np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(mass / np.outer(scale, scale))
         if values[0] > SINGULAR_MASS:
-            return None
-        column = int(np.abs(vectors[:, 0]).argmax())
-    joint = column - 6 * robot.floating
-    return 0 if joint < 0 else int(robot.coupling.carried[joint]) + robot.floating
+            return []
+        columns = np.abs(vectors[:, :1]).argmax(axis=0)
+    joints = columns - 6 * robot.floating
+    return sorted({
+        0 if joint < 0 else int(robot.coupling.carried[joint]) + robot.floating
+        for joint in joints.tolist()})
+
+
+def massless_fault(robot: Robot) -> str | None:
+    """Return which joints move no mass, as a sentence, or None."""
+    bodies = [robot.bodies[index] for index in massless(robot)]
+    if not bodies:
+        return None
+    movers = ', '.join(
+        'the base' if body.type == 'floating' else f'joint {body.joint!r}' for body in bodies)
+    return (
+        f'{movers}, alone or with others, can move without moving any mass '
+        f'(body {bodies[0].name!r})')
 
 
 def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:

@@ -2,7 +2,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
 from pathlib import Path
-import re
 from typing import Any
 
 import yaml
@@ -151,10 +150,13 @@ def _entries(
 
 def _is_for(entry: str, node: str) -> bool:
     """Return whether an entry's name, with wildcards for whole parts of it, is a node's."""
-    pattern = ''.join(
-        {'**': '(/[^/]+)*', '*': '/[^/]+'}.get(part, '/' + re.escape(part))
-        for part in entry.split('/') if part)
-    return re.fullmatch(pattern, node) is not None
+    parts = [part for part in node.split('/') if part]
+    ends = {0}  # how many of them what has been looked at may stand for
+    for wanted in filter(None, entry.split('/')):
+        ends = (
+            set(range(min(ends, default=len(parts) + 1), len(parts) + 1)) if wanted == '**' else
+            {end + 1 for end in ends if end < len(parts) and wanted in ('*', parts[end])})
+    return len(parts) in ends
 
 
 def _flat(

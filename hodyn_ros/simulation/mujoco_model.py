@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import Body, HodynError, Robot, lie
+from hodyn_ros.robot import inertia as inertias
+from hodyn_ros.robot.mass_matrix import massless_fault
 
 Array = NDArray[np.float64]
 
@@ -54,7 +56,8 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint that MuJoCo has not, or coupled ones, or MuJoCo refuses it.
+        The robot has a joint that MuJoCo has not, or coupled ones, or one that moves no mass and
+        no motor, or MuJoCo refuses it.
 
     """
     try:
@@ -65,6 +68,9 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         raise HodynError(
             f'robot {robot.name!r} has coupled joints, and the simulation only such as move by '
             'themselves: lock those that they follow')
+    armatures = robot.rotor_inertia if springs is None else springs.armature
+    if armatures is None and (fault := massless_fault(robot)):
+        raise HodynError(f'robot {robot.name!r}: {fault}: there is nothing to simulate; lock it')
     changes = np.zeros(len(robot.bodies))
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')
@@ -78,7 +84,6 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         parent = world if body.parent < 0 else elements[body.parent]
         element, changes[i] = _add_body(parent, body)
         elements.append(element)
-    armatures = robot.rotor_inertia if springs is None else springs.armature
     if armatures is not None:
         for element, armature in zip(elements, armatures, strict=True):
             element[0].set('armature', repr(float(armature)))
@@ -105,21 +110,13 @@ def _add_body(parent: ElementTree.Element, body: Body) -> tuple[ElementTree.Elem
     principal, axes = np.linalg.eigh(body.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
-    accepted = _nearest_accepted(principal)
+    accepted = inertias.nearest_principal(
+        principal, max(_MIN_INERTIA, _TRIANGLE_MARGIN * principal[2]))
     ElementTree.SubElement(
         element, 'inertial', mass=repr(max(float(body.mass), _MIN_MASS)),
         pos=_numbers(body.com),
         quat=_numbers(lie.quaternion(axes)), diaginertia=_numbers(accepted))
     return element, float(np.abs(accepted - principal).max())
-
-
-def _nearest_accepted(principal: Array) -> Array:
-    """Return the nearest principal inertias, ascending, that are positive and form a triangle."""
-    accepted = np.maximum(principal, _MIN_INERTIA)
-    excess = accepted[2] * (1.0 + _TRIANGLE_MARGIN) - accepted[0] - accepted[1]
-    if excess > 0.0:
-        accepted += excess / 3.0 * np.array([1.0, 1.0, -1.0])
-    return accepted
 
 
 def _add_springs(

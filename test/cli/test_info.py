@@ -74,3 +74,27 @@ def test_what_is_not_known_is_said_and_of_whom(info):
     assert '-1 … 2' in rows[0]
     assert '–' in rows[1]
     assert '20000' in rows[1]
+
+
+def test_inertias_are_repaired_on_demand(tmp_path, capsys):
+    robot = arm('revolute', 'revolute')
+    robot['bodies'][1]['inertia'] = np.diag([0.1, 0.1, 0.9]).tolist()
+    source, out = tmp_path / 'arm.yaml', tmp_path / 'mended.yaml'
+    source.write_text(json.dumps(robot))
+    assert main(('info', str(source))) == 2
+    assert 'hodyn info --repair' in capsys.readouterr().err
+    assert main(('info', str(source), '--repair', str(out), '--json', '-')) == 0
+    figures = json.loads(capsys.readouterr().out)
+    repaired, = figures['repaired']
+    assert repaired['link'] == 'link1'
+    np.testing.assert_allclose(
+        repaired['proposed'], np.diag([1.0, 1.0, 2.0]) * (0.1 + 0.7 / 3), rtol=1e-12)
+    assert figures['mass'] == 2.0
+    assert main(('info', str(source), '--repair', str(out))) == 2
+    assert 'mended.yaml' in capsys.readouterr().err
+    assert main(('info', str(out), '--repair', str(out), '--force')) == 2  # its own input
+    capsys.readouterr()
+    assert main(('info', str(out), '--repair', str(tmp_path / 'same.yaml'))) == 0
+    assert 'nothing to repair' in capsys.readouterr().out
+    assert main(('info', str(out), '--lock', 'link0=0', '--repair', str(tmp_path / 'x.yaml'))) == 2
+    assert 'a robot is repaired as its file has it' in capsys.readouterr().err

@@ -156,7 +156,7 @@ def test_hybrid_dynamics(arm, flyer):
 def test_a_joint_that_nothing_resists_is_named(seed):
     robot = random_robot(np.random.default_rng(seed), 3, kinds=('revolute',))
     last = replace(robot.bodies[2], inertia=np.zeros((3, 3)), com=robot.bodies[2].point)
-    robot = replace(robot, bodies=(*robot.bodies[:2], last))  # a file of it would be refused
+    robot = replace(robot, bodies=(*robot.bodies[:2], last))
     with pytest.raises(ValueError, match=r"mass matrix.*joint 'joint2'"):
         hd.forward_dynamics(robot, np.zeros((2, 3)), np.zeros((1, 3)))
     # Moved by its drive, it needs no torque.
@@ -167,7 +167,7 @@ def test_a_joint_that_nothing_resists_is_named(seed):
 def test_the_task_space_dynamics_of_a_robot_without_mass_at_its_end():
     robot = random_robot(np.random.default_rng(1), 7, kinds=('revolute',))
     last = replace(robot.bodies[6], mass=0.0, inertia=np.zeros((3, 3)))
-    robot = replace(robot, bodies=(*robot.bodies[:6], last))  # a file of it would be refused
+    robot = replace(robot, bodies=(*robot.bodies[:6], last))
     with pytest.raises(ValueError, match="mass matrix of robot 'random' is not positive"):
         hd.task_space_dynamics(robot, np.zeros((2, 7)), last.name)
 

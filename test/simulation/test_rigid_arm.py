@@ -1,4 +1,5 @@
 """The simulated arm against our model: agreement of two codes that share nothing."""
+from dataclasses import replace
 import sys
 import warnings
 
@@ -83,6 +84,14 @@ def test_joint_that_mujoco_lacks_is_named():
          'pitch': 0.01, 'mass': 1.0, 'com': [0, 0, 0], 'inertia': np.eye(3).tolist()}]})
     with pytest.raises(ValueError, match=r"joint 'nut' is helical"):
         SimulatedArm(robot, np.zeros(1))
+
+
+def test_joint_that_moves_no_mass_is_named():
+    robot = hd.load_robot('twolink')
+    nothing = replace(robot.bodies[-1], mass=0.0, inertia=np.zeros((3, 3)))
+    robot = replace(robot, bodies=(*robot.bodies[:-1], nothing), rotor_inertia=None)
+    with pytest.raises(ValueError, match=rf'{robot.joint_names[-1]}.* there is nothing to simul'):
+        SimulatedArm(robot, np.zeros(robot.n))
 
 
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch):

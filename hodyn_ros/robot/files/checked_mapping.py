@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
+LARGEST = 1e15
+"""What no quantity of a robot is beyond: squares and products of it are numbers still."""
 
 
 class CheckedMapping:
@@ -49,8 +51,8 @@ class CheckedMapping:
         """Return one finite number."""
         return float(self.array(key, ()))
 
-    def array(self, key: str, shape: tuple[int, ...]) -> Array:
-        """Return finite numbers of exactly this shape."""
+    def array(self, key: str, shape: tuple[int, ...], largest: float = LARGEST) -> Array:
+        """Return finite numbers of exactly this shape, and of no more than this size."""
         value = self.get(key)
         try:
             array = np.array(value, dtype=float) if _holds_numbers(value) else None
@@ -65,6 +67,8 @@ class CheckedMapping:
             self.fail(key, f'expected {wanted}, got {got}')
         if not np.all(np.isfinite(array)):
             self.fail(key, f'not finite: {value!r}')
+        if np.any(np.abs(array) > largest):
+            self.fail(key, f'{value!r} is beyond {largest:g}, in SI units')
         return array
 
 

@@ -19,6 +19,8 @@ class JointLimits(NamedTuple):
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
 
 
 def with_resolved_mimics(
@@ -87,13 +89,14 @@ def limit_keys(
                 f'{own.lower:g} to {own.upper:g}, while that one is within its own: it is left '
                 'out', stacklevel=2)
             lower, upper = leader.lower, leader.upper
-        velocity = min(leader.velocity, own.velocity / abs(mimic.multiplier))
-        result[mimic.joint] = JointLimits(lower, upper, velocity, leader.effort)
-    columns = [[None if math.isinf(v) else v for v in column] for column in zip(
-        *result.values(), strict=True)]
-    if not columns:
+        result[mimic.joint] = leader._replace(lower=lower, upper=upper, **{
+            name: min(getattr(leader, name), getattr(own, name) / abs(mimic.multiplier))
+            for name in ('velocity', 'acceleration', 'jerk')})
+    if not result:
         return {}
-    lowest, highest, *others = columns
-    return {
-        'position': list(map(list, zip(lowest, highest, strict=True))),
-        **dict(zip(('velocity', 'effort'), others, strict=True))}
+    columns = dict(zip(JointLimits._fields, ([
+        None if math.isinf(value) else value for value in column] for column in zip(
+            *result.values(), strict=True)), strict=True))
+    position = zip(columns.pop('lower'), columns.pop('upper'), strict=True)
+    return {'position': list(map(list, position)), **{
+        name: column for name, column in columns.items() if column.count(None) < len(column)}}

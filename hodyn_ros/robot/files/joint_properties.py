@@ -116,5 +116,5 @@ def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
 
     value = section.get(key)
     filled_in = CheckedMapping({key: filled(value)}, section.context, {key})
-    numbers = filled_in.array(key, unlimited.shape)
+    numbers = filled_in.array(key, unlimited.shape, np.inf)  # what is huge is no limit
     return np.where(np.array(known(value)), numbers, unlimited)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import os
 from pathlib import Path
 from typing import Any, Literal
+import warnings
 
 import numpy as np
 
@@ -34,10 +35,11 @@ from hodyn_ros.robot.files.joint_properties import (
 )
 from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import Source, read_source, robot_names
-from hodyn_ros.robot.mass_matrix import find_massless_joint
+from hodyn_ros.robot.mass_matrix import massless_fault
 from hodyn_ros.robot.model import Limits, Robot
 
 RANGE_TOLERANCE = 1e-6  # rad or m: digits that are left out of either
+MAX_MOVING = 500  # bodies: mass matrices are dense, and no robot has as many
 
 InertiaCheck = Literal['error', 'warn']
 
@@ -66,9 +68,10 @@ def load_robot(
     source : str, Path, mapping or mujoco.MjModel
         What the robot is read from; MJCF is read by MuJoCo.
     inertia_check : 'error' or 'warn', optional
-        'warn' accepts inertias that no rigid body has, as long as the bodies that move have a
-        positive one with all that is fixed to them; overrides the source's own. For the built-in
-        robots it accepts them silently.
+        'error' refuses inertias that no rigid body has, but warns of those that are positive and
+        break the triangle inequality by less than a tenth. 'warn' accepts any, as long as the
+        bodies that move have a positive one with all that is fixed to them. Overrides the
+        source's own; for the built-in robots 'warn' accepts them silently.
     locked_joints : mapping of str to float, optional
         Positions, rad or m, of joints that are not to move: those of a gripper, whose mass the arm
         carries. They are taken as fixed.
@@ -130,6 +133,8 @@ def _robot(
     links = sorted_by_parent(
         with_resolved_mimics(with_locked(listed, locked, section), locked, section), section)
     bodies, frames = merge_fixed(links, section, check)
+    if len(bodies) > MAX_MOVING:
+        section.fail('bodies', f'{len(bodies)} of them move; at most {MAX_MOVING} can')
     check_merged(bodies, section)
     joints = [body.joint for body in bodies if body.type != 'floating']
     for names, what in ((joints, 'joint'), ([link.name for link, _ in links], 'body')):
@@ -170,7 +175,7 @@ def _robot(
         robot = with_tool(robot, section, check)
     if section.has('base_pose'):
         robot = robot.with_base_pose(read_pose(section, 'base_pose'))
-    _check_mass_matrix(robot, section)
+    _check_masses(robot, section)
     return robot
 
 
@@ -188,13 +193,11 @@ def _inertia_check(section: CheckedMapping, built_in: bool) -> InertiaHandling:
     return 'accept' if built_in else 'warn'  # what is published as it is, nobody here can mend
 
 
-def _check_mass_matrix(robot: Robot, section: CheckedMapping) -> None:
-    """Refuse joints that can move without moving any mass."""
-    index = find_massless_joint(robot)
-    if index is None:
-        return
-    body = robot.bodies[index]
-    mover = 'its base' if body.type == 'floating' else f'joint {body.joint!r}'
-    raise HodynError(
-        f"{section.context}, body {body.name!r}, key 'inertia': {mover}, alone or with others, "
-        'moves without moving any mass, so the mass matrix is not positive definite')
+def _check_masses(robot: Robot, section: CheckedMapping) -> None:
+    """Refuse a robot of which nothing that moves has a mass; warn of joints that move none."""
+    if not any(body.mass or body.inertia.any() for body in robot.bodies):
+        section.fail('bodies', 'nothing that moves has a mass: every torque would be 0')
+    if fault := massless_fault(robot):
+        warnings.warn(
+            f'{section.context}: {fault}: inverse dynamics has torques, forward dynamics no '
+            'answer', stacklevel=3)

@@ -7,7 +7,6 @@ warning.
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-import re
 from typing import Any
 import warnings
 
@@ -21,10 +20,8 @@ from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 
 Array = NDArray[np.float64]
 
-ROOT = re.compile(r'\ufeff?\s*(<\?.*?\?>\s*|<!--.*?-->\s*)*<mujoco\b', re.DOTALL)
-"""How MJCF begins."""
-
 _KINDS = {'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute'}
+_OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
 _ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
 _LEFT_OUT = {
@@ -142,6 +139,9 @@ def _warn_of_what_is_left_out(model: Any, context: str) -> None:
         'forces of tendons': any(np.any(getattr(model, name, 0.0)) for name in tendons),
         'gravity compensation': np.any(model.body_gravcomp),
         'drag of a medium': model.opt.density or model.opt.viscosity,
+        'what holds bodies to those that a user moves (mocap)': any(
+            model.eq_active0[e] and _holds_mocap(model, e) for e in range(model.neq)
+            if mujoco.mjtEq(model.eq_type[e]).name in _OF_BODIES),
         'feedback of actuators': np.any(
             model.actuator_biastype != int(mujoco.mjtBias.mjBIAS_NONE))}
     for what in (what for what, there in left_out.items() if there):
@@ -154,8 +154,8 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
 
     name = _name(model, 'body', index)
     parent = int(model.body_parentid[index])
-    placement = lie.pose(_rotation(model.body_quat[index]), model.body_pos[index])
-    rotation = _rotation(model.body_iquat[index])
+    placement = lie.pose(lie.rotation_of_quaternion(model.body_quat[index]), model.body_pos[index])
+    rotation = lie.rotation_of_quaternion(model.body_iquat[index])
     mass = {
         'mass': float(model.body_mass[index]), 'com': np.array(model.body_ipos[index]),
         'inertia': rotation @ np.diag(model.body_inertia[index]) @ rotation.T}
@@ -269,20 +269,21 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
                     'than by a line, or one of several; lock them (locked_joints), or remove it')
             first, other = (float(model.qpos0[model.jnt_qposadr[j]]) for j in pair)
             mimics[names[0]] = Mimic(names[1], slope, first + constant - slope * other)
-        if kind in ('mjEQ_CONNECT', 'mjEQ_WELD'):
+        if kind in _OF_BODIES and not _holds_mocap(model, e):
             raise HodynError(
                 f'{context}: an equality ({kind[5:].lower()}) closes a loop; loops are not '
                 'supported')
     return resolved(mimics, context)
 
 
-def _rotation(quaternion: Array) -> Array:
-    """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)]])
+def _holds_mocap(model: Any, equality: int) -> bool:
+    """Return whether an equality holds a body to one that only a user moves."""
+    import mujoco
+
+    ends = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
+    if model.eq_objtype[equality] == int(mujoco.mjtObj.mjOBJ_SITE):
+        ends = model.site_bodyid[ends].tolist()
+    return bool((model.body_mocapid[ends] >= 0).any())
 
 
 def _name(model: Any, kind: str, index: int) -> str:

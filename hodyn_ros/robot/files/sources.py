@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
 from hodyn_ros.robot.files.plain_values import plain
+from hodyn_ros.robot.files.xml_elements import first_tag
 
 if TYPE_CHECKING:
     from mujoco import MjModel
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_YAML = 1024 * 1024  # characters, read in a second; a robot of a hundred bodies has a tenth
 
 
 def robot_names() -> list[str]:
@@ -90,7 +92,7 @@ def _read(
         raise FileNotFoundError(
             f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
-    if mjcf.ROOT.match(text):
+    if first_tag(text) == 'mujoco':
         return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked, max_bodies), str(path)
@@ -98,6 +100,8 @@ def _read(
 
 
 def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
+    if len(text) > MAX_YAML:
+        raise HodynError(f'{context}: YAML of more than {MAX_YAML} characters; is it a robot?')
     data = strict_yaml.load(text, context)
     if not isinstance(data, Mapping):
         raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')

@@ -1,40 +1,52 @@
-"""Robots from URDF, translated into the mapping that `loader` checks and merges.
+"""Robots from URDF 1.0 to 1.2, translated into the mapping that `loader` checks and merges.
 
-Only links, joints and inertias are read: visuals, collisions, transmissions and the like are
-dropped before parsing, so no mesh is ever looked for.
+Only links, joints and inertias are read: visuals, collisions, transmissions and the like are left
+alone, so no mesh is ever looked for.
 """
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from threading import Lock
-from typing import Any
+from collections.abc import Mapping
+import math
+from typing import Any, NamedTuple
 import warnings
-from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
-from urdf_parser_py import urdf
-from urdf_parser_py.xml_reflection import core
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
+from hodyn_ros.robot.files.xml_elements import Element, read_xml
 
 Array = NDArray[np.float64]
 
-MAX_BYTES = 4 * 1024 * 1024
-MAX_DEPTH = 64
-_KEPT = {
-    'link': {'inertial'},
-    'joint': {'origin', 'axis', 'parent', 'child', 'limit', 'mimic'},
-}
+_VERSIONS = ('1.0', '1.1', '1.2')
+_POSE = ('xyz', 'rpy', 'quat_xyzw')
+_INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+_RANGE = ('lower', 'upper')
+_MIMIC = ('joint', 'multiplier', 'offset')
+_BOUNDS = ('velocity', 'effort', 'acceleration', 'deceleration', 'jerk')
+_OF_DRIVES = ('command_effort', 'current', 'gear_velocity')
+"""Of <limit> in files of ANYbotics: what bounds the drive before the joint is bounded."""
+_SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), '1.2')}
+"""Attributes that are not of the first version: ROS passes over them in a file of an older one."""
+_UNIT = 0.01
+"""How far a quaternion may be from length 1: two decimals that were rounded, and no more."""
 _TYPES = {
     'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
     'floating': 'floating', 'planar': 'planar',
 }
 _PLANAR = ('x', 'y', 'yaw')
 """What the names of the joints end with that stand for a planar one."""
-_parser_lock = Lock()
+
+
+class _Joint(NamedTuple):
+    """A joint of the document, of which the rest is read where it is wanted."""
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    element: Element
 
 
 def robot_mapping(
@@ -60,96 +72,59 @@ def robot_mapping(
     Raises
     ------
     HodynError
-        Naming the link or joint at fault.
+        Naming the link or joint at fault, and the line.
 
     """
     locked = locked or {}
-    root = _guarded(text, context)
-    name = root.get('name')
-    if not name:
-        raise HodynError(f'{context}: <robot> has no name')
-    # Before they are parsed, which takes a millisecond each.
-    for tag in _KEPT:
-        if max_bodies is not None and (count := len(root.findall(tag))) > max_bodies:
+    root = read_root(text, context)
+    for tag in ('link', 'joint'):
+        if max_bodies is not None and (count := len(root.all(tag))) > max_bodies:
             raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are taken here')
-    links = {link.name: link for link in _parsed(root, 'link', urdf.Link, context)}
-    joints = _parsed(root, 'joint', urdf.Joint, context)
+    links = _by_name(root, 'link')
+    joints = [_joint(element) for element in _by_name(root, 'joint').values()]
     _check_locked(locked, joints, context)
-    order = _depth_first(links, joints, context)
+    order = _depth_first(list(links), joints, context)
     bodies: list[dict[str, Any]] = []
     mimics: dict[str, Mimic] = {}
     for link, joint in order:
-        what = f'{context}, link {link!r}'
-        chain = _joint_chain(joint, link, context, locked)
+        chain = _joint_chain(joint, link, locked)
         bodies += chain
-        bodies[-1].update(_inertia_keys(links[link], what))
-        if 'mimic' in chain[-1]:
+        bodies[-1].update(_inertia_keys(links[link]))
+        if joint is not None and 'mimic' in chain[-1]:
             mimics[joint.name] = Mimic(**chain[-1]['mimic'])
-    mapping: dict[str, Any] = {'name': name, 'bodies': bodies}
+    mapping: dict[str, Any] = {'name': root.attributes['name'], 'bodies': bodies}
     mimics = resolved(mimics, context)
     limits = limit_keys(
-        _limits([joint for _, joint in order], mimics, locked, context), mimics, context)
+        _limits([joint for _, joint in order if joint is not None], mimics, locked), mimics,
+        context)
     if limits:
         mapping['limits'] = limits
     return mapping
 
 
-class _ShallowBuilder(ElementTree.TreeBuilder):
-    """Builds a tree of bounded depth: what walks it later may recurse."""
-
-    depth = 0
-
-    def start(self, tag: Any, attrs: Any) -> Any:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise HodynError(f'elements are nested deeper than {MAX_DEPTH}')
-        return super().start(tag, attrs)
-
-    def end(self, tag: Any) -> Any:
-        self.depth -= 1
-        return super().end(tag)
-
-
-def _guarded(text: str, context: str) -> ElementTree.Element:
-    """Return the <robot> element with nothing but what the dynamics need."""
-    if len(text.encode('utf-8', errors='replace')) > MAX_BYTES:
-        raise HodynError(f'{context}: larger than {MAX_BYTES} bytes; is it a URDF?')
-    for forbidden in ('<!DOCTYPE', '<!ENTITY'):
-        if forbidden in text.upper():
-            raise HodynError(f'{context}: {forbidden[2:]} is not accepted in a URDF; remove it')
-    try:
-        root = ElementTree.fromstring(
-            text.strip('\ufeff \t\r\n'), ElementTree.XMLParser(target=_ShallowBuilder()))
-    except ElementTree.ParseError as error:
-        # Without the parser's words: they quote names, and the text need not be what it should.
-        line, column = error.position
-        raise HodynError(
-            f'{context}, line {line}, column {column + 1}: not valid XML') from None
-    except HodynError as error:
-        raise HodynError(f'{context}: {error}') from None
-    except ValueError:
-        raise HodynError(f'{context}: not valid XML') from None
+def read_root(text: str, context: str) -> Element:
+    """Return the <robot> element of URDF text of a version that is known."""
+    root = read_xml(text, context)
     if root.tag != 'robot':
         raise HodynError(f'{context}: expected a <robot> element')
-    if any('xacro' in str(element.tag).lower() for element in root.iter()):
+    if any('xacro' in element.tag.lower() for element in root):
         raise HodynError(
             f'{context}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
+    if not root.attributes.get('name'):
+        raise HodynError(f'{context}: <robot> has no name')
+    if root.attributes.setdefault('version', _VERSIONS[0]) not in _VERSIONS:
+        raise HodynError(
+            f'{context}: version {root.attributes["version"]!r:.40} is not known; known are '
+            f'{", ".join(_VERSIONS)}')
     _warn_of_dynamics(root, context)
-    for element in list(root):
-        if element.tag not in _KEPT:
-            root.remove(element)
-            continue
-        for child in list(element):
-            if child.tag not in _KEPT[element.tag]:
-                element.remove(child)
     return root
 
 
-def _warn_of_dynamics(root: ElementTree.Element, context: str) -> None:
+def _warn_of_dynamics(root: Element, context: str) -> None:
     """Say how many joints have damping or friction, which are not read."""
     count = sum(
-        any(dynamics.get(key, '').strip('0. ') for dynamics in joint.findall('dynamics')
-            for key in ('damping', 'friction')) for joint in root.findall('joint'))
+        any(dynamics.attributes.get(key, '').strip('0. ') for dynamics in joint.all('dynamics')
+            for key in ('damping', 'friction')) for joint in root.all('joint'))
     if count:
         warnings.warn(
             f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
@@ -157,52 +132,62 @@ def _warn_of_dynamics(root: ElementTree.Element, context: str) -> None:
             'the arm', stacklevel=2)
 
 
-def _parsed(root: ElementTree.Element, tag: str, kind: Any, context: str) -> list[Any]:
-    """Return the parsed links or joints, each with a name of its own."""
-    parsed: dict[str, Any] = {}
-    for i, element in enumerate(root.findall(tag)):
-        name = element.get('name')
-        if not name:
-            raise HodynError(f'{context}: {tag} number {i} has no name')
-        if name in parsed:
-            raise HodynError(f'{context}: two {tag}s have the name {name!r}')
-        what = f'{context}, {tag} {name!r}'
-        try:
-            with _complaints() as complaints:
-                parsed[name] = kind.from_xml(element, core.Path(tag))
-        except Exception as error:  # the parser raises bare ones, assertions included
-            cause = getattr(error, 'e', error)
-            place = f' ({error.path})' if hasattr(error, 'path') else ''
-            raise HodynError(f'{what}{place}: {cause}') from None
-        # Unknown attributes are other tools' extensions, an element given twice is a mistake.
-        for complaint in complaints:
-            if 'multiple times' in complaint:
-                raise HodynError(f'{what}: {complaint}')
-    return list(parsed.values())
+def _by_name(root: Element, tag: str) -> dict[str, Element]:
+    """Return the links or joints, each with a name of its own."""
+    found: dict[str, Element] = {}
+    for element in root.all(tag):
+        name = element.text('name')
+        if name in found:
+            element.fail(f'another {tag} has this name, in line {found[name].line}')
+        found[name] = element
+    return found
 
 
-@contextmanager
-def _complaints() -> Iterator[list[str]]:
-    """Collect what urdf_parser_py would print to stderr."""
-    collected: list[str] = []
-    with _parser_lock:
-        before, core.on_error = core.on_error, collected.append
-        try:
-            yield collected
-        finally:
-            core.on_error = before
+def _version(element: Element) -> str:
+    while isinstance(element.parent, Element):
+        element = element.parent
+    return element.attributes['version']
+
+
+def _one(element: Element, tag: str, known: tuple[str, ...]) -> Element | None:
+    """Return a child that has attributes of the file's version alone."""
+    child = element.one(tag, known)
+    if child is None:
+        return None
+    version = _version(child)
+    for name in child.attributes:
+        if version < _SINCE.get(name, version):
+            child.fail(
+                f'{name} is of URDF {_SINCE[name]}, and ROS passes over it in a file of version '
+                f'{version}: write <robot version="{_SINCE[name]}" …>, or remove it')
+    return child
+
+
+def _needed(element: Element, tag: str, known: tuple[str, ...]) -> Element:
+    child = element.one(tag, known)
+    if child is None:
+        element.fail(f'has no <{tag}>')
+    return child
+
+
+def _joint(element: Element) -> _Joint:
+    kind = element.text('type')
+    if kind not in _TYPES:
+        element.fail(f'type {kind!r:.40} is not supported; supported are {", ".join(_TYPES)}')
+    parent, child = (_needed(element, tag, ('link',)).text('link') for tag in ('parent', 'child'))
+    return _Joint(element.attributes['name'], kind, parent, child, element)
 
 
 def _depth_first(
-    links: dict[str, Any], joints: list[Any], context: str,
-) -> list[tuple[str, Any]]:
+    links: list[str], joints: list[_Joint], context: str,
+) -> list[tuple[str, _Joint | None]]:
     """Return link names with the joint that carries each (None for the root), parents first."""
-    carried_by: dict[str, Any] = {}
-    children: dict[str, list[Any]] = {name: [] for name in links}
+    carried_by: dict[str, _Joint] = {}
+    children: dict[str, list[_Joint]] = {name: [] for name in links}
     for joint in joints:
         for end, link in (('parent', joint.parent), ('child', joint.child)):
-            if link not in links:
-                raise HodynError(f'{context}, joint {joint.name!r}: no {end} link {link!r}')
+            if link not in children:
+                joint.element.fail(f'no {end} link {link!r}')
         if joint.child in carried_by:
             raise HodynError(
                 f'{context}, link {joint.child!r}: carried by two joints, '
@@ -213,10 +198,11 @@ def _depth_first(
     if len(roots) != 1:
         listed = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
         raise HodynError(f'{context}: expected one root link, found {listed}')
-    order, stack = [], [(roots[0], None)]
+    order: list[tuple[str, _Joint | None]] = []
+    stack: list[tuple[str, _Joint | None]] = [(roots[0], None)]
     while stack:
-        link, joint = stack.pop()
-        order.append((link, joint))
+        link, carrier = stack.pop()
+        order.append((link, carrier))
         stack.extend((child.child, child) for child in reversed(children[link]))
     found = {link for link, _ in order}
     missing = [name for name in links if name not in found]
@@ -226,10 +212,10 @@ def _depth_first(
 
 
 def _joint_chain(
-    joint: Any, link: str, context: str, locked: Mapping[str, float],
+    joint: _Joint | None, link: str, locked: Mapping[str, float],
 ) -> list[dict[str, Any]]:
     """Return the bodies that a joint makes of a link: three of a planar one, else one."""
-    keys = {'name': link, **_joint_keys(joint, context, locked)}
+    keys = {'name': link, **_joint_keys(joint, locked)}
     if joint is None or joint.type != 'planar':
         return [keys]
     normal = keys.pop('axis')
@@ -248,7 +234,7 @@ def _joint_chain(
     return chain
 
 
-def _check_locked(locked: Mapping[str, float], joints: list[Any], context: str) -> None:
+def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
     """Raise HodynError for a joint that is not there, before limits are complained of."""
     movable: list[str] = []
     for joint in joints:
@@ -262,110 +248,126 @@ def _check_locked(locked: Mapping[str, float], joints: list[Any], context: str) 
                 f'{context}: no joint {name!r} to lock; its joints are {", ".join(movable)}')
 
 
-def _joint_keys(joint: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
+def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, Any]:
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
-    what = f'{context}, joint {joint.name!r}'
-    if joint.type not in _TYPES:
-        raise HodynError(
-            f'{what}: type {joint.type!r} is not supported; supported are {", ".join(_TYPES)}')
     keys = {
         'joint': joint.name, 'parent': joint.parent, 'type': _TYPES[joint.type],
-        'placement': _pose(joint.origin, what),
+        'placement': read_pose(joint.element),
     }
-    if joint.type in ('revolute', 'continuous', 'prismatic', 'planar'):
-        axis = np.array([1.0, 0.0, 0.0] if joint.axis is None else joint.axis)
-        length = np.linalg.norm(axis)
-        if length == 0.0 or not np.isfinite(length):
-            raise HodynError(f'{what}: {axis.tolist()} is no axis')
-        keys['axis'] = axis / length
-    if joint.mimic is not None and joint.type != 'fixed' and joint.name not in locked:
+    axis = joint.element.one('axis', ('xyz',))
+    if joint.type not in ('fixed', 'floating'):
+        direction = np.array([1.0, 0.0, 0.0] if axis is None else axis.numbers('xyz', 3))
+        largest = np.abs(direction).max()
+        if largest == 0.0:
+            axis.fail(f'{direction.tolist()} is no axis')  # type: ignore[union-attr]
+        direction /= largest  # the squares of what is very small, or large, are none
+        keys['axis'] = direction / np.linalg.norm(direction)
+    mimic = joint.element.one('mimic', _MIMIC)
+    if mimic is not None and joint.type != 'fixed' and joint.name not in locked:
         if joint.type in ('planar', 'floating'):
-            raise HodynError(f'{what}: a {joint.type} joint cannot mimic another')
-        multiplier = 1.0 if joint.mimic.multiplier is None else joint.mimic.multiplier
-        offset = joint.mimic.offset or 0.0
-        if not np.all(np.isfinite([multiplier, offset])):
-            raise HodynError(f'{what}: its <mimic> is not finite')
-        keys['mimic'] = {'joint': joint.mimic.joint, 'multiplier': multiplier, 'offset': offset}
+            mimic.fail(f'a {joint.type} joint cannot mimic another')
+        keys['mimic'] = {
+            'joint': mimic.text('joint'), 'multiplier': mimic.number('multiplier', 1.0),
+            'offset': mimic.number('offset', 0.0)}
     return keys
 
 
 def _limits(
-    joints: list[Any], mimics: Mapping[str, Mimic], locked: Mapping[str, float], context: str,
+    joints: list[_Joint], mimics: Mapping[str, Mimic], locked: Mapping[str, float],
 ) -> dict[str, JointLimits]:
     """Return the limits by joint, of all that move but those that follow a locked one."""
     limits: dict[str, JointLimits] = {}
     for joint in joints:
-        if joint is None or joint.type in ('fixed', 'floating'):
+        if joint.type in ('fixed', 'floating'):
             continue
+        limit = _one(joint.element, 'limit', (*_RANGE, *_BOUNDS, *_OF_DRIVES))
         if joint.type == 'planar':
             limits |= {f'{joint.name}_{suffix}': JointLimits() for suffix in _PLANAR}
-        elif joint.name in locked:
-            limits[joint.name] = _range_alone(joint)
-        elif joint.name not in mimics:
-            limits[joint.name] = _limit(joint, context, driven=True)
-        elif mimics[joint.name].joint not in locked:
-            limits[joint.name] = _limit(joint, context, driven=False)
+        elif limit is None:
+            limits[joint.name] = JointLimits()
+        elif joint.name in locked:  # it need not be able to move
+            lower, upper = (-np.inf, np.inf) if joint.type == 'continuous' else _range(limit)
+            if lower < upper:
+                limits[joint.name] = JointLimits(lower, upper)
+        elif joint.name not in mimics or mimics[joint.name].joint not in locked:
+            bounds = _bounds(limit, driven=joint.name not in mimics)
+            limits[joint.name] = JointLimits(*_ends(joint, limit), **bounds)
     return limits
 
 
-def _limit(joint: Any, context: str, *, driven: bool) -> JointLimits:
-    """Return the limits of a joint; of effort none, where it is not driven itself."""
-    limit = joint.limit
-    if limit is None:
-        return JointLimits()
-    known = {'velocity': limit.velocity}
-    if driven:
-        known['effort'] = limit.effort
-    for what, value in known.items():
-        if value == 0.0:
-            warnings.warn(
-                f'{context}, joint {joint.name!r}: its {what} limit is 0: taken as unknown',
-                stacklevel=2)
-            known[what] = np.inf
-        elif not (value or 0.0) > 0.0:
-            raise HodynError(
-                f'{context}, joint {joint.name!r}: its {what} limit is {value:g}; write the real '
-                'one, or leave out <limit> if none is known')
-    if joint.type != 'continuous':
-        if driven and not limit.lower and not limit.upper:
-            raise HodynError(
-                f'{context}, joint {joint.name!r}: its <limit> has no range, lower and upper are '
-                'missing or 0; write them, or leave out <limit> if none is known'
-                + (', or make it type="continuous"' if joint.type == 'revolute' else ''))
-        known |= {'lower': limit.lower, 'upper': limit.upper}
-    return JointLimits(**known)
+def _ends(joint: _Joint, limit: Element) -> tuple[float, float]:
+    """Return the range of a joint that moves."""
+    if joint.type == 'continuous':
+        return -np.inf, np.inf
+    lower, upper = _range(limit)
+    if not lower < upper:
+        limit.fail(f'lower is {lower:g}, not below upper, {upper:g}')
+    if lower == -np.inf and upper == np.inf:
+        limit.warn(
+            'has no range, lower and upper are missing or 0: taken as without ends; write them'
+            + (', or make the joint type="continuous"' if joint.type == 'revolute' else ''))
+    return lower, upper
 
 
-def _range_alone(joint: Any) -> JointLimits:
-    """Return what a joint that is locked is to be within; it need not be able to move."""
-    limit = joint.limit
-    if limit is None or joint.type == 'continuous' or not limit.lower < limit.upper:
-        return JointLimits()
-    return JointLimits(limit.lower, limit.upper)
+def _range(limit: Element) -> tuple[float, float]:
+    """Return the least and the largest position; without end where both are missing or 0."""
+    given = [name for name in _RANGE if name in limit.attributes]
+    if len(given) == 1 and _version(limit) == '1.2':
+        limit.fail(f'{given[0]} alone is given; URDF 1.2 wants lower and upper')
+    lower, upper = (limit.number(name, 0.0, finite=False) for name in _RANGE)
+    return (lower, upper) if lower or upper else (-np.inf, np.inf)
 
 
-def _inertia_keys(link: Any, what: str) -> dict[str, Any]:
-    inertial = link.inertial
+def _bounds(limit: Element, *, driven: bool) -> dict[str, float]:
+    """Return the limits but those of position; of effort none, where it is not driven itself."""
+    known = {}
+    default = np.inf if _version(limit) == '1.2' else None
+    for name in _BOUNDS:
+        value = limit.number(
+            name, default if name in ('velocity', 'effort') else np.inf, finite=False)
+        if value < 0.0:
+            limit.fail(f'{name} is {value:g}; write the real one, or 0 if none is known')
+        if value == 0.0 and (driven or name != 'effort'):
+            limit.warn(f'{name} is 0: taken as unknown')
+        known[name] = value or np.inf
+    return {
+        'velocity': known['velocity'], 'effort': known['effort'] if driven else np.inf,
+        'acceleration': min(known['acceleration'], known['deceleration']), 'jerk': known['jerk']}
+
+
+def _inertia_keys(link: Element) -> dict[str, Any]:
+    inertial = link.one('inertial')
     if inertial is None:
         return {}
-    if inertial.inertia is None:
-        raise HodynError(f'{what}: its <inertial> has no <inertia>')
-    placement = _pose(inertial.origin, what)
+    mass = _needed(inertial, 'mass', ('value',))
+    inertia = _needed(inertial, 'inertia', _INERTIA)
+    placement = read_pose(inertial)
     rotation = placement[:3, :3]
+    xx, xy, xz, yy, yz, zz = (inertia.number(name) for name in _INERTIA)
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return {
-        'mass': inertial.mass,
-        'com': placement[:3, 3],
-        'inertia': rotation @ np.array(inertial.inertia.to_matrix()) @ rotation.T,
-    }
+        'mass': mass.number('value'), 'com': placement[:3, 3],
+        'inertia': rotation @ tensor @ rotation.T}
 
 
-def _pose(origin: Any, what: str) -> Array:
-    """Return the pose of an <origin>: fixed-axis roll, pitch, yaw about x, y, z."""
+def read_pose(element: Element) -> Array:
+    """Return the pose of an element's <origin>.
+
+    It turns by a quaternion (x, y, z, w), or by roll, pitch and yaw about the fixed x, y and z.
+    """
+    origin = _one(element, 'origin', _POSE)
     if origin is None:
         return np.eye(4)
-    if not np.all(np.isfinite([origin.xyz, origin.rpy])):
-        raise HodynError(f'{what}: its origin is not finite')
-    roll, pitch, yaw = origin.rpy
-    return lie.pose(
-        lie.rotation_z(yaw) @ lie.rotation_y(pitch) @ lie.rotation_x(roll), origin.xyz)
+    position = origin.numbers('xyz', 3, [0.0, 0.0, 0.0])
+    if 'quat_xyzw' not in origin.attributes:
+        roll, pitch, yaw = origin.numbers('rpy', 3, [0.0, 0.0, 0.0])
+        return lie.pose(
+            lie.rotation_z(yaw) @ lie.rotation_y(pitch) @ lie.rotation_x(roll), position)
+    if 'rpy' in origin.attributes:
+        origin.fail('has rpy and quat_xyzw; keep one')
+    x, y, z, w = origin.numbers('quat_xyzw', 4)
+    length = math.hypot(x, y, z, w)
+    if abs(length - 1.0) > _UNIT:
+        origin.fail(f'quat_xyzw has length {length:.4g}, and a rotation length 1')
+    return lie.pose(lie.rotation_of_quaternion([w, x, y, z]), position)

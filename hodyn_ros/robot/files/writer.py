@@ -36,8 +36,9 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
         Any robot, with a payload or locked joints as well.
     path : str or Path
         ``.yaml``, with every number to the last bit; or ``.urdf``, to round-off, without what
-        URDF has no word for: gravity, friction, actuators, limits of acceleration, jerk and
-        effort rate. A floating base is the root link there: `floating_base=True` reads it as such.
+        URDF has no word for: gravity, friction, actuators, limits of effort rate. It is of
+        version 1.2 where acceleration or jerk is limited, so that older readers refuse it. A
+        floating base is the root link there: `floating_base=True` reads it as such.
     force : bool
         Whether an existing file is replaced.
 
@@ -168,7 +169,10 @@ def _actuator_keys(joint: JointActuator) -> Mapping[str, Any]:
 
 
 def _urdf(robot: Robot) -> str:
+    is_newer = np.isfinite([robot.limits.acceleration, robot.limits.jerk]).any()
     root = ElementTree.Element('robot', name=robot.name)
+    if is_newer:
+        root.set('version', '1.2')
     world = 'world'
     taken = {*(body.name for body in robot.bodies), *robot.frames}
     while world in taken:
@@ -214,36 +218,40 @@ def _urdf_joint(
         raise HodynError(
             f'joint {body.joint!r} of robot {robot.name!r} is helical, for which URDF has no '
             'word: save it as .yaml')
-    lower, upper, velocity, effort = _urdf_limits(robot, index - robot.floating)
+    bounds = _urdf_limits(robot, index - robot.floating)
     kind = body.type
-    if kind == 'revolute' and not np.isfinite([lower, upper]).all():
+    if kind == 'revolute' and 'lower' not in bounds:
         kind = 'continuous'  # type: ignore[assignment]
     joint = ElementTree.SubElement(root, 'joint', name=body.joint, type=kind)
     _origin(joint, placement)
     ElementTree.SubElement(joint, 'parent', link=parent)
     ElementTree.SubElement(joint, 'child', link=body.name)
     ElementTree.SubElement(joint, 'axis', xyz=_numbers(body.axis))
-    bounds = {'lower': lower, 'upper': upper, 'velocity': velocity, 'effort': effort}
-    known = {name: repr(float(value)) for name, value in bounds.items() if np.isfinite(value)}
-    if known:
-        # 0 says there that none is known.
-        ElementTree.SubElement(joint, 'limit', {'velocity': '0', 'effort': '0', **known})
+    if bounds:
+        # 0 says there that none is known, in the versions that do not let it be missing.
+        unknown = {} if root.get('version') else {'velocity': '0', 'effort': '0'}
+        ElementTree.SubElement(joint, 'limit', {**unknown, **bounds})
     if body.mimic is not None:
         ElementTree.SubElement(joint, 'mimic', {
             name: value if isinstance(value, str) else repr(value)
             for name, value in asdict(body.mimic).items()})
 
 
-def _urdf_limits(robot: Robot, body: int) -> tuple[float, float, float, float]:
-    """Return lower, upper, velocity and effort of a joint: of a coupled one, what it comes to."""
+def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
+    """Return the limits of a joint that are known: of a coupled one, what they come to."""
     limits, mimic = robot.limits, robot.bodies[body + robot.floating].mimic
     joint = int(robot.coupling.leader[body])
-    ends = float(limits.position_min[joint]), float(limits.position_max[joint])
-    velocity = float(limits.velocity[joint])
-    if mimic is None:
-        return *ends, velocity, float(limits.effort[joint])
-    lower, upper = sorted(map(mimic.position, ends))
-    return lower, upper, abs(mimic.multiplier) * velocity, np.inf
+    lower, upper = float(limits.position_min[joint]), float(limits.position_max[joint])
+    bounds = {
+        name: float(getattr(limits, name)[joint])
+        for name in ('velocity', 'effort', 'acceleration', 'jerk')}
+    if mimic is not None:
+        lower, upper = sorted(map(mimic.position, (lower, upper)))
+        bounds = {name: abs(mimic.multiplier) * bound for name, bound in bounds.items()}
+        bounds['effort'] = np.inf
+    if np.isfinite([lower, upper]).all():  # one alone is none: the other one would be 0
+        bounds = {'lower': lower, 'upper': upper, **bounds}
+    return {name: repr(value) for name, value in bounds.items() if np.isfinite(value)}
 
 
 def _origin(element: ElementTree.Element, pose: Array) -> None:

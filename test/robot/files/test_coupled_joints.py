@@ -70,8 +70,8 @@ def test_what_cannot_be_followed_is_named(source, joints, message):
 
 
 @pytest.mark.parametrize(('types', 'message'), [
-    (['planar', 'prismatic'], "joint 'j0': a planar joint cannot mimic another"),
-    (['floating', 'prismatic'], "joint 'j0': a floating joint cannot mimic another"),
+    (['planar', 'prismatic'], "joint 'j0', <mimic>: a planar joint cannot mimic another"),
+    (['floating', 'prismatic'], "joint 'j0', <mimic>: a floating joint cannot mimic another"),
 ])
 def test_what_has_several_positions_cannot_follow(types, message):
     with pytest.raises(ValueError, match=message):

@@ -136,7 +136,7 @@ def change(data, path, value):
     (['gravity'], [0, 0, float('nan')], "key 'gravity': not finite"),
     (['bodies', 2, 'masss'], 1.0, "body 'link3': unknown key 'masss'"),
     (['bodies', 2, 'mass'], None, "body 'link3': key 'mass' is missing"),
-    (['bodies', 2, 'mass'], 0.0, "body 'link3', key 'mass': a body that moves"),
+    (['bodies', 2, 'mass'], -1e-9, "body 'link3', key 'mass': -1e-09 kg is below 0"),
     (['bodies', 2, 'mass'], '1e-3', "key 'mass': expected numbers.*write 1.0e-3"),
     (['bodies', 2, 'mass'], True, "key 'mass': expected numbers"),
     (['bodies', 2, 'com'], [0, 0], "key 'com': expected 3, got 2"),

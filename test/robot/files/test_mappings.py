@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from random_robots import (
@@ -9,6 +11,7 @@ from random_robots import (
 )
 
 import hodyn_ros as hd
+from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.mass_matrix import mass_matrix
 
@@ -113,7 +116,6 @@ def change(key, value, body=1):
 
 
 @pytest.mark.parametrize(('data', 'message'), [
-    (change('mass', 0.0), "body 'body1', key 'mass': a body that moves needs a mass above 0"),
     (change('mass', -1.0), "body 'body1', key 'mass': -1 kg is below 0"),
     (change('mass', None), "body 'body1': key 'mass' is missing"),
     (change('mass', True), "body 'body1', key 'mass': expected numbers"),
@@ -172,17 +174,51 @@ def test_a_relaxed_check_still_wants_bodies_that_resist():
         hd.load_robot(with_fixed('body1', -1e3 * np.eye(3)), inertia_check='warn')
 
 
-def test_a_last_body_that_turns_no_mass_is_refused():
+def test_a_last_body_that_turns_no_mass_takes_no_torque():
     data = mapping()
     data['bodies'][2] |= {
         'type': 'revolute', 'com': data['bodies'][2]['point'], 'inertia': np.zeros((3, 3))}
     data['bodies'][2].pop('pitch', None)
-    with pytest.raises(ValueError, match=r"body 'body2'.*mass matrix is not positive definite"):
+    with pytest.warns(UserWarning, match=r"can move without moving any mass \(body 'body2'\)"):
+        robot = hd.load_robot(data)
+    rng = np.random.default_rng(0)
+    torque = hd.inverse_dynamics(robot, rng.normal(size=(5, robot.n)))
+    assert np.abs(torque[:, 2]).max() < 1e-12 * np.abs(torque).max()
+    with pytest.raises(ValueError, match=r"mass matrix.*joint 'joint2'"):
+        hd.forward_dynamics(robot, np.zeros((2, robot.n)), np.zeros((1, robot.n)))
+
+
+def test_a_robot_without_any_mass_is_refused():
+    data = mapping()
+    for body in data['bodies']:
+        body |= {'mass': 0.0, 'inertia': np.zeros((3, 3))}
+    with pytest.raises(ValueError, match="key 'bodies': nothing that moves has a mass"):
         hd.load_robot(data)
 
 
+@pytest.mark.parametrize(('values', 'inertia_check', 'answer'), [
+    ((0.01, 0.0105, 0.0205), None, ''), ((0.01, 0.01, 0.0205), None, 'by 0.024 of its largest'),
+    ((0.01, 0.01, 0.0205), 'warn', 'by 0.024 of its largest'), ((1.0, 1.0, 2.3), None, 'refused'),
+    ((1.0, 1.0, 2.3), 'warn', 'by 0.13 of'), ((0.0, 0.0, 1e-6), None, 'by 1 of'),
+    ((0.0, 0.0, 1e-4), None, 'refused'), ((-0.01, 1.0, 1.0), None, 'refused'),
+    ((-0.01, 1.0, 1.0), 'warn', 'refused')])
+def test_what_hardly_changes_a_torque_is_a_warning(values, inertia_check, answer):
+    data = mapping()
+    rotation = lie.rotation_exp([0.3, -0.7, 1.0])
+    data['bodies'][2] |= {'inertia': rotation @ np.diag(values) @ rotation.T, 'mass': 2.0}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        if answer == 'refused':
+            with pytest.raises(ValueError, match="body 'body2', key 'inertia'"):
+                hd.load_robot(data, inertia_check=inertia_check)
+            return
+        hd.load_robot(data, inertia_check=inertia_check)
+    said = ' '.join(str(one.message) for one in caught)
+    assert (answer in said and 'triangle' in said) if answer else not said
+
+
 @pytest.mark.parametrize('away', [0.0, 1e4])
-def test_coaxial_joints_with_a_point_mass_between_are_refused(away):
+def test_coaxial_joints_with_a_point_mass_between_are_told(away):
     point = {'mass': 1.0, 'inertia': np.zeros((3, 3)), 'type': 'revolute', 'axis': [0, 0, 1]}
     here = np.eye(4)
     here[0, 3] = away
@@ -190,7 +226,7 @@ def test_coaxial_joints_with_a_point_mass_between_are_refused(away):
         {**point, 'name': 'base', 'parent': -1, 'placement': here, 'com': [0, 0, 0.1]},
         {**point, 'name': 'arm', 'parent': 'base', 'placement': np.eye(4), 'com': [0.3, 0, 0]},
     ]
-    with pytest.raises(ValueError, match=r"joint '(base|arm)'.*mass matrix is not positive"):
+    with pytest.warns(UserWarning, match=r"joint '(base|arm)'.*can move without moving any mass"):
         hd.load_robot({'name': 'coaxial', 'bodies': bodies})
     bodies[0]['com'] = [1e-4, 0.0, 0.1]
     assert hd.load_robot({'name': 'coaxial', 'bodies': bodies}).n == 2

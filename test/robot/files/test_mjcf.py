@@ -177,6 +177,17 @@ def test_what_mujoco_adds_to_rigid_bodies_is_said_where_it_is_left_out(
         hd.load_robot(written(tmp_path, body, more))
 
 
+def test_a_body_that_a_user_holds_is_a_body(tmp_path):
+    mouse = '<body name="mouse" mocap="true"/>'
+    weld = '<equality><weld body1="{}" body2="hand"/></equality>'
+    held = written(tmp_path, ARM + mouse, weld.format('mouse'))
+    with pytest.warns(UserWarning, match=r'that a user moves \(mocap\): left out'):
+        assert hd.load_robot(held).n == 3
+    tied = written(tmp_path, ARM, weld.format('thumb'))
+    with pytest.raises(ValueError, match=r'an equality \(weld\) closes a loop'):
+        hd.load_robot(tied)
+
+
 @pytest.mark.parametrize(('change', 'message'), [
     (('type="slide"', 'type="ball"'), "joint 'left' of body 'hand': a ball joint"),
     (('diaginertia="0.02 0.02 0.002"', 'diaginertia="1"'), 'MuJoCo cannot read it'),

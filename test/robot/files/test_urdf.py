@@ -62,8 +62,17 @@ def random_inertial(rng):
         f'<inertia {entries}/></inertial>')
 
 
+def turn(rng, version):
+    if version == '1.0' or rng.random() < 0.5:
+        return f'rpy="{vector(rng.uniform(-3, 3, size=3))}"'
+    quaternion = rng.normal(size=4)
+    quaternion /= np.linalg.norm(quaternion)
+    return f'quat_xyzw="{vector(quaternion)}"'
+
+
 def random_urdf(rng, n):
     """Return a tree of n links with fixed ones among them, some of those without inertia."""
+    version = str(rng.choice(['1.0', '1.1', '1.2']))
     elements = ['<link name="base"/>']
     for i in range(n):
         kind = str(rng.choice(['revolute', 'continuous', 'prismatic', 'fixed']))
@@ -74,10 +83,10 @@ def random_urdf(rng, n):
         parent = 'base' if i == 0 else f'l{rng.integers(0, i)}'
         elements.append(
             f'<joint name="j{i}" type="{kind}"><origin xyz="{vector(rng.normal(size=3))}" '
-            f'rpy="{vector(rng.uniform(-3, 3, size=3))}"/><parent link="{parent}"/>'
+            f'{turn(rng, version)}/><parent link="{parent}"/>'
             f'<child link="l{i}"/><axis xyz="{vector(rng.normal(size=3))}"/>'
             '<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>')
-    return '<robot name="random">' + ''.join(elements) + '</robot>'
+    return f'<robot name="random" version="{version}">' + ''.join(elements) + '</robot>'
 
 
 @pytest.mark.parametrize('seed', range(25))
@@ -233,6 +242,20 @@ def test_a_joint_is_not_locked_where_it_cannot_be(source):
         hd.load_robot(robot, locked_joints={'g1': 20.0})
 
 
+def test_a_finger_without_mass_is_no_reason_to_refuse_an_arm():
+    with_finger = ONE_JOINT.replace('</robot>', link('finger', '') + joint(
+        'j2', 'l1', 'finger', 'prismatic', LIMIT) + '</robot>')
+    with pytest.warns(UserWarning, match="joint 'j2', alone or with others, can move without"):
+        robot = hd.load_robot(with_finger)
+    motion = np.random.default_rng(0).normal(size=(3, 2))
+    torque = hd.inverse_dynamics(robot, motion)
+    np.testing.assert_allclose(
+        torque[:, 0], hd.inverse_dynamics(hd.load_robot(ONE_JOINT), motion[:, :1])[:, 0])
+    assert torque[0, 1] == 0.0
+    with pytest.raises(ValueError, match=r"mass matrix.*joint 'j2'"):
+        hd.forward_dynamics(robot, motion[:2], motion[:1])
+
+
 def test_inertia_check_can_be_relaxed():
     text = ONE_JOINT.replace('ixx="0.02"', 'ixx="0.2"')
     with pytest.raises(ValueError, match=r"'l1'.*triangle"):
@@ -243,7 +266,7 @@ def test_inertia_check_can_be_relaxed():
 
 @pytest.mark.parametrize(('text', 'message'), [
     ('<!DOCTYPE robot [<!ENTITY a "b">]>' + ONE_JOINT, 'DOCTYPE'),
-    ('<robot name="x"><!ENTITY a "b"></robot>', 'ENTITY'),
+    ('<robot name="x"><!ENTITY a "b"></robot>', 'line 1, column .*: not valid XML'),
     ('<robot name="x">' + ' ' * (4 * 1024 * 1024), 'larger than'),
     ('<robot name="x">' + '<a>' * 100000 + '</a>' * 100000 + '</robot>', 'nested deeper'),
     ('<robot name="x">', 'not valid XML'),
@@ -251,27 +274,40 @@ def test_inertia_check_can_be_relaxed():
     ('<robot/>', 'has no name'),
     ('<robot name="x"/>', 'one root link, found none'),
     ('<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm/></robot>', 'xacro'),
-    (arm(link('l1', ''), joint('j1', 'base', 'l1')), "body 'l1', key 'mass'"),
-    (ONE_JOINT.replace('value="2"', 'value="0"'), "body 'l1', key 'mass'"),
+    (arm(link('l1', ''), joint('j1', 'base', 'l1')), 'nothing that moves has a mass'),
     (ONE_JOINT.replace('value="2"', ''), "link 'l1'"),
-    (ONE_JOINT.replace('value="2"', 'value="nan"'), "body 'l1', key 'mass': not finite"),
+    (ONE_JOINT.replace('value="2"', 'value="nan"'), "'l1', <mass>: value is 'nan', not finite"),
     (ONE_JOINT.replace('value="2"', 'value="two"'), "link 'l1'.*two"),
     (ONE_JOINT.replace('izz="0.025"', 'izz="-0.025"'), "body 'l1', key 'inertia'"),
     (ONE_JOINT.replace('izz="0.025"', ''), "link 'l1'.*izz"),
     (ONE_JOINT.replace('xyz="0 2 1"', 'xyz="0 0 0"'), "joint 'j1'.*no axis"),
-    (ONE_JOINT.replace('xyz="0 2 1"', 'xyz="0 2"'), "joint 'j1'.*vector length"),
+    (ONE_JOINT.replace('xyz="0 2 1"', 'xyz="0 2"'),
+     "line 1, joint 'j1', <axis>: xyz is '0 2', expected 3 numbers"),
     (ONE_JOINT.replace('rpy="0.5 0 0"', 'rpy="inf 0 0"'), "joint 'j1'.*not finite"),
-    (ONE_JOINT.replace('upper="2"', 'upper="-2"'), "'position'.*'j1'"),
-    (ONE_JOINT.replace('effort="40"', 'effort="-1"'), "joint 'j1': its effort limit is -1"),
+    (ONE_JOINT.replace('upper="2"', 'upper="-2"'),
+     "joint 'j1', <limit>: lower is -1, not below upper, -2"),
+    (ONE_JOINT.replace('effort="40"', 'effort="-1"'), "joint 'j1', <limit>: effort is -1; write"),
     (ONE_JOINT.replace('"revolute"', '"hinge"'), "joint 'j1'.*hinge"),
     (ONE_JOINT.replace('child link="l1"', 'child link="l2"'), "joint 'j1'.*no child link 'l2'"),
-    (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'), "joint 'j1'.*multiple times"),
+    (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'),
+     "joint 'j1', <axis>: stands twice, in line 1 too"),
     (ONE_JOINT.replace(LIMIT, LIMIT + '<mimic joint="j0"/>'), "joint 'j1' mimics 'j0'"),
     (ONE_JOINT.replace(LIMIT, '<limit lower="0" upper="1"/>'), "joint 'j1'"),
-    (ONE_JOINT.replace(LIMIT, '<limit velocity="1" effort="1"/>'),
-     "joint 'j1': its <limit> has no range, lower and upper are missing.*\"continuous\""),
-    (arm(link('l1'), link('l1'), joint('j1', 'base', 'l1')), "two links have the name 'l1'"),
-    (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j1', 'base', 'l1')), 'two joints'),
+    (ONE_JOINT.replace('"revolute"', '"revolute" x="1"').replace('<axis ', '<axis\n y="1" '),
+     "line 1, joint 'j1', <axis>: unknown attribute 'y'; known are xyz"),
+    (ONE_JOINT.replace('rpy="0.5 0 0"', 'rpy="0.5 0 0" rpz="1 0 0"'),
+     "joint 'j1', <origin>: unknown attribute 'rpz'; known are xyz, rpy, quat_xyzw"),
+    (ONE_JOINT.replace('<mass value', '\n<mass unit="g" value'),
+     "line 2, link 'l1', <mass>: unknown attribute 'unit'"),
+    (ONE_JOINT.replace('ixx=', 'ixx_="1" ixx='), "<inertia>: unknown attribute 'ixx_'"),
+    (ONE_JOINT.replace('<child ', '<child frame="x" '), "<child>: unknown attribute 'frame'"),
+    (ONE_JOINT.replace('velocity=', 'speed="1" velocity='), "<limit>: unknown attribute 'speed'"),
+    (ONE_JOINT.replace(LIMIT, f'{LIMIT}<mimic joint="j0" ratio="2"/>'),
+     "<mimic>: unknown attribute 'ratio'; known are joint, multiplier, offset"),
+    (arm(link('l1'), link('l1'), joint('j1', 'base', 'l1')),
+     "link 'l1': another link has this name, in line 1"),
+    (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j1', 'base', 'l1')),
+     'another joint has this name'),
     (arm(link('l1'), joint('j1', 'base', 'l1'), joint('j2', 'base', 'l1')), 'carried by two'),
     (arm(link('l1'), link('l2'), joint('j1', 'base', 'l1')), "one root link, found 'base', 'l2'"),
     (arm(link('l1'), link('l2'), joint('a', 'l1', 'l2'), joint('b', 'l2', 'l1')), "'l1'.*cycle"),
@@ -284,8 +320,30 @@ def test_mistakes_are_named(text, message):
         hd.load_robot(text)
 
 
+@pytest.mark.parametrize(('kind', 'said'), [('revolute', '"continuous"'), ('prismatic', '')])
+def test_a_limit_without_range_is_none_and_that_is_said(kind, said):
+    text = ONE_JOINT.replace(LIMIT, '<limit velocity="1" effort="2"/>')
+    with pytest.warns(UserWarning, match=f"'j1', <limit>: has no range, .*{said}"):
+        robot = hd.load_robot(text.replace('"revolute"', f'"{kind}"'))
+    assert np.isinf([robot.limits.position_min, robot.limits.position_max]).all()
+    assert robot.limits.effort.tolist() == [2.0]
+
+
+@pytest.mark.parametrize('axis', ['1e-200 0 0', '1e12 1e12 0'])
+def test_an_axis_of_any_length_is_one(axis):
+    direction = hd.load_robot(ONE_JOINT.replace('0 2 1', axis)).bodies[0].axis
+    np.testing.assert_allclose(np.linalg.norm(direction), 1.0, rtol=1e-15)
+
+
+def test_lines_are_those_of_the_text():
+    text = '\ufeff\n\n' + ONE_JOINT.replace('<link name="l1">', '\n<link name="l1">\n').replace(
+        'value="2"', 'value="two"')
+    with pytest.raises(ValueError, match="URDF, line 5, link 'l1', <mass>: value is 'two', exp"):
+        hd.load_robot(text)
+
+
 def test_a_limit_of_0_is_unknown_and_that_is_said():
-    with pytest.warns(UserWarning, match="'j1': its effort limit is 0: taken as unknown"):
+    with pytest.warns(UserWarning, match="'j1', <limit>: effort is 0: taken as unknown"):
         robot = hd.load_robot(ONE_JOINT.replace('effort="40"', 'effort="0"'))
     assert robot.limits.effort[0] == np.inf
     assert np.isfinite(robot.limits.velocity[0])

@@ -1,0 +1,148 @@
+"""A robot file with the nearest inertias that bodies can have; all else stays as it stands.
+
+The nearest is that of the least Frobenius norm of the change. A URDF stays the text that it is,
+but for the numbers of these inertias; of other sources a YAML file is written.
+"""
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+import yaml
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.output_files import write_text
+from hodyn_ros.robot import inertia as inertias
+from hodyn_ros.robot.files import strict_yaml, urdf
+from hodyn_ros.robot.files.bodies import read_inertia
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.sources import MAX_FILE_BYTES, robot_keys, robot_names
+from hodyn_ros.robot.files.xml_elements import first_tag
+
+Array = NDArray[np.float64]
+
+_LINE = 99
+_TAG = re.compile(rb'<inertia(?:[^>"\']|"[^"]*"|\'[^\']*\')*>')
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """An inertia that no body has, and the nearest that one has.
+
+    Attributes
+    ----------
+    link : str
+        Whose it is.
+    index : int
+        Which body of the source it is.
+    mass : float
+        kg.
+    com : (3,) array
+        m, in the link's frame.
+    given, proposed : (3, 3) arrays
+        About the centre of mass, in the link's axes, kg m².
+
+    """
+
+    link: str
+    index: int
+    mass: float
+    com: Array
+    given: Array
+    proposed: Array
+
+    @property
+    def given_principal(self) -> Array:
+        """Principal values of the symmetric part of the given one, (3,), ascending."""
+        values = np.linalg.eigvalsh(0.5 * (self.given + self.given.T))
+        return np.asarray(values, dtype=np.float64)
+
+    @property
+    def proposed_principal(self) -> Array:
+        """Those of the proposed one."""
+        return np.asarray(np.linalg.eigvalsh(self.proposed), dtype=np.float64)
+
+    @property
+    def axes(self) -> Array:
+        """Axes of both in the link's, (3, 3), the columns of a rotation: an inertial frame."""
+        _, axes = np.linalg.eigh(self.proposed)
+        return np.column_stack([axes[:, 0] * np.linalg.det(axes), axes[:, 1:]])
+
+    @property
+    def change(self) -> float:
+        """How large the change is, of the given one (Frobenius norms)."""
+        return float(
+            np.linalg.norm(self.proposed - self.given) / np.linalg.norm(self.given))
+
+
+def repairs(source: str | Path) -> list[Repair]:
+    """Return what is to be repaired of a robot that `load_robot` takes, in the order of its links.
+
+    Raises HodynError where masses or inertias are missing or no numbers, naming the body.
+    """
+    found = []
+    for index, body in enumerate(robot_keys(source).get('bodies') or ()):
+        section = CheckedMapping(
+            body, f'robot {str(source)!r}, body {index}',
+            list(body) if isinstance(body, Mapping) else [])
+        mass, com, given = read_inertia(section, symmetric=False)
+        if inertias.asymmetry(given) or inertias.physical_fault(mass, given):
+            found.append(Repair(
+                section.text('name'), index, mass, com, given, inertias.nearest_physical(given)))
+    return found
+
+
+def write_repaired(
+    source: str | Path, changes: Sequence[Repair], path: Path, *, force: bool = False,
+) -> None:
+    """Write a robot with other inertias.
+
+    Raises
+    ------
+    HodynError
+        For another ending than .yaml, or .urdf of a URDF.
+    FileExistsError
+        When there is such a file already, without force.
+
+    """
+    if path.suffix == '.urdf':
+        text = '' if source in robot_names() else strict_yaml.read_text(
+            Path(source), MAX_FILE_BYTES, 'a robot file')
+        if first_tag(text) != 'robot':
+            raise HodynError(f'{path}: {source} is no URDF, and is repaired as .yaml')
+        write_text(path, _urdf(text, str(source), changes), force=force)
+    elif path.suffix in ('.yaml', '.yml'):
+        keys = robot_keys(source)
+        for change in changes:
+            keys['bodies'][change.index]['inertia'] = change.proposed.tolist()
+        write_text(path, yaml.safe_dump(
+            keys, sort_keys=False, default_flow_style=None, width=_LINE), force=force)
+    else:
+        raise HodynError(f'{path}: a robot is repaired as .yaml, or a URDF as .urdf')
+
+
+def _urdf(text: str, context: str, changes: Sequence[Repair]) -> str:
+    """Return the text of a URDF with other numbers in its inertias."""
+    encoded = text.encode()
+    proposed = {change.link: change.proposed for change in changes}
+    pieces, done = [], 0
+    for link in urdf.read_root(text, context).all('link'):
+        if link.attributes.get('name') not in proposed:
+            continue
+        inertial = link.one('inertial')
+        inertia = None if inertial is None else inertial.one('inertia')
+        if inertial is None or inertia is None:
+            continue
+        rotation = urdf.read_pose(inertial)[:3, :3]
+        tensor = rotation.T @ proposed[link.attributes['name']] @ rotation
+        numbers = ' '.join(
+            f'i{"xyz"[row]}{"xyz"[column]}="{float(tensor[row, column])!r}"'
+            for row in range(3) for column in range(row, 3))
+        tag = _TAG.match(encoded, inertia.at)
+        assert tag  # the parser found it there
+        closing = '/>' if tag[0].endswith(b'/>') else '>'
+        pieces += [encoded[done:tag.start()].decode(), f'<inertia {numbers}{closing}']
+        done = tag.end()
+    return ''.join([*pieces, encoded[done:].decode()])

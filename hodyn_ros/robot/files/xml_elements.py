@@ -1,0 +1,202 @@
+"""XML of robot files: elements that know where they stand, read within bounds of size and depth.
+
+A URDF comes from anywhere, over a topic too: entities are never declared, so none is expanded.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+import math
+import re
+from typing import NoReturn
+import warnings
+from xml.parsers import expat
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot.files.checked_mapping import LARGEST
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_DEPTH = 64
+
+_BLANK = re.compile(r'[\ufeff \t\r\n]*')
+_NAME = re.compile(r'<([^\s<>/!?]+)')
+_ENDS = {'<!--': '-->', '<?': '?>', '<!': '>'}
+"""Of what may stand before the first element, by how it begins."""
+
+
+def first_tag(text: str) -> str | None:
+    """Return the name of the first element of XML, None if there is none.
+
+    No character is looked at twice, whatever the text is.
+    """
+    at = 0
+    while True:
+        at = _BLANK.match(text, at).end()  # type: ignore[union-attr]
+        start = next((start for start in _ENDS if text.startswith(start, at)), None)
+        if start is None:
+            found = _NAME.match(text, at)
+            return found and found[1]
+        end = text.find(_ENDS[start], at + len(start))
+        if end < 0:
+            return None
+        at = end + len(_ENDS[start])
+
+
+@dataclass(eq=False, slots=True)
+class Element:
+    """One element, its attributes as text.
+
+    Attributes
+    ----------
+    tag : str
+        Its name.
+    attributes : dict of str to str
+        By name.
+    line : int
+        Where it begins, from 1.
+    at : int
+        Where it begins in the bytes of the text without a byte order mark.
+    parent : Element or str
+        What it stands in; of the first element, what the source is called in messages.
+    children : list of Element
+        In their order.
+
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    at: int
+    parent: Element | str
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """Source, line, and the name of the element or of what it stands in, for messages."""
+        names: list[str] = []
+        at: Element | str = self
+        while isinstance(at, Element):
+            if 'name' in at.attributes and isinstance(at.parent, Element):
+                names.insert(0, f', {at.tag} {at.attributes["name"]!r:.200}')
+            at = at.parent
+        element = '' if 'name' in self.attributes else f', <{self.tag}>'
+        return f'{at}, line {self.line}{"".join(names)}{element}'
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise HodynError that names the place."""
+        raise HodynError(f'{self.place}: {message}')
+
+    def warn(self, message: str) -> None:
+        """Warn, naming the place."""
+        warnings.warn(f'{self.place}: {message}', stacklevel=3)
+
+    def all(self, tag: str) -> list[Element]:
+        """Return the children of this name."""
+        return [child for child in self.children if child.tag == tag]
+
+    def one(self, tag: str, known: tuple[str, ...] | None = None) -> Element | None:
+        """Return the child of this name, which stands once at most.
+
+        Raises HodynError for an attribute that is none of the known ones, where these are given;
+        what has a prefix, as `tool:name`, is another's.
+        """
+        found = self.all(tag)
+        if len(found) > 1:
+            found[1].fail(f'stands twice, in line {found[0].line} too; keep one')
+        if not found:
+            return None
+        for name in () if known is None else found[0].attributes:
+            if name not in (known or ()) and ':' not in name:
+                found[0].fail(
+                    f'unknown attribute {name!r:.60}; known are {", ".join(known or ())}')
+        return found[0]
+
+    def text(self, name: str) -> str:
+        """Return an attribute that must be there."""
+        value = self.attributes.get(name)
+        if not value:
+            self.fail(f'attribute {name!r} is missing')
+        return value
+
+    def numbers(
+        self, name: str, count: int, default: list[float] | None = None, *, finite: bool = True,
+    ) -> list[float]:
+        """Return the numbers of an attribute; infinite ones where these are meant."""
+        if default is not None and name not in self.attributes:
+            return default
+        text = self.text(name)
+        try:
+            values = [_number(word) for word in text.split()]
+        except ValueError:
+            values = []
+        if len(values) != count:
+            wanted = 'a number' if count == 1 else f'{count} numbers'
+            self.fail(f'{name} is {text!r:.60}, expected {wanted}')
+        if not all(map(math.isfinite, values)) and (finite or any(map(math.isnan, values))):
+            self.fail(f'{name} is {text!r:.60}, not finite')
+        if finite and any(abs(value) > LARGEST for value in values):
+            self.fail(f'{name} is {text!r:.60}, beyond {LARGEST:g}, in SI units')
+        return values
+
+    def number(self, name: str, default: float | None = None, *, finite: bool = True) -> float:
+        """Return an attribute that is one number."""
+        return self.numbers(
+            name, 1, None if default is None else [default], finite=finite)[0]
+
+    def __iter__(self) -> Iterator[Element]:
+        """Yield the element and all below it."""
+        yield self
+        for child in self.children:
+            yield from child
+
+
+def _number(word: str) -> float:
+    if '_' in word or not word.isascii():  # Python's own, and none of XML's
+        raise ValueError
+    return float(word)
+
+
+def read_xml(text: str, context: str) -> Element:
+    """Return the first element of XML with all that it holds, but for what stands between tags.
+
+    Raises HodynError, with the line and in words that quote nothing of what stands there, for what
+    is not XML, larger than `MAX_BYTES`, nested deeper than `MAX_DEPTH`, or has a DOCTYPE.
+    """
+    encoded = text.lstrip('\ufeff').encode('utf-8', errors='replace')
+    if len(encoded) > MAX_BYTES:
+        raise HodynError(f'{context}: larger than {MAX_BYTES} bytes; is it a URDF?')
+    skipped = len(encoded) - len(encoded.lstrip())  # a declaration may stand after blank lines
+    lines = encoded[:skipped].count(b'\n')
+    parser = expat.ParserCreate('utf-8')  # whatever it declares: it has been decoded
+    first: list[Element] = []
+    open_elements: list[Element] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if len(open_elements) == MAX_DEPTH:
+            raise HodynError(
+                f'{context}, line {line()}: elements are nested deeper than {MAX_DEPTH}')
+        parent = open_elements[-1] if open_elements else None
+        element = Element(
+            tag, attributes, line(), parser.CurrentByteIndex + skipped,
+            context if parent is None else parent)
+        (first if parent is None else parent.children).append(element)
+        open_elements.append(element)
+
+    def refuse(*_: object) -> None:
+        raise HodynError(
+            f'{context}, line {line()}: a DOCTYPE is not accepted in a URDF; remove it')
+
+    def line() -> int:
+        return parser.CurrentLineNumber + lines
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: open_elements.pop()
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(encoded[skipped:], True)
+    except expat.ExpatError as error:
+        # Without the parser's words: they quote names, and the text need not be what it should.
+        raise HodynError(
+            f'{context}, line {error.lineno + lines}, column {error.offset + 1}: not valid XML'
+        ) from None
+    return first[0]

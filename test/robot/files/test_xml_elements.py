@@ -1,0 +1,39 @@
+"""Formats are told by the first element, in a time that grows with the text alone."""
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.robot.files.xml_elements import first_tag
+
+PROLOG = st.lists(st.one_of(
+    st.sampled_from([' ', '\n', '\t', '\r\n', '<?xml version="1.0"?>', '<!DOCTYPE robot>']),
+    st.text('<->!?mujocrbt/ ', max_size=30).filter(lambda text: '-->' not in text).map(
+        lambda text: f'<!--{text}-->'),
+    st.text('<->!mujocrbt/ ', max_size=30).map(lambda text: f'<?x {text}?>')), max_size=60)
+
+
+@given(PROLOG, st.sampled_from(['robot', 'mujoco', 'mujoco_like', 'a:b', 'sdf']),
+       st.sampled_from(['>', '/>', ' a="b">', '\n', '']), st.booleans())
+def test_what_stands_before_the_first_element_does_not_count(before, tag, after, marked):
+    assert first_tag('\ufeff' * marked + ''.join(before) + f'<{tag}{after}') == tag
+
+
+@given(st.text('<>!-? mr/"a', max_size=60))
+def test_any_text_has_a_first_element_or_none(text):
+    tag = first_tag(text)
+    assert tag is None or f'<{tag}' in text
+
+
+@pytest.mark.parametrize('text', ['', ' ', '<', '</a>', '<!--', '<!-- a -> <b/>', '<?a', 'x <a/>'])
+def test_where_there_is_none(text):
+    assert first_tag(text) is None
+
+
+@pytest.mark.parametrize('comment', ['<!--===== a -->\n', '<!---->', '<?a?>', '<!-- -- -->'])
+def test_a_file_with_many_comments_is_read(tmp_path, comment):
+    """Telling MJCF by a pattern doubled the time with each comment."""
+    path = tmp_path / 'arm.urdf'
+    path.write_text(f'{comment * 10000}<robot/>')
+    with pytest.raises(ValueError, match=r'not valid XML|has no name'):
+        hd.load_robot(path)
