@@ -26,7 +26,7 @@ MAY_IMPORT = {
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
     'plans': {'common', 'limits', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages', 'feedforward'},
-    'replay': {'common', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
+    'replay': {'common', 'limits', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
     'fleet': {'common', 'robot', 'plans', 'replay'},
     'identification': {
         'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
@@ -35,7 +35,7 @@ MAY_IMPORT = {
         'common', 'limits', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
         'estimation', 'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 78
+MAX_ARROWS = 79
 MAX_FLOORS = 9
 
 

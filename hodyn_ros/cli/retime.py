@@ -64,8 +64,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='points, from 0, at which the motion rests')
     parser.add_argument(
         '--path-tolerance', type=float, default=1e-3, metavar='RAD',
-        help='samples of a motion (20 or more, 20 ms apart or less) may be missed by this much, '
-        'at most 0.01; waypoints are met (default: 0.001)')
+        help='samples of a motion (20 points or more that jitter or stand close) may be missed by '
+        'this much, at most 0.01; waypoints are met (default: 0.001)')
     parser.add_argument(
         '--smooth', type=float, default=0.0, metavar='W',
         help='part of the duration that may be given for less jerk and torque rate: 0 is the '
@@ -232,9 +232,13 @@ def run_retime(
 
 
 def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
-    """Return what there is to say of a plan whose points begin in motion."""
+    """Return what there is to say of a plan that no uniform stretch keeps."""
+    import numpy as np
+
     times = request.trajectory.times
     assert prepared.plan is not None
+    if not np.abs(prepared.plan.evaluate(0.0)[1]).any():
+        return 'no even slowing brings the plan within the limits'
     if prepared.plan.duration < times[-1] - times[0]:
         return 'it begins in motion as its points do'
     return (

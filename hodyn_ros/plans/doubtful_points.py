@@ -1,10 +1,13 @@
-"""Accepted points that a planner hardly meant: velocities against positions, steps in samples."""
+"""Accepted points that a planner hardly meant: velocities against positions, steps, hasty ends."""
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
 
 # Of the fastest way of a joint: what is slower says little of a contradiction.
 CLEAR = 0.05
@@ -13,6 +16,8 @@ TURN = 3.0
 # Of the range of the accelerations, and in how many of the samples: steps, and no jitter.
 STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
+# Points that are looked at at an end: the later ones tell a motion from jitter.
+MIN_POINTS, STEPS = 4, 5
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -70,3 +75,58 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
         f'{points.times[sample]:.3f} s: a smooth plan '
         'through all of them overshoots there in acceleration, jerk and torque rate; one that may '
         'miss them a little (--sample-tolerance 1e-4) does not')
+
+
+def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> list[str]:
+    """Return which first and last steps are too fast to be made from, and to, rest.
+
+    `start` is as of `fit_plan`. One is too fast where a joint needs more than its limit of
+    acceleration to be where, and as fast as, the next point asks it to, in the least case.
+    """
+    times, positions = points.times, points.positions
+    velocities = points.velocities
+    begins = velocities is None or velocities[0] is None or not np.any(velocities[0])
+    ends = velocities is None or velocities[-1] is None or not np.any(velocities[-1])
+    given = [None] * len(times) if velocities is None else list(velocities)
+    if start is not None:
+        begins = not start[1:].any()
+        if times[0] > 0.0:
+            times, positions = np.append(0.0, times), np.vstack((start[0], positions))
+            given = [None, *given]
+    if len(times) < MIN_POINTS:
+        return []
+    said = []
+    if begins and (found := _too_hasty(
+            robot, times[:STEPS] - times[0], positions[:STEPS], given[1])):
+        joint, speed = found
+        said.append(
+            f'point {1 - (len(times) - len(points.times))} asks {points.names[joint]} for '
+            f"{speed:.2g} {unit(robot, joint, 'velocity')} after {times[1] - times[0]:.3g} s from "
+            'rest: begin with a ramp, or retime')
+    if ends and (found := _too_hasty(
+            robot, times[-1] - times[:-STEPS - 1:-1], positions[:-STEPS - 1:-1], given[-2])):
+        joint, speed = found
+        said.append(
+            f'the last point asks {points.names[joint]} to rest {times[-1] - times[-2]:.3g} s '
+            f"after {speed:.2g} {unit(robot, joint, 'velocity')}: end with a ramp, or retime")
+    return said
+
+
+def _too_hasty(
+    robot: Robot, times: Array, positions: Array, velocity: ArrayLike | None,
+) -> tuple[int, float] | None:
+    """Return the joint that is most too fast from rest, and how fast; None if none is.
+
+    Of points, the first one at rest, and the velocity at the second where it is given.
+    """
+    slopes = np.diff(positions, axis=0) / np.diff(times)[:, None]
+    first, low, high = slopes[0], slopes[:2].min(axis=0), slopes[:2].max(axis=0)
+    asked = np.clip(2.0 * first, low, high) if velocity is None else np.asarray(velocity)
+    # The least acceleration from rest to a way and a speed in a time, switched once.
+    half = 0.5 * times[1] * asked
+    missing = np.abs(times[1] * first - half)
+    least = 2.0 * (missing + np.hypot(missing, half)) / times[1] ** 2
+    goes_on = (first * slopes > 0.5 * first**2).all(axis=0)  # which jitter does not
+    excess = np.where(goes_on, least / robot.limits.acceleration, 0.0)
+    joint = int(excess.argmax())
+    return (joint, float(abs(asked[joint]))) if excess[joint] > 1.0 else None

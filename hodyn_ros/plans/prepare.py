@@ -3,7 +3,8 @@
 Free of ROS, and all that goes in and out is picklable: the node runs this in a worker process, the
 command line in its own.
 """
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,17 +14,12 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
-from hodyn_ros.plans.doubtful_points import contradicted_velocity, steps
+from hodyn_ros.plans.doubtful_points import contradicted_velocity, hasty_ends, steps
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks
-from hodyn_ros.plans.retiming.path import PathPoints, path_of
-from hodyn_ros.plans.retiming.search import (
-    PATH_TOLERANCE,
-    Progress,
-    Retimed,
-    retime_path,
-    retime_plan,
-)
+from hodyn_ros.plans.retiming.path import PathPoints, comparable_speed, path_of
+from hodyn_ros.plans.retiming.result import Retimed
+from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.plans.waypoints import (
     AcceptedWaypoints,
@@ -247,8 +243,9 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         elif moving and settings.stretch == 'retime':
             raise HodynError(moving)
         feedforward = FeedForward(robot)
-        retimed = _retimed(request, points, feedforward, progress)
-        plan = _fitted(request, points) if retimed is None else retimed.plan
+        hasty = hasty_ends(robot, points, request.start)
+        retimed = _retimed(request, points, hasty, feedforward, progress)
+        plan = _fitted(request, points, hasty) if retimed is None else retimed.plan
         limit_report = check_limits(plan, feedforward)
     except HodynError as error:
         return refused(error)
@@ -268,6 +265,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     tripped = [str(peak) for peak in reflexes if peak.trips]
     if tripped or not limit_report.within_limits:
         factor = None
+        lines += hasty if retimed is None else []
         if not limit_report.within_limits:
             lines.append(_summary(limit_report))
         lines += tripped
@@ -318,36 +316,46 @@ def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str
     return '' if told else steps(request.robot, points)
 
 
-def _fitted(request: PlanRequest, points: AcceptedWaypoints) -> Plan:
+def _fitted(
+    request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str],
+) -> Plan:
     settings = request.settings
     return fit_plan(
         points.times, points.positions, points.velocities, points.accelerations,
         start=request.start, interpolation=settings.interpolation,
         overshoot_tolerance=settings.overshoot_tolerance,
         start_tolerance=settings.start_tolerance,
-        sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names)
+        sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
+        abrupt_ends=bool(hasty))
 
 
 def _retimed(
-    request: PlanRequest, points: AcceptedWaypoints, feedforward: FeedForward,
-    progress: Progress | None,
+    request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str],
+    feedforward: FeedForward, progress: Progress | None,
 ) -> Retimed | None:
     """Return the fastest motion through the points, if that is asked for and there is a way."""
     settings = request.settings
     if settings.stretch != 'retime':
         return None
+    robot = request.robot
+    given = PathPoints(
+        points.times - points.times[0], points.positions, comparable_speed(robot),
+        points.velocities, points.accelerations, robot.joint_names)
     if request.start is not None:
-        plan = _fitted(request, points)
-        return (
-            retime_plan(plan, feedforward, settings.commands) if plan.duration > 0.0 else None)
-    return retime_path(path_of(
-        PathPoints(
-            points.times - points.times[0], points.positions, points.velocities,
-            points.accelerations, request.robot.joint_names),
-        stop_at=settings.stop_at, tolerance=settings.path_tolerance,
+        plan = _fitted(request, points, hasty)
+        if not plan.duration:
+            return None
+        if request.start[1:].any():
+            return retime_plan(plan, feedforward, settings.commands)
+        given = given.from_rest_at(request.start[0], float(points.times[0]))
+    found = retime_path(path_of(
+        given, stop_at=settings.stop_at, tolerance=settings.path_tolerance,
         interpolation=settings.interpolation,
-        overshoot_tolerance=settings.overshoot_tolerance), feedforward, settings.smoothness,
-        settings.commands, progress)
+        overshoot_tolerance=settings.overshoot_tolerance, abrupt_ends=bool(hasty)),
+        feedforward, settings.smoothness, settings.commands, progress)
+    if found.missed is None:
+        return found
+    return replace(found, missed=found.missed[len(found.missed) - len(points.times):])
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:

@@ -23,6 +23,7 @@ START_TOLERANCE = 0.01
 DENSE = 5e-3
 TIME_ROUND_OFF = 1e-8
 BAND_STEPS = 16
+MIN_ABRUPT = 4
 # Jitter is less; missed by more, samples of a small motion are another motion.
 MAX_SAMPLE_TOLERANCE = 0.01
 # Coefficients hold h⁴ q⁗: beyond these spacings they leave what doubles resolve.
@@ -45,6 +46,8 @@ def fit_plan(
     start_tolerance: float = START_TOLERANCE,
     sample_tolerance: float = 0.0,
     names: Sequence[str] | None = None,
+    is_path: bool = False,
+    abrupt_ends: bool = False,
 ) -> Plan:
     """Return the plan through the given points, continuous to q⁗.
 
@@ -76,6 +79,12 @@ def fit_plan(
         that the jitter of samples does not become snap: 'band'.
     names : n names
         For error messages.
+    is_path : bool
+        Whether `times` are a parameter of a path and no time, so that its ends are straight, with
+        any slope, instead of at rest, and its points may be samples however far apart they are.
+    abrupt_ends : bool
+        Whether the points are those of a motion that does not rest at its ends: the rest there
+        then shapes the first and the last piece alone, instead of swinging on over many.
 
     """
     if interpolation not in INTERPOLATIONS:
@@ -93,10 +102,19 @@ def fit_plan(
             f'sample_tolerance {sample_tolerance:g}: must be at most {MAX_SAMPLE_TOLERANCE:g} rad '
             'or m; it smooths the jitter of samples, and more makes another motion of them')
     instants, knots, fixed = _points(times, positions, velocities, accelerations, names)
-    dense = len(instants) > 2 and np.diff(instants).max() <= DENSE + TIME_ROUND_OFF
+    dense = len(instants) > 2 and (
+        is_path or np.diff(instants).max() <= DENSE + TIME_ROUND_OFF)
     if start is not None:
         instants, knots, fixed = _stitch(instants, knots, fixed, start, start_tolerance, names)
-    fixed[0, 1:] = fixed[-1, 1:] = True
+    if abrupt_ends and not is_path and len(instants) > MIN_ABRUPT:
+        # All derivatives of the second point and the last but one are those of a free motion.
+        free = fixed.copy()
+        free[[0, -1], 3:] = True
+        through = _global(instants, knots, free).evaluate(instants[[1, -2]])
+        given = fixed[[1, -2]]
+        knots[[1, -2]] = np.where(given[:, :, None], knots[[1, -2]], through)
+        fixed[[1, -2]] = True
+    fixed[0, 1 + is_path:] = fixed[-1, 1 + is_path:] = True
     if len(instants) == 1:
         empty = np.empty((0, DEGREE + 1, knots.shape[2]))
         return Plan(instants, empty, knots[[0, 0], 0], 'hold')

@@ -5,6 +5,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.pipeline import Chunk
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.quantities import JOINT_QUANTITIES
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -24,7 +27,8 @@ class Extreme:
     value : float
         With its sign; of a position, the one closest to its limit.
     limit : float
-        Limit of the absolute value, or the closer position limit; infinite where none is known.
+        Limit of the absolute value there, or the closer position limit; infinite where none is
+        known.
     stamp : int
         When, ns.
     beyond : int
@@ -47,17 +51,13 @@ class LimitWatch:
     """Gathers the extremes of a motion chunk by chunk."""
 
     def __init__(self, robot: Robot, names: tuple[str, ...]) -> None:
-        limits, n = robot.limits, robot.n
         self._names = names
-        self._low, self._high = limits.position_min, limits.position_max
-        unlimited = np.full(n, np.inf)
-        self._limits = np.array([
-            unlimited, limits.velocity, limits.acceleration, limits.jerk, limits.effort,
-            limits.effort_rate, unlimited])
-        shape = (len(QUANTITIES), n)
+        self._table = LimitTable(FeedForward(robot))
+        shape = (len(QUANTITIES), robot.n)
         # Largest excess over the limits, or value where there is none: what is compared.
         self._rank = np.full(shape, -np.inf)
         self._value, self._stamp = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
+        self._limit = np.full(shape, np.inf)
         self._beyond = np.zeros(shape, dtype=np.int64)
         self._intervals: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
@@ -69,11 +69,15 @@ class LimitWatch:
         values = np.stack(
             [q[:, 0], q[:, 1], q[:, 2], q[:, 3], torque[:, 0], torque[:, 1],
              torque[:, 0] * q[:, 1]], axis=1)
-        excess = np.abs(values) - np.where(np.isfinite(self._limits), self._limits, 0.0)
-        outside = np.maximum(q[:, 0] - self._high, self._low - q[:, 0])
-        excess[:, 0] = np.where(np.isfinite(outside), outside, np.abs(q[:, 0]))
-        limited = np.isfinite(self._limits)
-        limited[0] = np.isfinite(self._high) | np.isfinite(self._low)
+        # Power, the last of them, has no limit.
+        upper = np.full(values.shape, np.inf)
+        lower = -upper
+        count = q.shape[2] * len(JOINT_QUANTITIES)
+        for side, bound in zip((lower, upper), self._table.bounds(q), strict=True):
+            side[:, :-1] = bound[..., :count].reshape(-1, len(JOINT_QUANTITIES), q.shape[2])
+        excess = np.maximum(values - upper, lower - values)
+        limited = np.isfinite(excess)
+        excess = np.where(limited, excess, np.abs(values))
         broken = (excess > 0.0) & limited
         self._beyond += broken.sum(axis=0)
         at = np.argmax(excess, axis=0)
@@ -82,6 +86,10 @@ class LimitWatch:
         self._rank[larger] = excess[at, k, j][larger]
         self._value[larger] = values[at, k, j][larger]
         self._stamp[larger] = stamps[at][larger]
+        low, high, value = lower[at, k, j], upper[at, k, j], values[at, k, j]
+        nearer = np.where(high - value < value - low, high, low)
+        nearer[1:] = np.abs(nearer[1:])  # of magnitudes
+        self._limit[larger] = nearer[larger]
         for quantity, joint in np.argwhere(broken.any(axis=0)):
             found = self._intervals.setdefault((int(quantity), int(joint)), [])
             edges = np.diff(np.concatenate([[0], broken[:, quantity, joint], [0]]).astype(np.int8))
@@ -93,15 +101,9 @@ class LimitWatch:
     @property
     def extremes(self) -> list[Extreme]:
         """All quantities of all joints."""
-        found = []
-        for j, name in enumerate(self._names):
-            for k, quantity in enumerate(QUANTITIES):
-                limit = self._limits[k, j]
-                value = float(self._value[k, j])
-                if k == 0:
-                    near_high = self._high[j] - value < value - self._low[j]
-                    limit = self._high[j] if near_high else self._low[j]
-                found.append(Extreme(
-                    name, quantity, value, float(limit), int(self._stamp[k, j]),
-                    int(self._beyond[k, j]), tuple(self._intervals.get((k, j), ()))))
-        return found
+        return [
+            Extreme(
+                name, quantity, float(self._value[k, j]), float(self._limit[k, j]),
+                int(self._stamp[k, j]), int(self._beyond[k, j]),
+                tuple(self._intervals.get((k, j), ())))
+            for j, name in enumerate(self._names) for k, quantity in enumerate(QUANTITIES)]

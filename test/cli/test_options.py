@@ -61,7 +61,8 @@ def _told(default):
 def test_path_tolerance_bounds_by_what_samples_are_missed(capsys):
     rng = np.random.default_rng(1)
     times = 0.01 * np.arange(200)
-    samples = 0.2 * np.sin(times)[:, None] * np.ones(7) + rng.normal(scale=1e-4, size=(200, 7))
+    samples = 0.2 * np.sin(5.0 * times[:, None] * np.ones(7) + np.arange(7.0))
+    samples += rng.normal(scale=1e-4, size=(200, 7))
     samples += [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
     names = [f'joint{i}' for i in range(1, 8)]
     np.savetxt(

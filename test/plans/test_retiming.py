@@ -18,7 +18,7 @@ from hodyn_ros.plans.files import read_trajectory
 from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.retiming import retime_plan
 from hodyn_ros.plans.retiming.path import path_of, points_of
-from hodyn_ros.plans.retiming.search import _momentary_stops
+from hodyn_ros.plans.retiming.result import momentary_stops
 from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -227,7 +227,7 @@ def test_a_stop_is_kept_and_said_and_so_is_a_turn(panda):
 def test_stops_and_points_that_repeat_are_one_line_each(panda):
     line = HOME + np.linspace(0.0, 0.5, 6)[:, None] * (NEXT - HOME)
     plan = fit_plan(np.arange(6.0), line, np.zeros((6, 7)), np.zeros((6, 7)))
-    (note,) = _momentary_stops(plan, FeedForward(panda))
+    (note,) = momentary_stops(plan, FeedForward(panda))
     assert note.startswith('all joints stop 4 times, at 1.000, 2.000, 3.000 s and later: ')
     waits = points_of(panda, [HOME, *5 * [NEXT], LAST], None)
     (note,) = path_of(waits, tolerance=1e-3).notes
@@ -240,7 +240,7 @@ def test_jitter_at_the_slow_ends_of_a_motion_is_no_stop(panda):
     times = np.linspace(0.0, 2.0, 81)
     way = HOME + smooth(times / 2.0) * (NEXT - HOME)
     plan = fit_plan(times, way + 1e-5 * rng.normal(size=way.shape))
-    assert _momentary_stops(plan, FeedForward(panda)) == ()
+    assert momentary_stops(plan, FeedForward(panda)) == ()
 
 
 def test_a_moving_start_is_joined(panda):

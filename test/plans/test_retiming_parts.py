@@ -10,7 +10,7 @@ from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.plans.limit_check import check_limits
-from hodyn_ros.plans.retiming.search import _momentary_stops, binding_limits
+from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
 from hodyn_ros.plans.retiming.time_law import SPLINE_DEGREE, Rate, TimeLaw
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan
@@ -112,7 +112,7 @@ def test_a_stop_is_one_at_any_speed_and_a_slow_passage_is_none(feedforward, slow
     velocity[[0, 4]], velocity[2] = 0.0, 0.3 * least
     points = HOME + 0.3 * np.array([0.0, 0.6, 1.1, 1.6, 2.2])[:, None]
     plan = fit_plan(np.arange(5.0), points, velocity, np.zeros((5, 7))).stretched(slower)
-    assert bool(_momentary_stops(plan, feedforward)) == stops
+    assert bool(momentary_stops(plan, feedforward)) == stops
 
 
 @pytest.mark.parametrize('rests', [(True, True), (True, False), (False, True), (False, False)])

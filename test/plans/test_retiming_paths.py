@@ -1,11 +1,12 @@
 """What of its points a retimed path keeps: all of waypoints, nearly all of samples."""
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.retiming import retime_plan
-from hodyn_ros.plans.retiming.path import missed_by, path_of, points_of
+from hodyn_ros.plans.retiming.path import PathPoints, missed_by, path_of, points_of
 from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -16,17 +17,98 @@ def panda():
     return hd.load_robot('panda')
 
 
-@pytest.mark.parametrize(('count', 'spacing', 'sampled'), [
-    (20, 0.02, True), (20, 0.0201, False), (19, 0.02, False), (40, 0.5, False),
-    (200, 0.005, True)])
-def test_many_points_close_in_time_are_samples_and_others_are_met(panda, count, spacing, sampled):
-    rng = np.random.default_rng(1)
-    points = HOME + np.linspace(0.0, 0.5, count)[:, None] * np.linspace(0.5, 1.0, 7)
-    points += 1e-4 * rng.standard_normal(points.shape)
-    path = path_of(points_of(panda, points, spacing * np.arange(count)), tolerance=1e-3)
+def smooth(share):
+    w = np.clip(share, 0.0, 1.0)
+    return (w**5 * (126 + w * (-420 + w * (540 + w * (-315 + 70 * w)))))[:, None]
+
+
+def curve(count):
+    """Return points of a smooth curve in even steps of its parameter."""
+    rng = np.random.default_rng(3)
+    corners = HOME + rng.uniform(-0.5, 0.5, (6, 7))
+    return CubicSpline(np.arange(6.0), corners)(np.linspace(0.0, 5.0, count))
+
+
+def random_points(count):
+    return HOME + np.random.default_rng(1).uniform(-0.5, 0.5, (count, 7))
+
+
+@pytest.mark.parametrize(('points', 'jitter', 'missed_some'), [
+    (curve(19), 1e-4, False), (curve(400), 1e-4, True), (curve(60), 2e-4, True),
+    (random_points(8), 0.0, False), (random_points(40), 0.0, False)])
+def test_samples_that_jitter_are_smoothed_and_points_far_apart_are_met(
+    panda, points, jitter, missed_some,
+):
+    points = points + jitter * np.random.default_rng(1).standard_normal(points.shape)
+    path = path_of(points_of(panda, points, None), tolerance=1e-3)
     missed = missed_by(path.sections, points).max()
     assert missed <= 1e-3
-    assert (missed > 1e-6) == sampled
+    assert (missed > 1e-5) == missed_some
+    assert (path.missed is not None) == missed_some
+    assert missed_by(
+        path_of(points_of(panda, points, None), tolerance=0.0).sections, points).max() < 1e-5
+
+
+@pytest.mark.parametrize('points', [random_points(5), curve(19), curve(200)])
+def test_a_path_is_geometry_whatever_the_times_of_its_points(panda, points):
+    rng = np.random.default_rng(0)
+    count = len(points)
+    paths = [
+        path_of(points_of(panda, points, times), tolerance=1e-3).sections[0] for times in (
+            None, 0.004 * np.arange(count), 3.0 * np.arange(count),
+            np.cumsum(rng.uniform(0.01, 1.0, count)))]
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path.times, paths[0].times)
+        np.testing.assert_array_equal(path.coefficients, paths[0].coefficients)
+
+
+@pytest.mark.parametrize('points', [random_points(2), random_points(6), curve(400)])
+def test_a_path_neither_rests_nor_turns_where_its_points_do_not(panda, points):
+    path = path_of(points_of(panda, points, None), tolerance=1e-3).sections[0]
+    motion = path.evaluate(np.linspace(0.0, path.duration, 5001))
+    speed = np.linalg.norm(motion[:, 1], axis=1)
+    assert speed.min() > 0.05 * speed.mean()
+    np.testing.assert_allclose(motion[[0, -1], 2:] / speed.mean(), 0.0, atol=1e-6)
+    if len(points) == 2:
+        np.testing.assert_allclose(
+            np.cross(motion[:, 1, :3], points[1, :3] - points[0, :3]), 0.0, atol=1e-9)
+
+
+def test_the_same_curve_as_samples_and_as_waypoints_is_run_as_fast(panda):
+    # Samples 50 ms apart were taken for waypoints from rest to rest within the first of them.
+    durations = [
+        hd.retime(panda, curve(count), spacing * np.arange(count)).duration
+        for count, spacing in ((16, 3.0), (400, 0.005), (400, 0.05))]
+    np.testing.assert_allclose(durations, durations[0], rtol=0.02)
+
+
+def test_directions_of_velocities_and_bends_of_accelerations_count(panda):
+    turn = np.linspace(0.0, 2.0, 5)
+    circle = np.tile(HOME, (5, 1))
+    velocity, acceleration = np.zeros((2, 5, 7))
+    size = 0.4 * panda.limits.velocity[:2]  # a circle where both joints' speeds count as much
+    circle[:, :2] += size * np.stack([np.sin(turn), 1.0 - np.cos(turn)], axis=1)
+    velocity[:, :2] = size * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    acceleration[:, :2] = size * np.stack([-np.sin(turn), np.cos(turn)], axis=1)
+    inner = slice(1, -1)
+
+    def section(factor, orders):
+        rows = [[None, *(factor**k * given[inner]), None] if k <= orders else None
+                for k, given in ((1, velocity), (2, acceleration))]
+        return path_of(
+            PathPoints(turn / factor, circle, panda.limits.velocity, *rows, panda.joint_names),
+            tolerance=1e-3).sections[0]
+
+    def off(path):
+        at = np.linspace(*path.times[[1, -2]], 2001)
+        p = path.evaluate(at)[:, 0, :2] - HOME[:2]
+        return np.abs(np.linalg.norm(p / size - np.array([0.0, 1.0]), axis=1) - 1.0).max()
+
+    without, slopes, both = (off(section(1.0, orders)) for orders in range(3))
+    assert both < slopes < 0.7 * without
+    for factor in (0.1, 7.0):  # however fast they are gone through
+        np.testing.assert_allclose(
+            section(factor, 2).coefficients, section(1.0, 2).coefficients, atol=1e-12)
 
 
 @pytest.mark.parametrize('shift', [0.0, 0.31, 0.5, 0.77])

@@ -292,6 +292,23 @@ def test_the_extremes_of_a_motion_are_those_of_all_its_samples():
         assert one.beyond == np.count_nonzero(outside[used] > 0.0)
 
 
+def test_near_the_end_of_its_range_a_joint_is_beyond_what_it_can_be_stopped_from():
+    fr3 = load_robot('fr3')
+    q, torque = np.zeros((50, 5, 7)), np.zeros((50, 3, 7))
+    q[:, 0] = 0.5 * (fr3.limits.position_min + fr3.limits.position_max)
+    q[:, 0, 0] = np.linspace(2.0, 2.74, 50)
+    q[:, 1, 0] = 1.5
+    # libfranka's getUpperJointVelocityLimits, written out.
+    allowed = np.minimum(2.62, np.maximum(0.0, np.sqrt(12.0 * (2.7501 - q[:, 0, 0])) - 0.3))
+    one = watched(q, torque, np.ones(50, dtype=bool), fr3)['j0', 'velocity']
+    assert one.beyond == np.count_nonzero(allowed < 1.5) > 0
+    assert (one.value, one.stamp) == (1.5, 49 * 10 ** 6)
+    assert one.limit == pytest.approx(allowed[-1])
+    q[:, 1, 0] = -1.5  # away from it
+    one = watched(q, torque, np.ones(50, dtype=bool), fr3)['j0', 'velocity']
+    assert (one.beyond, one.limit) == (0, 2.62)
+
+
 def test_the_first_twenty_intervals_beyond_a_limit_are_listed():
     q, torque = np.zeros((200, 5, 7)), np.zeros((200, 3, 7))
     beyond = np.zeros(200, dtype=bool)

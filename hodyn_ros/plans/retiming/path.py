@@ -1,14 +1,15 @@
 """The path through the points of a plan, whatever its timing was.
 
-Between waypoints it is the curve that the node would run. Samples of a motion, which may jitter,
-wait and stop, are thinned, given even distances on a parameter that grows with the arc length,
-and smoothed within a tolerance: so nothing is left of the timing.
+A path is geometry: a spline in a parameter that grows with the root of the distance from point to
+point (centripetal, Lee 1989), straight at its ends. It goes through the points; many that jitter,
+as samples of a motion do, are thinned and smoothed within a tolerance.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +17,23 @@ from scipy.spatial import KDTree
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.reference import Plan, fit_plan
-from hodyn_ros.reference.fit import DENSE, MAX_SAMPLE_TOLERANCE, OVERSHOOT_TOLERANCE, Rows
+from hodyn_ros.reference.bounded_spline import integral
+from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE, OVERSHOOT_TOLERANCE, Rows
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
-MIN_SAMPLES, MAX_SAMPLE_SPACING = 20, 0.02
-"""So many points, so close in time (s), are samples of a motion rather than waypoints."""
+MIN_SAMPLES = 20
+"""So many points may be samples of a motion: fewer are met in any case."""
+SMOOTHER = 0.5
+"""Of the integral of (p⁽⁵⁾)² of the spline through all points: one that misses some has less."""
 MAX_THINNED = 4000
-RAMP = 0.1
-"""Part of the parameter in which a sampled path leaves from, and comes to, rest at each end."""
 SMALLEST_STEP = 1e-9
 """rad or m; points that are closer are the same."""
+SMALLEST_SHARE = 1e-4
+"""Of the mean distance: shorter ones count as much."""
+SLOW = 1e-3
+"""Part of the speeds that count as much: what is slower has no direction."""
 MAX_NAMED = 3
 """Places that a note names."""
 ATTEMPTS = 5
@@ -39,25 +45,25 @@ REFINEMENTS = 4
 
 @dataclass(frozen=True, eq=False)
 class JointPath:
-    """A path in sections, each from rest to rest, in a parameter of its own.
+    """A path in sections, each run from rest to rest.
 
     Attributes
     ----------
     sections : tuple of Plan
-        p(w) of each.
+        p(w) of each, w a parameter of its own; but time in a first one that starts in motion.
+    timed : tuple of Plan
+        The curves in time through the same points, from rest to rest.
     missed : (m, n) array, or None
         rad or m by which each joint misses each point; None where it goes through all.
     notes : tuple of str
         What to know of it.
-    timed : Plan or None
-        The points with their own timing, where the path's parameter has nothing of it.
 
     """
 
     sections: tuple[Plan, ...]
+    timed: tuple[Plan, ...]
     missed: Array | None = None
     notes: tuple[str, ...] = ()
-    timed: Plan | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +76,8 @@ class PathPoints:
         s.
     positions : (m, n) array
         rad or m.
+    speed : (n,) array
+        rad/s or m/s that count as much in distances.
     velocities, accelerations : (m, n) array, m rows of which some are None, or None
         Of waypoints, as for `fit_plan`.
     names : n strings
@@ -79,6 +87,7 @@ class PathPoints:
 
     times: Array
     positions: Array
+    speed: Array
     velocities: Rows | None = None
     accelerations: Rows | None = None
     names: Sequence[str] = field(default=())
@@ -93,7 +102,21 @@ class PathPoints:
 
         return PathPoints(
             self.times[first:last + 1] - self.times[first], self.positions[first:last + 1],
-            inside(self.velocities), inside(self.accelerations), self.names)
+            self.speed, inside(self.velocities), inside(self.accelerations), self.names)
+
+
+    def from_rest_at(self, position: Array, delay: float) -> PathPoints:
+        """Return the points from a rest, `delay` s before the first one, or in its place if 0."""
+        kept = int(delay == 0.0)
+
+        def after(rows: Rows | None) -> Rows | None:
+            return None if rows is None else [
+                None, *list(rows)[kept:]]  # type: ignore[arg-type]
+
+        return PathPoints(
+            np.concatenate(([0.0], self.times[kept:] + delay)),
+            np.vstack((position, self.positions[kept:])), self.speed, after(self.velocities),
+            after(self.accelerations), self.names)
 
 
 def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> PathPoints:
@@ -104,14 +127,21 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Pa
     if not np.isfinite(q).all():
         point, joint = np.argwhere(~np.isfinite(q))[0]
         raise HodynError(f'point {point}, {robot.joint_names[joint]}: not finite')
+    speed = comparable_speed(robot)
     if times is None:
-        speed = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
         steps = (np.abs(np.diff(q, axis=0)) / speed).max(axis=1)
         steps = np.maximum(steps, 1e-3 * max(float(steps.max(initial=0.0)), 1e-3))
         instants = np.concatenate(([0.0], np.cumsum(steps)))
     else:
         instants = numbers(times, 'times')
-    return PathPoints(instants, q, names=robot.joint_names)
+    return PathPoints(instants, q, speed, names=robot.joint_names)
+
+
+def comparable_speed(robot: Robot) -> Array:
+    """Return the joints' velocity limits, (n,), 1 where there is none."""
+    limit = robot.limits.velocity
+    speed: Array = np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
+    return speed
 
 
 def path_of(
@@ -121,8 +151,14 @@ def path_of(
     tolerance: float,
     interpolation: str = 'auto',
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
+    abrupt_ends: bool = False,
 ) -> JointPath:
     """Return the path through points.
+
+    It goes through all of them, with the directions of their velocities and the bends of their
+    accelerations where these are given; `MIN_SAMPLES` and more points may be missed by the
+    tolerance, where that makes it much smoother. A first point in motion, of fewer points, keeps
+    the curve in time up to the first stop.
 
     Parameters
     ----------
@@ -133,7 +169,9 @@ def path_of(
     tolerance : float
         rad or m by which samples may be missed.
     interpolation, overshoot_tolerance
-        Between waypoints, as for `fit_plan`.
+        Between points that are met, as for `fit_plan`.
+    abrupt_ends : bool
+        Of the curves in time, as for `fit_plan`.
 
     Raises
     ------
@@ -153,33 +191,85 @@ def path_of(
             raise HodynError(f'stop at point {stop}: there are points 0 to {count - 1}')
     if np.abs(points.positions - points.positions[0]).max() <= SMALLEST_STEP:
         raise HodynError(f'its {count} points are all the same: there is no path')
-    sampled = tolerance > 0.0 and count >= MIN_SAMPLES and (
-        float(np.median(np.diff(points.times))) <= MAX_SAMPLE_SPACING)
     ends = sorted({0, *stop_at, count - 1})
     sections: list[Plan] = []
+    timed: list[Plan] = []
     repeated: list[int] = []
+    smooth = False
     for first, last in pairwise(ends):
-        part = points.between(first, last, from_rest=len(ends) > 2)
+        part = points.between(first, last, from_rest=len(ends) > 2 or count >= MIN_SAMPLES)
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
             continue
-        if sampled:
-            sections.append(_through_samples(part.positions, tolerance))
-            continue
         part, same = _without_repeats(part)
-        repeated += [first + i for i in same]
-        sections.append(fit_plan(
+        in_time = fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
-            names=part.names or None))
-    notes = _note_of_repeated(repeated)
-    if not sampled:
-        return JointPath(tuple(sections), notes=notes)
-    whole = points.between(0, count - 1)
-    timed = fit_plan(
-        whole.times, whole.positions, whole.velocities, whole.accelerations,
-        names=points.names or None)
-    return JointPath(
-        tuple(sections), missed_by(sections, points.positions), notes, timed)
+            names=part.names or None, abrupt_ends=abrupt_ends)
+        timed.append(in_time)
+        if np.abs(in_time.evaluate(in_time.times[:1])[0, 1]).any():
+            sections.append(in_time)
+            continue
+        path = None
+        if tolerance > 0.0 and count >= MIN_SAMPLES:
+            path = _through_samples(part.positions, part.speed, tolerance)
+            smooth |= path is not None
+        if path is None:
+            repeated += [first + i for i in same]
+            parameter = _centripetal(part.positions, part.speed)
+            path = fit_plan(
+                parameter, part.positions, *_directions(part, parameter),
+                interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
+                names=part.names or None, is_path=True)
+        sections.append(path)
+    missed = missed_by(sections, points.positions) if smooth else None
+    return JointPath(tuple(sections), tuple(timed), missed, _note_of_repeated(repeated))
+
+
+def _centripetal(positions: Array, speed: Array) -> Array:
+    """Return the parameters of points, (m,), increasing from 0."""
+    steps = np.linalg.norm(np.diff(positions, axis=0) / speed, axis=1)
+    steps = np.sqrt(np.maximum(steps, SMALLEST_SHARE * steps.mean()))
+    return np.concatenate(([0.0], np.cumsum(steps)))
+
+
+def _directions(points: PathPoints, parameter: Array) -> tuple[Rows | None, Rows | None]:
+    """Return p' and p'' at points from their velocities and accelerations, where they move."""
+    if points.velocities is None:
+        return None, None
+    steps = np.linalg.norm(np.diff(points.positions, axis=0) / points.speed, axis=1)
+    rates = steps / np.diff(parameter)
+    around = np.concatenate((rates[:1], 0.5 * (rates[1:] + rates[:-1]), rates[-1:]))
+    slopes = np.gradient(around, parameter)
+    tangents: list[ArrayLike | None] = []
+    bends: list[ArrayLike | None] = []
+    accelerations = points.accelerations
+    for i, given in enumerate(points.velocities):  # type: ignore[arg-type]
+        velocity = None if given is None else np.asarray(given, dtype=float)
+        size = 0.0 if velocity is None else float(np.linalg.norm(velocity / points.speed))
+        if velocity is None or size <= SLOW:
+            tangents.append(None)
+            bends.append(None)
+            continue
+        along = velocity / size
+        tangents.append(along * around[i])
+        acceleration: Any = None if accelerations is None else (
+            accelerations[i])  # type: ignore[index]
+        if acceleration is None or i in (0, len(parameter) - 1):
+            bends.append(None)
+            continue
+        across = acceleration - along * float(
+            (along / points.speed) @ (acceleration / points.speed))
+        bends.append(across * (around[i] / size) ** 2 + along * slopes[i])
+    return tangents, bends
+
+
+def _roughness(path: Plan) -> float:
+    """Return the integral of (p⁽⁵⁾)² of all joints, each in units of its range, over 0 to 1."""
+    knots = path.evaluate(path.times)
+    ranges = np.ptp(knots[:, 0], axis=0)
+    return path.duration**9 * sum(
+        integral(path.times, knots[:, :, joint]) / float(ranges[joint]) ** 2
+        for joint in np.flatnonzero(ranges > SMALLEST_STEP).tolist())
 
 
 def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
@@ -212,29 +302,31 @@ def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
         return [None if i + 1 in set(same) else listed[i] for i in kept]
 
     return PathPoints(
-        (points.times - np.cumsum(waits))[kept], points.positions[kept], rows(points.velocities),
-        rows(points.accelerations), points.names), same
+        (points.times - np.cumsum(waits))[kept], points.positions[kept], points.speed,
+        rows(points.velocities), rows(points.accelerations), points.names), same
 
 
-def _through_samples(samples: Array, tolerance: float) -> Plan:
+def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | None:
     """Return the smooth path that misses no sample by more than the tolerance, if one is found.
 
     Samples that are missed, such as the tip where a path turns back, join those that are kept.
+    None where the points are far apart, and one through all of them is hardly less smooth.
     """
     kept = _thinned(samples, tolerance)
+    through = None
+    if len(kept) == len(samples):
+        through = fit_plan(
+            _centripetal(samples, speed), samples, interpolation='global', is_path=True)
     for attempt in range(ATTEMPTS):
-        thinned = samples[kept]
-        steps = np.linalg.norm(np.diff(thinned, axis=0), axis=1)
-        distance = np.concatenate(([0.0], np.cumsum(np.maximum(steps, 0.1 * steps.mean()))))
-        parameter = _from_rest_to_rest(distance / distance[-1])
-        parameter *= 0.99 * DENSE / np.diff(parameter).max()
         plan = fit_plan(
-            parameter, thinned, interpolation='global',
-            sample_tolerance=0.7 ** (attempt + 1) * tolerance)
+            _centripetal(samples[kept], speed), samples[kept], interpolation='global',
+            sample_tolerance=0.7 ** (attempt + 1) * tolerance, is_path=True)
         missed = missed_by([plan], samples).max(axis=1)
         if missed.max() <= ROOM * tolerance:
             break
         kept = np.union1d(kept, _local_maxima(missed, ROOM * tolerance))
+    if through is not None and _roughness(plan) >= SMOOTHER * _roughness(through):
+        return None
     return plan
 
 
@@ -259,16 +351,6 @@ def _local_maxima(values: Array, least: float) -> NDArray[np.intp]:
     padded = np.concatenate(([-np.inf], values, [-np.inf]))
     return np.flatnonzero(
         (values > least) & (values >= padded[:-2]) & (values > padded[2:]))
-
-
-def _from_rest_to_rest(share: Array) -> Array:
-    """Return the parameters in [0, 1] at which an even motion with smooth ends is so far."""
-    grid = np.linspace(0.0, 1.0, 20_001)
-    ramp = np.clip(np.minimum(grid, 1.0 - grid) / RAMP, 0.0, 1.0)
-    speed = ramp**5 * (126.0 + ramp * (-420.0 + ramp * (540.0 + ramp * (-315.0 + 70.0 * ramp))))
-    way = np.concatenate(([0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]))))
-    inverse: Array = np.interp(share, way / way[-1], grid)
-    return inverse
 
 
 def missed_by(sections: Sequence[Plan], points: Array) -> Array:

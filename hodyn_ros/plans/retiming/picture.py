@@ -10,7 +10,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import ORDERS
 from hodyn_ros.plans.curves import image_format
-from hodyn_ros.plans.retiming.search import binding_limits
+from hodyn_ros.plans.retiming.result import binding_limits
 from hodyn_ros.reference import Plan
 
 SAMPLES = 3000

@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
 import time
 
 import numpy as np
@@ -11,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, worst_margins
 from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
-from hodyn_ros.plans.retiming.path import MAX_NAMED, SMALLEST_STEP, JointPath, path_of, points_of
+from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
+from hodyn_ros.plans.retiming.result import Retimed, binding_limits, momentary_stops
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import TimeLaw
 from hodyn_ros.plans.time_scaling import (
@@ -42,89 +42,13 @@ MAX_KNOT_SPACING = 0.07
 _STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
 CONVERGED = 2e-3
 COST_SAMPLES = 4000
-WAY_SAMPLES = 200
+WAY_SAMPLES = 400
+# s, of a first motion, before it is known whether it is within the limits.
+SHORTEST, LONGEST = 0.01, 1000.0
 # What joins a moving start cannot be stretched for what the steps miss.
 MOVING_SHARE = 0.97
 # The plan is first run so much faster than it is that it surely is beyond a limit.
 FAST = 1e-2
-BINDING = 0.95  # of a limit: what is beyond keeps a motion from being faster
-# Of the largest speed, as shares of the limits: slower it stands still, faster it moves.
-STANDSTILL, MOVES = 1e-3, 5e-2
-STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
-
-
-@dataclass(frozen=True)
-class Binding:
-    """A limit that keeps the motion from being faster, and when.
-
-    Attributes
-    ----------
-    joint, quantity : str
-        What is at its limit.
-    begin, end : float
-        s, from the plan's zero.
-
-    """
-
-    joint: str
-    quantity: str
-    begin: float
-    end: float
-
-
-@dataclass(frozen=True, eq=False)
-class Retimed:
-    """The fastest motion that was found along a path.
-
-    Attributes
-    ----------
-    plan : Plan
-        It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
-    limit_report : LimitReport
-        How far it is from each limit; within all.
-    uniform_stretch_duration : float or None
-        s that the plan takes with its own timing, at the smallest stretch within all limits;
-        None where it starts or ends in motion, which no stretch keeps.
-    missed : (m, n) array, or None
-        rad or m by which each joint misses each point; None where the path goes through all.
-    seconds : float
-        s that the search took.
-    binding : tuple of Binding
-        What binds when, in order.
-    notes : tuple of str
-        What to know: points that were left out, places where it stops.
-
-    """
-
-    plan: Plan
-    limit_report: LimitReport
-    uniform_stretch_duration: float | None
-    missed: Array | None
-    seconds: float
-    binding: tuple[Binding, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def duration(self) -> float:
-        """Duration of the plan, s."""
-        return self.plan.duration
-
-    def as_written(
-        self, plan: Plan, report: LimitReport, missed: Array, feedforward: FeedForward,
-        note: str = '',
-    ) -> Retimed:
-        """Return the same of the motion that the samples of a file give, with one more note."""
-        stops = _momentary_stops(plan, feedforward)
-        kept = self.notes[:len(self.notes) - len(_momentary_stops(self.plan, feedforward))]
-        return replace(
-            self, plan=plan, limit_report=report, missed=missed,
-            binding=binding_limits(plan, feedforward),
-            notes=(*kept, *filter(None, (note,)), *stops))
-
-    @property
-    def path_deviation(self) -> float:
-        """By how much the worst joint misses the worst point, rad or m."""
-        return 0.0 if self.missed is None else float(self.missed.max())
 
 
 def retime(
@@ -151,8 +75,8 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        s at which they were planned. They shape the path between waypoints as `fit_plan` does;
-        without them the points are as far apart in time as the slowest joint needs.
+        s at which they were planned, of which the path has nothing: the uniform stretch that the
+        motion is compared with keeps them; without, they are such as the slowest joint needs.
     limits : float or mapping of str to float
         Which part of the limits is used, above 0 and at most 1: of all, or by quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
@@ -160,8 +84,8 @@ def retime(
     stop_at : sequence of int
         Points, from 0, at which the motion rests.
     path_tolerance : float
-        rad or m by which the path may miss points that are samples of a motion (20 or more, no
-        more than 20 ms apart); waypoints are met.
+        rad or m by which the path may miss points that are samples of a motion: 20 or more that
+        jitter or stand close. Others are met.
     smoothness : float
         Which part of the duration may be given for using none of the limits of jerk and torque
         rate (and of motor speed, which depends on it), in proportion to what is used at the
@@ -190,7 +114,7 @@ def retime_plan(
 
     Its errors are those of `retime`.
     """
-    return retime_path(JointPath((plan,)), feedforward, commands=commands)
+    return retime_path(JointPath((plan,), (plan,)), feedforward, commands=commands)
 
 
 def retime_path(
@@ -208,19 +132,15 @@ def retime_path(
     begin = time.perf_counter()
     plans: list[Plan] = []
     uniform: float | None = 0.0
-    for section in path.sections:
-        found, slow = _retime_section(section, table, smoothness, progress)
+    for section, timed in zip(path.sections, path.timed, strict=True):
+        found, slow = _retime_section(section, timed, table, smoothness, progress)
         plans.append(found)
         uniform = None if uniform is None or slow is None else uniform + slow
     plan = _joined(plans)
-    if path.timed is not None:
-        timed = _smallest_stretch(path.timed, table)
-        uniform = timed.duration
-        plan = plan if plan.duration < uniform else timed
     report = check_limits(plan, feedforward)
     return Retimed(
         plan, report, uniform, path.missed, time.perf_counter() - begin,
-        binding_limits(plan, feedforward), (*path.notes, *_momentary_stops(plan, feedforward)))
+        binding_limits(plan, feedforward), (*path.notes, *momentary_stops(plan, feedforward)))
 
 
 def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
@@ -239,22 +159,24 @@ def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
 
 
 def _retime_section(
-    path: Plan, table: LimitTable, smoothness: float, progress: Progress | None,
+    path: Plan, timed: Plan, table: LimitTable, smoothness: float, progress: Progress | None,
 ) -> tuple[Plan, float | None]:
     """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
-    ends = path.evaluate(path.times[[0, -1]])
-    moving = bool(np.abs(ends[0, 1:]).max() > 0.0) and not starts_and_ends_at_rest(path)
     if path.duration == 0.0:
         raise HodynError('its points are all the same: there is no path to retime')
-    uniform: float | None = None
-    slow: Plan | None = None
-    law = TimeLaw.uniform(path.duration, path.duration, (False, False))
-    if not moving:
-        slow = _smallest_stretch(path, table)
-        uniform = slow.duration
-        law = TimeLaw.uniform(path.duration, slow.duration, (False, False))
-    else:
+    moving = path is timed and not starts_and_ends_at_rest(path)
+    law: TimeLaw | None
+    if moving:
+        law = TimeLaw.uniform(path.duration, path.duration, (False, False))
         slow = _within_limits(path, table, moving)
+    else:
+        slow, law = _stretched(timed, table), _from_rest(path, table)
+        if law is None and slow is not None and path is not timed:
+            # Not along the path, but along the curve in time.
+            path, law = timed, _from_rest(timed, table)
+        if law is None:
+            raise HodynError(_why_not(path, table))
+    uniform = None if moving or slow is None else slow.duration
     best = slow
     cost = np.inf if slow is None else _cost(slow, table, smoothness)
     for i, (order, max_rate) in enumerate(_STEPS):
@@ -266,13 +188,13 @@ def _retime_section(
             law = law.at_rate(rate)
         elif not moving:
             # The present motion is so far beyond a limit that no rate leads back.
-            mended = _within_limits(_motion(path, law), table, moving)
+            mended = _within_limits(_motion(path, law, moving), table, moving)
             law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
         if progress is not None:
             progress(f'{law.duration:.4f} s')
         if i < len(_COARSE):
             continue
-        found = _within_limits(_motion(path, law), table, moving)
+        found = _within_limits(_motion(path, law, moving), table, moving)
         if found is None:
             continue
         value = _cost(found, table, smoothness)
@@ -301,28 +223,46 @@ def _knots(duration: float) -> int:
     return max(fine, int(duration / MAX_KNOT_SPACING))
 
 
-def _smallest_stretch(path: Plan, table: LimitTable) -> Plan:
-    """Return the path at its own timing, as fast as the limits allow.
+def _even_law(path: Plan) -> TimeLaw:
+    """Return a law from rest to rest of 1 s; a path that rests at an end has no need of it."""
+    ends = np.abs(path.evaluate(path.times[[0, -1]])[:, 1]).max(axis=1) > 0.0
+    return TimeLaw.uniform(path.duration, 1.0, (bool(ends[0]), bool(ends[1])))
 
-    Raises HodynError where no timing is within them, with joint, place and limit.
+
+def _from_rest(path: Plan, table: LimitTable) -> TimeLaw | None:
+    """Return the law of an even motion from rest to rest, about as fast as the limits allow.
+
+    None where no timing is within them.
     """
+    law = _even_law(path)
+    shares = np.abs(table.shares(law.motion(path, np.linspace(0.0, 1.0, WAY_SAMPLES))))
+    kinematic = [
+        k for k, column in enumerate(table.limited_columns) if column.quantity in KINEMATIC]
+    needed = (shares[:, kinematic] ** (1.0 / table.orders[kinematic])).max(initial=0.0)
+    law = law.stretched(float(np.clip(needed, SHORTEST, LONGEST)))
+    factor = smallest_time_scaling(_motion(path, law, False), table).factor
+    return None if factor is None else law.stretched(factor)
+
+
+def _stretched(path: Plan, table: LimitTable) -> Plan | None:
+    """Return a motion at its own timing, as fast as the limits allow; None where none is."""
     slow = path.stretched(max(1.0, 1.0 / path.duration))
     found = smallest_time_scaling(slow, table)
     if found.factor == 1.0:
         slow = slow.stretched(FAST)
         found = smallest_time_scaling(slow, table)
-    if found.factor is None:
-        raise HodynError(_why_not(slow, table) or found.reason)
-    return slow.stretched(found.factor)
+    return None if found.factor is None else slow.stretched(found.factor)
 
 
 def _why_not(path: Plan, table: LimitTable) -> str:
     """Return which limit a path is beyond however slowly it is run."""
-    report = LimitReport(worst_margins(path.stretched(MAX_FACTOR), table))
+    law = _even_law(path)
+    motion = _motion(path, law, False).stretched(MAX_FACTOR)
+    report = LimitReport(worst_margins(motion, table))
     if report.within_limits:
-        return ''
+        return f'no timing up to {MAX_FACTOR:g} times slower mends it'
     worst = report.violations[0]
-    place = 100.0 * worst.time / (MAX_FACTOR * path.duration)
+    place = 100.0 * float(law(np.array([worst.time / MAX_FACTOR]))[0, 0]) / path.duration
     what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
     return (
         f'no timing mends it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
@@ -338,13 +278,13 @@ def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
     return None if factor is None else plan.stretched(factor)
 
 
-def _motion(path: Plan, law: TimeLaw) -> Plan:
-    """Return the path run by a law, as a plan."""
+def _motion(path: Plan, law: TimeLaw, moving: bool) -> Plan:
+    """Return the path run by a law, as a plan that ends at rest and, unless moving, starts so."""
     times = np.linspace(0.0, law.duration, max(2, int(np.ceil(law.duration / PIECE))) + 1)
     knots = law.motion(path, times)
-    for side in (0, -1):
-        if not np.abs(path.evaluate(path.times[[0, -1]])[side, 1:]).any():
-            knots[side, 1:] = 0.0
+    knots[-1, 1:] = 0.0
+    if not moving:
+        knots[0, 1:] = 0.0
     return Plan.hermite(times, knots, 'retimed')
 
 
@@ -358,52 +298,3 @@ def _joined(plans: Sequence[Plan]) -> Plan:
     return Plan(
         times, np.concatenate([plan.coefficients for plan in plans]),
         np.array([plans[0].ends[0], plans[-1].ends[1]]), 'retimed')
-
-
-def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
-    """Return which limit a plan takes most of, from when to when, where it is near one."""
-    table = LimitTable(feedforward)
-    instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
-    taken = np.abs(table.shares(plan.evaluate(instants)))
-    if not table.limited.size:
-        return ()
-    most = np.where(taken.max(axis=1) >= BINDING, taken.argmax(axis=1), -1)
-    edges = np.flatnonzero(np.diff(most)) + 1
-    found: list[Binding] = []
-    for first, last in zip([0, *edges], [*edges, most.size], strict=True):
-        if most[first] >= 0:
-            column = table.limited_columns[most[first]]
-            found.append(Binding(
-                column.joint, column.quantity, float(instants[first]),
-                float(instants[min(last, instants.size - 1)])))
-    return tuple(found)
-
-
-def _momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
-    """Return in one line where within the plan all joints stand still between motions."""
-    limits = feedforward.robot.limits
-    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
-
-    def share(instants: Array) -> Array:
-        taken: Array = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
-        return taken
-
-    instants = np.linspace(0.0, plan.duration, max(1000, int(plan.duration / 1e-3)))
-    taken = share(instants)
-    moves = np.flatnonzero(taken > MOVES * taken.max())
-    stops = []
-    # What is slow at an end, or jitters while it is slow, is no stop.
-    for before, after in pairwise(moves.tolist()):
-        if after > before + 1:
-            slowest = instants[before + 1 + taken[before + 1:after].argmin()]
-            around = np.clip(slowest + instants[1] * STOP_SAMPLES, 0.0, plan.duration)
-            found = share(around)
-            if found.min() < STANDSTILL * taken.max():
-                stops.append(float(around[found.argmin()]))
-    if not stops:
-        return ()
-    count, later = ('', '') if len(stops) <= MAX_NAMED else (f' {len(stops)} times,', ' and later')
-    places = ', '.join(f'{stop:.3f}' for stop in stops[:MAX_NAMED])
-    return (
-        f'all joints stop{count} at {places} s{later}: the path turns back there, or a stop was '
-        'asked for',)

@@ -1,0 +1,144 @@
+"""What retiming finds: the motion, what binds it, and where it stops."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.plans.limit_check import LimitReport
+from hodyn_ros.plans.retiming.path import MAX_NAMED
+from hodyn_ros.reference import Plan
+
+Array = NDArray[np.float64]
+
+BINDING = 0.95  # of a limit: what is beyond keeps a motion from being faster
+# Of the largest speed, as shares of the limits: slower it stands still, faster it moves.
+STANDSTILL, MOVES = 1e-3, 5e-2
+STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A limit that keeps the motion from being faster, and when.
+
+    Attributes
+    ----------
+    joint, quantity : str
+        What is at its limit.
+    begin, end : float
+        s, from the plan's zero.
+
+    """
+
+    joint: str
+    quantity: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class Retimed:
+    """The fastest motion that was found along a path.
+
+    Attributes
+    ----------
+    plan : Plan
+        It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
+    limit_report : LimitReport
+        How far it is from each limit; within all.
+    uniform_stretch_duration : float or None
+        s that the plan takes with its own timing, at the smallest stretch within all limits;
+        None where it starts in motion, or no stretch brings it within the limits.
+    missed : (m, n) array, or None
+        rad or m by which each joint misses each point; None where the path goes through all.
+    seconds : float
+        s that the search took.
+    binding : tuple of Binding
+        What binds when, in order.
+    notes : tuple of str
+        What to know: points that were left out, places where it stops.
+
+    """
+
+    plan: Plan
+    limit_report: LimitReport
+    uniform_stretch_duration: float | None
+    missed: Array | None
+    seconds: float
+    binding: tuple[Binding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """Duration of the plan, s."""
+        return self.plan.duration
+
+    def as_written(
+        self, plan: Plan, report: LimitReport, missed: Array, feedforward: FeedForward,
+        note: str = '',
+    ) -> Retimed:
+        """Return the same of the motion that the samples of a file give, with one more note."""
+        stops = momentary_stops(plan, feedforward)
+        kept = self.notes[:len(self.notes) - len(momentary_stops(self.plan, feedforward))]
+        return replace(
+            self, plan=plan, limit_report=report, missed=missed,
+            binding=binding_limits(plan, feedforward),
+            notes=(*kept, *filter(None, (note,)), *stops))
+
+    @property
+    def path_deviation(self) -> float:
+        """By how much the worst joint misses the worst point, rad or m."""
+        return 0.0 if self.missed is None else float(self.missed.max())
+
+
+def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
+    """Return which limit a plan takes most of, from when to when, where it is near one."""
+    table = LimitTable(feedforward)
+    instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
+    taken = np.abs(table.shares(plan.evaluate(instants)))
+    if not table.limited.size:
+        return ()
+    most = np.where(taken.max(axis=1) >= BINDING, taken.argmax(axis=1), -1)
+    edges = np.flatnonzero(np.diff(most)) + 1
+    found: list[Binding] = []
+    for first, last in zip([0, *edges], [*edges, most.size], strict=True):
+        if most[first] >= 0:
+            column = table.limited_columns[most[first]]
+            found.append(Binding(
+                column.joint, column.quantity, float(instants[first]),
+                float(instants[min(last, instants.size - 1)])))
+    return tuple(found)
+
+
+def momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
+    """Return in one line where within the plan all joints stand still between motions."""
+    limits = feedforward.robot.limits
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+
+    def share(instants: Array) -> Array:
+        taken: Array = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
+        return taken
+
+    instants = np.linspace(0.0, plan.duration, max(1000, int(plan.duration / 1e-3)))
+    taken = share(instants)
+    moves = np.flatnonzero(taken > MOVES * taken.max())
+    stops = []
+    # What is slow at an end, or jitters while it is slow, is no stop.
+    for before, after in pairwise(moves.tolist()):
+        if after > before + 1:
+            slowest = instants[before + 1 + taken[before + 1:after].argmin()]
+            around = np.clip(slowest + instants[1] * STOP_SAMPLES, 0.0, plan.duration)
+            found = share(around)
+            if found.min() < STANDSTILL * taken.max():
+                stops.append(float(around[found.argmin()]))
+    if not stops:
+        return ()
+    count, later = ('', '') if len(stops) <= MAX_NAMED else (f' {len(stops)} times,', ' and later')
+    places = ', '.join(f'{stop:.3f}' for stop in stops[:MAX_NAMED])
+    return (
+        f'all joints stop{count} at {places} s{later}: the path turns back there, or a stop was '
+        'asked for',)
