@@ -132,7 +132,7 @@ def test_extrema_bound_dense_samples_and_are_attained(drawn, order):
 
 
 @settings(max_examples=40, deadline=None)
-@given(points(smallest=0.02, largest=1.0), st.floats(0.05, 2.0))
+@given(points(smallest=0.02, largest=1.0), st.floats(0.3, 2.0))
 def test_stitched_plan_takes_over_the_state_of_the_active_one(drawn, gap):
     rng, times, positions = drawn
     active = fit_plan(times, positions)
@@ -291,3 +291,12 @@ def test_waypoints_are_met_exactly_whatever_the_band():
     plan = fit_plan([0.0, 0.1, 0.2], [[0.0], [0.3], [0.1]], sample_tolerance=0.01)
     assert plan.interpolation == 'global'
     assert plan.evaluate(0.1)[0, 0] == pytest.approx(0.3, abs=1e-14)
+
+
+def test_a_first_point_far_away_is_not_leapt_to_however_little_later_it_is():
+    """1.4 rad in 4 ms were gone to where a robot has no limits."""
+    start = np.zeros((5, 1))
+    with pytest.raises(ValueError, match=r'joint 0: position 1\.4 at 0\.004 s .* begin nearer'):
+        fit_plan([0.004, 2.0], [[1.4], [1.5]], start=start)
+    plan = fit_plan([0.004, 2.0], [[0.04], [1.5]], start=start)
+    assert plan.evaluate(0.004)[0, 0] == pytest.approx(0.04)
