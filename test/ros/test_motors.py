@@ -217,7 +217,7 @@ def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, va
     assert_no_step(node)
 
 
-def test_a_stiffness_that_cannot_be_is_taken_as_far_as_it_can_or_rejected(live, home, variable_robot):
+def test_a_stiffness_that_cannot_be_is_taken_in_part_or_rejected(live, home, variable_robot):
     node = start_elastic(live, f'robot:={variable_robot}')
     node.first_answer(NOW, home)
     asker = Asker(node, home, NOW)

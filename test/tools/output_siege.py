@@ -1,4 +1,5 @@
-"""Whatever may change what is published, in any order, seeded; and what must hold of each cycle."""
+"""Whatever may change what is published, seeded; and what must hold of each cycle."""
+import contextlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,7 +64,8 @@ def robot_of(kind: str) -> hd.Robot:
     if kind == 'tendons':
         laws = [
             VariableStiffness(900.0), AntagonisticExponential(2.0, 10.0, 2000.0),
-            AntagonisticQuadratic(4000.0, 1500.0), AntagonisticExponential(2.0, 10.0, 1800.0, True),
+            AntagonisticQuadratic(4000.0, 1500.0),
+            AntagonisticExponential(2.0, 10.0, 1800.0, pushes=True),
             LinearSpring(1000.0, 5.0), Rigid(), VariableStiffness(500.0)]
     motor = Motor(0.4, 0.5, 0.2, 0.02, max_velocity=4.0, max_effort=150.0)
     return replace(panda, actuators=Actuators(
@@ -253,11 +255,9 @@ class OutputSiege:
     def _payload(self) -> None:
         last = self.robot.bodies[-1].name
         mass = self.rng.uniform(0.0, 4.0)
-        try:
+        with contextlib.suppress(HodynError):  # one that is too heavy
             self.controller.replace(FeedForward(
                 self.robot.with_payload(last, mass, self.rng.uniform(-0.1, 0.1, 3))))
-        except HodynError as error:
-            assert 'takes' in str(error) or 'longer' in str(error)
 
     def _wrench(self) -> None:
         size = 10.0 ** self.rng.uniform(-1.0, 4.0)
