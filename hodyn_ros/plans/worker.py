@@ -1,6 +1,7 @@
 """Plans made in a process of their own, so that no cycle waits for them."""
 from __future__ import annotations
 
+from collections import deque
 import contextlib
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -80,7 +81,8 @@ class PlanWorker:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._finished: queue.SimpleQueue[tuple[Job, PreparedPlan]] = queue.SimpleQueue()
+        # Of those that nobody has asked for only the newest is kept.
+        self._finished: deque[tuple[Job, PreparedPlan]] = deque(maxlen=1)
         self._settled = threading.Event()
         self._is_ready = False
         self._closing = False
@@ -107,7 +109,10 @@ class PlanWorker:
         A job that the child process died of, or did not end with in time, is refused; another
         process takes its place.
         """
-        return None if self._finished.empty() else self._finished.get()
+        try:
+            return self._finished.popleft()
+        except IndexError:
+            return None
 
     def close(self) -> None:
         """End the child process."""
@@ -145,14 +150,14 @@ class PlanWorker:
                     # Not pickled, which would copy it while no cycle can run.
                     connection.send_bytes(job.data)
                     if not connection.poll(MOST_TIME):
-                        self._finished.put((job, PreparedPlan(TOOK_TOO_LONG)))
+                        self._finished.append((job, PreparedPlan(TOOK_TOO_LONG)))
                         return was_ready
-                    self._finished.put((job, connection.recv()))
+                    self._finished.append((job, connection.recv()))
                     job = None
         except (EOFError, OSError):  # it died, or no process can be had
             self._settled.set()
             if job is not None:
-                self._finished.put((job, PreparedPlan(DIED)))
+                self._finished.append((job, PreparedPlan(DIED)))
         finally:
             if self._process is not None:
                 self._process.kill()

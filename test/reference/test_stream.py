@@ -151,3 +151,52 @@ def test_limits_that_are_no_numbers_are_named(place):
     name = ('lower', 'upper', 'velocity', 'acceleration', 'jerk')[place]
     with pytest.raises(HodynError, match=f'^{name} has values that are no numbers'):
         MotionLimits(*given)
+
+
+def test_a_slower_motion_does_not_lead_past_what_was_asked_for_and_where_it_could_stop():
+    """Efforts of joint 0 leave slow motions only; joint 1, which they slow down, ran on for long.
+
+    Braked at a tenth of its acceleration it went 3.8 rad past every sample.
+    """
+    bounds = limits(2, low=-1e6, high=1e6, velocity=20.0)
+
+    def effort_ratio(motion):
+        return float(np.abs(motion[:, 2, 0]).max() / 2.0)
+
+    careful = replace(bounds, effort_ratio=effort_ratio)
+    stream = Stream(np.zeros(2), 0, OMEGA, careful)
+    goal, out, moved, speed = np.zeros(2), np.empty((5, 2)), [], 0.0
+    for now in range(0, 24_000 * MS, MS):
+        if now % (4000 * MS) == 0:
+            goal[1] = 3.0 if goal[1] <= 0.0 else -3.0
+        if now % (4000 * MS) == 400 * MS:  # joint 1 is at full speed by then
+            goal[0] = 1.0 - goal[0]
+        if now % (20 * MS) == 0:
+            stream.set_target(now, goal, None, now + 100 * MS, careful)
+        stream.evaluate(now, out)
+        moved.append(out[0, 1])
+        speed = max(speed, abs(out[1, 1]))
+        assert abs(out[2, 0]) <= 2.0 + 1e-2
+    assert min(moved) >= -3.0 - 1e-3
+    assert max(moved) <= 3.0 + 1e-3
+    assert speed > 2.0, 'it was not driven hard'
+    assert out[0] == pytest.approx(goal, abs=1e-3)
+
+
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+def test_towards_an_end_velocities_fall_as_the_law_asks(side):
+    law = np.array([[2.62], [-2.75], [2.75], [6.0], [0.3]])
+    bounds = replace(limits(velocity=2.62, jerk=5000.0), law=law)
+    stream = Stream(np.zeros(1), 0, OMEGA, bounds)
+    out, fastest = np.empty((5, 1)), 0.0
+    for now in range(0, 4000 * MS, MS):
+        if now % (20 * MS) == 0:
+            stream.set_target(now, np.array([side * 2.74]), None, now + 100 * MS, bounds)
+        stream.evaluate(now, out)
+        left = 2.75 - side * out[0, 0]
+        allowed = min(2.62, max(np.sqrt(12.0 * left) - 0.3, 0.0))
+        assert side * out[1, 0] <= allowed + 1e-9
+        fastest = max(fastest, abs(out[1, 0]))
+    assert fastest > 1.5
+    # As near as half the law's deceleration allows.
+    assert side * out[0, 0] == pytest.approx(2.75 - 1.02 * 0.3**2 / 6.0, abs=1e-6)

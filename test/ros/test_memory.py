@@ -7,26 +7,29 @@ from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.live
 
+# kB that a process may grow by for other reasons in a part; it grew by 480.
+OTHER = 150
 
-def memory(node) -> int:
-    """Return the resident memory of a node, kB."""
-    text = Path(f'/proc/{node.process.pid}/status').read_text()
+
+def resident(node) -> int:
+    """Return the memory of a node's process, kB."""
+    text = Path(f'/proc/{node.process.pid}/status').read_text('utf-8')
     return int(text.split('VmRSS:')[1].split()[0])
 
 
-def test_refused_plans_and_samples_do_not_fill_the_memory(live, home):
+def test_refused_plans_and_samples_leave_nothing_behind(live, home):
     node = live()
     node.first_answer(NOW, home)
     stream = node.publisher(JointState, '/feedforward/reference')
     sizes = []
-    for part in range(24):
+    for part in range(6):
         for k in range(250):
             names = [f'never_{part}_{k}_{i}' for i in range(7)]
-            for _ in range(8):
-                stream.publish(JointState(name=names, position=home))
+            stream.publish(JointState(name=names, position=home))
             node.send_trajectory((1.0, home), names=names)
             node.spin(0.004)
         assert node.answer(NOW + 0.01 * (part + 1), home) is not None
-        sizes.append(memory(node))
-    print(sizes)
-    assert 0
+        sizes.append(resident(node))
+    assert 'never_0_0_0' in node.log
+    # The first parts fill what is kept of the log.
+    assert sizes[-1] - sizes[2] < 3 * OTHER, sizes

@@ -203,7 +203,8 @@ def test_a_stamped_stream_is_followed_whatever_the_drivers_clock_says(live, home
             t += 0.004
             if k % 5 == 0:
                 sample = JointState(name=node.joints, position=beside(home, 0.3 * (t - NOW)))
-                sample.header.stamp.sec, sample.header.stamp.nanosec = divmod(round(t * 1e9), 10**9)
+                stamp = sample.header.stamp
+                stamp.sec, stamp.nanosec = divmod(round(t * 1e9), 10**9)
                 stream.publish(sample)
             answers = node.answer(t + offset, q)
             assert answers is not None
@@ -281,7 +282,8 @@ def test_a_stream_does_not_run_past_what_was_asked_of_a_joint_without_limits(liv
     for k in range(1, 2000):
         if k % 60 == 1:
             # The other joints use the efforts up, so that slower motions are tried.
-            goal = np.clip(home + rng.uniform(-1.0, 1.0, 7), PANDA.position_min, PANDA.position_max)
+            goal = np.clip(
+                home + rng.uniform(-1.0, 1.0, 7), PANDA.position_min, PANDA.position_max)
             goal[0] = rng.uniform(-3.0, 3.0)
             asked.append(goal[0])
             stream.publish(JointState(name=node.joints, position=goal.tolist()))
@@ -303,7 +305,7 @@ def test_an_fr3_that_is_streamed_keeps_its_vendors_law(live):
     robot = hd.load_robot('fr3')
     limits = robot.limits
     home = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
-    node = live('robot:=fr3', joints=list(f'fr3_joint{i}' for i in range(1, 8)))
+    node = live('robot:=fr3', joints=[f'fr3_joint{i}' for i in range(1, 8)])
     stream = node.publisher(JointState, '/feedforward/reference')
     node.first_answer(NOW, home)
     q = list(home)
