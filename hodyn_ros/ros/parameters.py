@@ -86,7 +86,7 @@ class Parameters:
         False, 'Keep the torque, its rate and the motors within the limits themselves; else they '
         'may be passed by limit_margin.')
     fade: float = _row(
-        0.5, 'How long fading the output in, out, or to another payload takes, s.',
+        0.5, 'How long the output takes at least to go over to another value, s.',
         bounds=(0.2, 10.0))
     interpolation: str = _row(
         'auto', 'Between waypoints: global (smoothest), bounded (smoothest that stays between '
@@ -109,8 +109,8 @@ class Parameters:
         0.1, 'How long the velocity of a streamed sample holds without a newer sample, s; one '
         'without velocity is gone to and kept.', bounds=(0.001, 60.0))
     stream_delay: float = _row(
-        0.0, 'How long after its stamp a streamed sample counts, s, so that an uneven transport '
-        'does not show; 0: when it comes.', bounds=(0.0, 10.0))
+        0.0, 'How long a streamed sample is held back, less what its way took longer than that of '
+        'others, s, so that an uneven transport does not show.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
         0.05, 'Time without a joint state, five periods at least, after which the reference '
         'stops, s.', bounds=(0.001, 60.0))
