@@ -71,6 +71,12 @@ VARIANTS: dict[str, Callable[[Robot], Robot]] = {
 
 def toppra_duration(toppra: Any, plan: Plan, robot: Robot) -> float:
     """Return the duration of toppra's optimum on the path of a plan."""
+    _, grid, speed = toppra_speeds(toppra, plan, robot)
+    return float((2.0 * np.diff(grid) / (speed[1:] + speed[:-1])).sum())
+
+
+def toppra_speeds(toppra: Any, plan: Plan, robot: Robot) -> tuple[Any, Array, Array]:
+    """Return a path by its arc length, places (m,) on it and toppra's speeds there, (m,)."""
     from toppra import algorithm, constraint
 
     logging.getLogger('toppra').setLevel(logging.ERROR)
@@ -99,7 +105,7 @@ def toppra_duration(toppra: Any, plan: Plan, robot: Robot) -> float:
     _, speed, *_ = algorithm.TOPPRA(
         constraints, path, gridpoints=grid, parametrizer='ParametrizeConstAccel',
     ).compute_parameterization(0.0, 0.0)
-    return float((2.0 * np.diff(grid) / (speed[1:] + speed[:-1])).sum())
+    return path, grid, speed
 
 
 def ruckig_duration(points: Array, robot: Robot) -> float:

@@ -174,55 +174,58 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     assert second == 'finger: no joints of panda, left out'
 
 
-class TestEndsThatAreNotMadeFromRest:
-    """Samples 50 ms apart along a smooth curve that is in motion at both ends."""
+COUNT, SPACING, HOME = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])
 
-    count, spacing, home = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])
 
-    @property
-    def curve(self):
-        turn = np.linspace(0.0, 3.0, self.count)[:, None]
-        return self.home + 0.5 * np.sin(turn + np.arange(7.0)) - 0.5 * np.sin(np.arange(7.0))
+def curve():
+    """Return points 50 ms apart on a smooth curve, in motion at both ends."""
+    turn = np.linspace(0.0, 3.0, COUNT)[:, None]
+    return HOME + 0.5 * np.sin(turn + np.arange(7.0)) - 0.5 * np.sin(np.arange(7.0))
 
-    def prepared(self, points, **settings):
-        times = self.spacing * np.arange(len(points))
-        return prepare_plan(PlanRequest(
-            JointWaypoints(PANDA.joint_names, times.tolist(), points.tolist()), PANDA,
-            PlanSettings(**settings)))
 
-    def test_they_are_said_before_the_peaks_that_follow(self):
-        points = 5.0 * (self.curve[::5] - self.home) * np.array([1, 0, 0, 0, 0, 0, 0]) + self.home
-        speed = abs(points[1, 0] - points[0, 0]) / self.spacing
-        said = self.prepared(points).refusal.split('; ')
-        assert said[0].startswith('point 1 asks joint1 for ')
-        assert float(said[0].split()[5]) == pytest.approx(speed, rel=0.02)
-        assert said[0].endswith(
-            ' rad/s after 0.05 s from rest: begin with a ramp, or retime')
-        assert said[1].startswith('the last point asks joint1 to rest 0.05 s after ')
-        assert 'limit' in said[2]
+def prepared_samples(points, **settings):
+    times = SPACING * np.arange(len(points))
+    return prepare_plan(PlanRequest(
+        JointWaypoints(PANDA.joint_names, times.tolist(), points.tolist()), PANDA,
+        PlanSettings(**settings)))
 
-    def test_the_fit_does_not_swing_for_them_beyond_the_first_step(self):
-        points = 8.0 * (self.curve - self.home) + self.home
-        plan = self.prepared(points).plan
-        inside = np.linspace(self.spacing, plan.duration - self.spacing, 4001)
-        turn = 3.0 * inside / plan.duration
-        rate = 3.0 / plan.duration
-        expected = -4.0 * rate**2 * np.sin(turn[:, None] + np.arange(7.0))
-        np.testing.assert_allclose(
-            plan.evaluate(inside)[:, 2], expected, atol=0.2 * np.abs(expected).max())
 
-    def test_a_plan_that_begins_and_ends_with_ramps_is_not_doubted(self):
-        share = np.linspace(0.0, 1.0, self.count)
-        ramp = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
-        way = np.outer(ramp, np.array([2.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0]))
-        for speed in (1.0, 0.05):  # within limits, and beyond them
-            times = speed * self.spacing * np.arange(self.count)
-            waypoints = JointWaypoints(
-                PANDA.joint_names, times.tolist(), (self.home + way).tolist())
-            prepared = prepare_plan(PlanRequest(waypoints, PANDA))
-            assert (prepared.refusal == '') == (speed == 1.0)
-            assert 'ramp' not in prepared.refusal
+def test_they_are_said_before_the_peaks_that_follow():
+    points = 5.0 * (curve()[::5] - HOME) * np.array([1, 0, 0, 0, 0, 0, 0]) + HOME
+    speed = abs(points[1, 0] - points[0, 0]) / SPACING
+    said = prepared_samples(points).refusal.split('; ')
+    assert said[0].startswith('point 1 asks joint1 for ')
+    assert float(said[0].split()[5]) == pytest.approx(speed, rel=0.02)
+    assert said[0].endswith(
+        ' rad/s after 0.05 s from rest: begin with a ramp, or retime')
+    assert said[1].startswith('the last point asks joint1 to rest 0.05 s after ')
+    assert 'limit' in said[2]
 
-    def test_retiming_begins_with_one(self):
-        points = 2.5 * (self.curve[::5] - self.home) * np.array([1, 0, 0, 0, 0, 0, 0]) + self.home
-        assert self.prepared(points, stretch='retime').refusal == ''
+
+def test_the_fit_does_not_swing_for_them_beyond_the_first_step():
+    points = 8.0 * (curve() - HOME) + HOME
+    plan = prepared_samples(points).plan
+    inside = np.linspace(SPACING, plan.duration - SPACING, 4001)
+    turn = 3.0 * inside / plan.duration
+    rate = 3.0 / plan.duration
+    expected = -4.0 * rate**2 * np.sin(turn[:, None] + np.arange(7.0))
+    np.testing.assert_allclose(
+        plan.evaluate(inside)[:, 2], expected, atol=0.2 * np.abs(expected).max())
+
+
+def test_a_plan_that_begins_and_ends_with_ramps_is_not_doubted():
+    share = np.linspace(0.0, 1.0, COUNT)
+    ramp = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+    way = np.outer(ramp, np.array([2.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    for speed in (1.0, 0.05):  # within limits, and beyond them
+        times = speed * SPACING * np.arange(COUNT)
+        waypoints = JointWaypoints(
+            PANDA.joint_names, times.tolist(), (HOME + way).tolist())
+        prepared = prepare_plan(PlanRequest(waypoints, PANDA))
+        assert (prepared.refusal == '') == (speed == 1.0)
+        assert 'ramp' not in prepared.refusal
+
+
+def test_retiming_begins_with_one():
+    points = 2.5 * (curve()[::5] - HOME) * np.array([1, 0, 0, 0, 0, 0, 0]) + HOME
+    assert prepared_samples(points, stretch='retime').refusal == ''

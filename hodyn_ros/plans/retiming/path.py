@@ -104,7 +104,6 @@ class PathPoints:
             self.times[first:last + 1] - self.times[first], self.positions[first:last + 1],
             self.speed, inside(self.velocities), inside(self.accelerations), self.names)
 
-
     def from_rest_at(self, position: Array, delay: float) -> PathPoints:
         """Return the points from a rest, `delay` s before the first one, or in its place if 0."""
         kept = int(delay == 0.0)
