@@ -68,7 +68,9 @@ def judged_by_mujoco(path: Path, robot: Robot) -> str:
     model = mujoco.MjModel.from_xml_path(str(path))
     # What a robot has no word for: it was left out with a warning.
     for name in ('jnt_stiffness', 'dof_frictionloss', 'tendon_stiffness', 'tendon_damping',
-                 'tendon_frictionloss', 'tendon_armature', 'body_gravcomp'):
+                 'tendon_frictionloss', 'tendon_armature', 'body_gravcomp', 'jnt_stiffnesspoly',
+                 'dof_dampingpoly', 'tendon_stiffnesspoly', 'tendon_dampingpoly',
+                 'actuator_damping', 'actuator_dampingpoly', 'actuator_armature'):
         if hasattr(model, name):
             getattr(model, name)[:] = 0.0
     model.opt.density = model.opt.viscosity = 0.0
