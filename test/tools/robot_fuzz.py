@@ -19,6 +19,7 @@ import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import robot_mapping
+from hodyn_ros.robot.files.xml_elements import first_tag
 
 NUMBERS = (
     '0', '-1', '1e-3', '1e3', '10mm', '0x10', '1_0', '1,5', 'nan', 'inf', '-inf', '1e400', '1e308',
@@ -259,7 +260,7 @@ class Fuzz:
         zero = [body.mass for body in robot.bodies]
         if max(zero) > 1e6 or any(body.type == 'helical' for body in robot.bodies):
             return 'not judged: no word for it there'
-        if path.suffix == '.xml':
+        if first_tag(path.read_text('utf-8', 'replace')) == 'mujoco':
             return judged_by_mujoco(path, robot)
         if path.suffix == '.yaml':
             path = path.with_suffix('.urdf')
