@@ -4,7 +4,7 @@ Pinocchio and MuJoCo know the torque alone: its derivatives are told by differen
 polynomial motion, of which all derivatives are exact.
 """
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.dom.expatbuilder import parseString
 
 import numpy as np
 
@@ -23,11 +23,14 @@ def judged_by_pinocchio(path: Path, robot: Robot) -> str:
     """Return how far the torques are from Pinocchio's, relative, to order 2."""
     import pinocchio as pin
 
-    root = ElementTree.fromstring(path.read_text('utf-8-sig').strip())
-    for element in root.iter():  # urdfdom drops an inertia with a tab, or a space at its end
-        element.attrib.update({key: ' '.join(text.split()) for key, text in element.items()})
+    # Prefixes need not be declared there either.
+    document = parseString(path.read_text('utf-8-sig').strip(), namespaces=False)
+    for element in document.getElementsByTagName('*'):
+        for name, text in element.attributes.items():
+            # urdfdom drops an inertia with a tab, or a space at its end.
+            element.setAttribute(name, ' '.join(text.split()))
     try:
-        model = pin.buildModelFromXML(ElementTree.tostring(root, 'unicode'))
+        model = pin.buildModelFromXML(document.documentElement.toxml())
     except Exception as error:
         return f'not judged: Pinocchio refuses it: {" ".join(str(error).split())[:60]}'
     kinds = [joint.shortname() for joint in model.joints]
