@@ -44,6 +44,11 @@ _OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--ine
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
 
+_BY_PIP = {
+    name: f'pip install {package}, in the environment of the workspace' for name, package in (
+        ('ruckig', 'ruckig'), ('rosbags', 'rosbags'), ('lz4', 'lz4'),
+        ('backports', 'backports.zstd'), ('argcomplete', 'argcomplete'))}
+"""Packages that no distribution of ROS brings, or not all."""
 _EXTRAS = f'{how_to_install("ros,sim")} brings what the demo needs'
 
 
@@ -82,7 +87,8 @@ def _run(options: argparse.Namespace) -> int:
             for word, option in _OPTIONS.items():
                 text = text.replace(word, option)
             if isinstance(error, ModuleNotFoundError):
-                text += f'; {_EXTRAS}'
+                missing = (error.name or '').partition('.')[0]
+                text += f'; {_BY_PIP.get(missing, _EXTRAS)}'
             print(f'hodyn {options.command}: {text}', file=sys.stderr)
             return BAD_INPUT
         except KeyboardInterrupt:

@@ -20,6 +20,7 @@ MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
 """Where log m, c, log diag L and the rest of L stand among the ten numbers."""
 
 _MIN_EXTENT = 1e-3  # of the largest: bodies in files may be flat, or break the triangle inequality
+_MIN_MASS = 1e-9  # kg: of what weighs nothing, whose logarithm is none
 _BELOW = ((1, 2, 2), (0, 0, 1))
 _STEP = 1e-6
 
@@ -69,6 +70,7 @@ def rigid_body(theta: Array) -> Payload:
 
 def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
     """Return the ten numbers of a body; of the nearest one where no rigid body has its inertia."""
+    mass = max(mass, _MIN_MASS)
     moments = (0.5 * np.trace(inertia) * np.eye(3) - inertia) / mass
     values, axes = np.linalg.eigh(moments)
     values = np.maximum(values, max((_MIN_EXTENT ** 2) * values[-1], 1e-8))

@@ -94,6 +94,19 @@ def test_where_results_cannot_go_is_told_before_the_work(capsys, tmp_path, argum
     assert message in refusal(capsys, *arguments)
 
 
+@pytest.mark.parametrize('missing', ['ruckig', 'rosbags', 'lz4', 'backports.zstd'])
+def test_what_pip_alone_has_is_named_with_what_to_do(capsys, monkeypatch, missing):
+    from hodyn_ros.cli import info
+
+    def run(options):
+        raise ModuleNotFoundError(f'No module named {missing!r}', name=missing)
+
+    monkeypatch.setattr(info, '_figures', run)
+    assert main(('info', 'panda')) == 2
+    assert f"No module named '{missing}'; pip install {missing}, in the env" in (
+        capsys.readouterr().err)
+
+
 def test_the_version_is_that_of_the_package(capsys):
     with pytest.raises(SystemExit, match='0'):
         main(['--version'])

@@ -63,6 +63,13 @@ def test_a_body_is_the_body_of_its_ten_numbers():
             assert found.mass == pytest.approx(body.mass)
 
 
+@pytest.mark.parametrize('tensor', [np.zeros((3, 3)), 1e-6 * np.eye(3)])
+def test_what_weighs_nothing_has_ten_numbers_too(tensor):
+    found = rigid_body(log_cholesky(0.0, np.zeros(3), tensor))
+    assert 0.0 < found.mass < 1e-8
+    np.testing.assert_allclose(found.inertia, tensor, atol=1e-12)
+
+
 def test_the_slope_of_a_body_is_its_derivative():
     theta = np.random.default_rng(2).uniform(-1.0, 1.0, 10)
     numeric = np.stack([

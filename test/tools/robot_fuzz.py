@@ -19,11 +19,12 @@ import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import robot_mapping
+from hodyn_ros.robot.files.xml_elements import first_tag
 
 NUMBERS = (
     '0', '-1', '1e-3', '1e3', '10mm', '0x10', '1_0', '1,5', 'nan', 'inf', '-inf', '1e400', '1e308',
     '-1e-320', '', ' ', '٣', '1e', '+.5', '1.5.2', '--1', '0 0', '1 2 3', '${pi/2}', 'true',
-    'null', '1:30', '2026-01-01', '9' * 400, '1' + ' ' * 5000)
+    'null', '1:30', '2026-01-01', '9' * 400, ' ' * 5000 + '1')
 PIECES = (
     '&amp;', '&lt;', '&#48;', '&#x31;', '&lol;', '&#0;', '&', '<', '>', '"', '\0', '\x1b',
     '\ufeff', '\u2028', 'é', '𝒙', ']]>', '<![CDATA[ <link/> ]]>', '<?pi a?>', '<!-- -- -->',
@@ -259,7 +260,7 @@ class Fuzz:
         zero = [body.mass for body in robot.bodies]
         if max(zero) > 1e6 or any(body.type == 'helical' for body in robot.bodies):
             return 'not judged: no word for it there'
-        if path.suffix == '.xml':
+        if first_tag(path.read_text('utf-8', 'replace')) == 'mujoco':
             return judged_by_mujoco(path, robot)
         if path.suffix == '.yaml':
             path = path.with_suffix('.urdf')

@@ -4,6 +4,7 @@ Pinocchio and MuJoCo know the torque alone: its derivatives are told by differen
 polynomial motion, of which all derivatives are exact.
 """
 from pathlib import Path
+from xml.dom.expatbuilder import parseString
 
 import numpy as np
 
@@ -22,10 +23,14 @@ def judged_by_pinocchio(path: Path, robot: Robot) -> str:
     """Return how far the torques are from Pinocchio's, relative, to order 2."""
     import pinocchio as pin
 
-    text = path.read_text('utf-8-sig')
+    # Prefixes need not be declared there either.
+    document = parseString(path.read_text('utf-8-sig').strip(), namespaces=False)
+    for element in document.getElementsByTagName('*'):
+        for name, text in element.attributes.items():
+            # urdfdom drops an inertia with a tab, or a space at its end.
+            element.setAttribute(name, ' '.join(text.split()))
     try:
-        # Whoever reads no more than version 1.0 passes over what is of others.
-        model = pin.buildModelFromXML(text.lstrip('\ufeff \t\r\n').encode().decode())
+        model = pin.buildModelFromXML(document.documentElement.toxml())
     except Exception as error:
         return f'not judged: Pinocchio refuses it: {" ".join(str(error).split())[:60]}'
     kinds = [joint.shortname() for joint in model.joints]
@@ -68,7 +73,9 @@ def judged_by_mujoco(path: Path, robot: Robot) -> str:
     model = mujoco.MjModel.from_xml_path(str(path))
     # What a robot has no word for: it was left out with a warning.
     for name in ('jnt_stiffness', 'dof_frictionloss', 'tendon_stiffness', 'tendon_damping',
-                 'tendon_frictionloss', 'tendon_armature', 'body_gravcomp'):
+                 'tendon_frictionloss', 'tendon_armature', 'body_gravcomp', 'jnt_stiffnesspoly',
+                 'dof_dampingpoly', 'tendon_stiffnesspoly', 'tendon_dampingpoly',
+                 'actuator_damping', 'actuator_dampingpoly', 'actuator_armature'):
         if hasattr(model, name):
             getattr(model, name)[:] = 0.0
     model.opt.density = model.opt.viscosity = 0.0

@@ -25,7 +25,10 @@ _OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
 _ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
 _LEFT_OUT = {
-    'jnt_stiffness': 'springs that pull a joint to its rest', 'dof_frictionloss': 'frictionloss'}
+    'jnt_stiffness': 'springs that pull a joint to its rest',
+    'jnt_stiffnesspoly': 'what is no line of such springs', 'dof_frictionloss': 'frictionloss',
+    'dof_dampingpoly': 'what is no line of damping'}
+"""By fields of a compiled model, of which older releases of MuJoCo have not all."""
 
 
 def is_model(source: object) -> bool:
@@ -116,7 +119,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     for key, what in _LEFT_OUT.items():
         places = joints if key.startswith('jnt') else dofs
         those = [_name(model, 'jnt', j) for j, at in zip(joints, places, strict=True)
-                 if getattr(model, key)[at]]
+                 if hasattr(model, key) and np.any(getattr(model, key)[at])]
         if those:
             warnings.warn(f'{context}: {what}: left out, of {", ".join(those)}', stacklevel=2)
     return mapping
@@ -134,9 +137,14 @@ def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[fl
 def _warn_of_what_is_left_out(model: Any, context: str) -> None:
     import mujoco
 
-    tendons = ('tendon_stiffness', 'tendon_damping', 'tendon_frictionloss', 'tendon_armature')
+    tendons = (
+        'tendon_stiffness', 'tendon_stiffnesspoly', 'tendon_damping', 'tendon_dampingpoly',
+        'tendon_frictionloss', 'tendon_armature')
+    drives = ('actuator_armature', 'actuator_damping', 'actuator_dampingpoly')
     left_out = {
         'forces of tendons': any(np.any(getattr(model, name, 0.0)) for name in tendons),
+        'armature and damping of actuators': any(
+            np.any(getattr(model, name, 0.0)) for name in drives),
         'gravity compensation': np.any(model.body_gravcomp),
         'drag of a medium': model.opt.density or model.opt.viscosity,
         'what holds bodies to those that a user moves (mocap)': any(

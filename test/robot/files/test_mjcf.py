@@ -188,6 +188,17 @@ def test_a_body_that_a_user_holds_is_a_body(tmp_path):
         hd.load_robot(tied)
 
 
+def test_damping_that_is_no_line_is_said(tmp_path):
+    """Newer releases of MuJoCo have polynomials there."""
+    path = written(tmp_path, ARM.replace('name="shoulder"', 'name="shoulder" damping="1 2 3"'))
+    try:
+        mujoco.MjModel.from_xml_path(str(path))
+    except ValueError:
+        pytest.skip('this MuJoCo has no such damping')
+    with pytest.warns(UserWarning, match='what is no line of damping: left out, of shoulder'):
+        assert hd.load_robot(path).friction.viscous[0] == 1.0
+
+
 @pytest.mark.parametrize(('change', 'message'), [
     (('type="slide"', 'type="ball"'), "joint 'left' of body 'hand': a ball joint"),
     (('diaginertia="0.02 0.02 0.002"', 'diaginertia="1"'), 'MuJoCo cannot read it'),
