@@ -1,12 +1,11 @@
 """One robot's feed-forward in real time, free of ROS: what is computed in each cycle."""
 from dataclasses import dataclass, replace
+from functools import partial
 import math
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.motion_limits import (
     EffortExcess,
     EffortWatch,
@@ -14,9 +13,10 @@ from hodyn_ros.feedforward.motion_limits import (
     motion_limits,
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
-from hodyn_ros.feedforward.output_stage import RATE_SHARE, OutputStage
+from hodyn_ros.feedforward.output_stage import RATE_SHARE
 from hodyn_ros.feedforward.stiffness import StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
+from hodyn_ros.feedforward.torque_output import TorqueOutput, is_finite
 from hodyn_ros.feedforward.wrench_cap import largest_share, wrench_bounds
 from hodyn_ros.reference import MotionLimits
 from hodyn_ros.reference.limits import largest_ratio
@@ -65,48 +65,6 @@ class ControllerSettings:
     fade: float = 0.5
 
 
-class Terms(TypedDict, total=False):
-    """Which terms a torque contains."""
-
-    gravity: bool
-    friction: bool
-
-
-class TorqueOutput:
-    """A torque with some of its terms, and the stage that publishes it."""
-
-    def __init__(
-        self, feedforward: FeedForward, motion: Array, options: ControllerSettings, terms: Terms,
-    ) -> None:
-        limits = feedforward.robot.limits
-        self.wanted = feedforward.torque(motion, **terms)
-        start = self.wanted.copy()
-        self.stage = OutputStage(
-            start, limits.effort, limits.effort_rate, options.fade, options.limit_margin,
-            strict=options.limit_output)
-        self._terms = terms
-        self._there = np.zeros_like(self.wanted)
-        self._deviates = False
-        self.kept = start[0]
-
-    def want(self, feedforward: FeedForward, motion: Array, wrenches: Array | None) -> None:
-        """Evaluate what should be published for a motion, (5, n)."""
-        feedforward.torque(motion, self.wanted, wrenches=wrenches, **self._terms)
-
-    def deviate(
-        self, feedforward: FeedForward, point: Array | None, wrenches: Array | None,
-    ) -> None:
-        """Add what the torque differs by at another point, (5, n); None for nothing."""
-        added = np.zeros(self.wanted.shape[1])
-        if point is not None:
-            feedforward.torque(point, self._there, wrenches=wrenches, **self._terms)
-            added = self._there[0] - self.wanted[0]
-        fades = (point is not None) != self._deviates
-        self._deviates = point is not None
-        if fades or self._deviates:
-            self.stage.set_target(added, fades=fades)
-
-
 class FeedforwardController:
     """The reference and its torques at each instant.
 
@@ -143,11 +101,13 @@ class FeedforwardController:
         self.now = now
         self._feedforward = feedforward
         self._options = options
-        self._whole = TorqueOutput(feedforward, self.q, options, {})
-        self._output = self._whole
+        output = partial(
+            TorqueOutput, feedforward, self.q, fade=options.fade, margin=options.limit_margin,
+            strict=options.limit_output)
+        self._output = self._whole = output({})
         self._outputs = [self._whole]
         if not (options.gravity_in_output and options.friction_in_output):
-            self._output = TorqueOutput(feedforward, self.q, options, {
+            self._output = output({
                 'gravity': options.gravity_in_output, 'friction': options.friction_in_output})
             self._outputs.append(self._output)
         self._watch = EffortWatch(feedforward, options.limit_margin)
@@ -205,8 +165,13 @@ class FeedforwardController:
             point[:2] = measured
         for each in self._outputs:
             each.want(self._feedforward, self.q, self._wrenches)
-        self._keep_what_is_finite(dt)
+        self._is_broken = not (
+            is_finite(self.q) and all(is_finite(each.wanted) for each in self._outputs))
         for each in self._outputs:
+            if self._is_broken:
+                each.keep(dt)
+            else:
+                each.resume(dt)
             if self._options.at_measurement:
                 each.deviate(self._feedforward, point, self._wrenches)
             each.stage.advance(each.wanted, dt)
@@ -231,7 +196,7 @@ class FeedforwardController:
         parts = [self.q, self.output]
         if self.motors is not None:
             parts.append(self.motors.reference)
-        return all(_is_finite(part) for part in parts)
+        return all(is_finite(part) for part in parts)
 
     @property
     def excess_of_weight(self) -> str:
@@ -345,23 +310,7 @@ class FeedforwardController:
         """Let the outputs go over to what the model says now of the last reference."""
         for each in self._outputs:
             each.want(self._feedforward, self.q, self._wrenches)
-            if _is_finite(each.wanted):
-                each.stage.go_over(each.wanted)
-
-    def _keep_what_is_finite(self, dt: float) -> None:
-        """Where the model has no number, keep what was published last; go over when it has."""
-        is_broken = not all(
-            _is_finite(part) for part in (self.q, *(each.wanted for each in self._outputs)))
-        for each in self._outputs:
-            if is_broken:
-                each.wanted[:] = 0.0
-                each.wanted[0] = each.stage.published[0]
-            if is_broken and self._is_broken:
-                each.wanted[0] = each.kept
-            elif is_broken != self._is_broken:
-                each.kept = each.wanted[0].copy()
-                each.stage.go_over(each.wanted, ahead=dt)
-        self._is_broken = is_broken
+            each.go_over()
 
     def _judge(self, motors: Array | None) -> None:
         """Find what of the motion is beyond its limit."""
@@ -390,15 +339,6 @@ class FeedforwardController:
         """Return the efforts (n,) by which a model is held where the reference is."""
         weight: Array = feedforward.torque(_still(self.q[0]))[0]
         return weight
-
-
-@njit()
-def _is_finite(values: Array) -> bool:
-    for row in values:
-        for value in row:
-            if not np.isfinite(value):
-                return False
-    return True
 
 
 def _still(position: Array) -> Array:

@@ -217,7 +217,7 @@ class OutputSiege:
             # Of the corrected trapezoidal rule for values.
             wanted = 0.5 * h * (a[1] + b[1]) + h * h / 12.0 * (a[2] - b[2])
             spread = np.abs(a[2]) + np.abs(b[2]) + np.abs(b[2] - a[2])
-            allowed = 1e-8 * (1.0 + np.abs(a[0])) + h * h * 0.25 * spread.max()
+            allowed = 1e-8 * (1.0 + np.abs(a[0])) + h * h * 0.5 * spread.max()
             found.see('residual', (np.abs(b[0] - a[0] - wanted) / allowed).max(), f'{what} {k}')
 
     def _anywhere(self) -> np.ndarray:
