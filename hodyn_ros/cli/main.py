@@ -46,7 +46,7 @@ atexit.register(gc.freeze)
 
 _BY_PIP = {
     name: f'pip install {package}, in the environment of the workspace' for name, package in (
-        ('ruckig', 'ruckig'), ('rosbags', 'rosbags'), ('lz4', 'lz4'),
+        ('rosbags', 'rosbags'), ('lz4', 'lz4'),
         ('backports', 'backports.zstd'), ('argcomplete', 'argcomplete'))}
 """Packages that no distribution of ROS brings, or not all."""
 _EXTRAS = f'{how_to_install("ros,sim")} brings what the demo needs'

@@ -1,6 +1,7 @@
 """Compiles what the real-time controller needs before it is needed."""
 from collections.abc import Callable
 from dataclasses import replace
+import importlib.util
 import itertools
 
 import numpy as np
@@ -48,7 +49,10 @@ def warm_up(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
-    _warm_up_streams(motion_limits(feedforward), options.bandwidth)
+    # Where Ruckig is missing, streams are refused when one comes.
+    has_streams = importlib.util.find_spec('ruckig') is not None
+    if has_streams:
+        _warm_up_streams(motion_limits(feedforward), options.bandwidth)
     controller.set_external_wrench(0, np.zeros(6))
     evaluate()
     wait()
@@ -61,7 +65,7 @@ def warm_up(
     controller.stop(next(moments))
     evaluate()
     controller.latch(position)
-    for velocity in (None, position + 1e-3):
+    for velocity in (None, position + 1e-3) if has_streams else ():
         now = next(moments)
         controller.stream(now, position + 1e-3, velocity, now + 1_000_000)
         evaluate()

@@ -9,16 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from ruckig import (
-    ControlInterface,
-    InputParameter,
-    Result,
-    Ruckig,
-    RuckigError,
-    Synchronization,
-    Trajectory,
-)
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.limits import (
     DECELERATION,
@@ -40,17 +32,27 @@ class JerkLimited:
     """Finds the pieces, (n, 9) durations (s) and jerks, from states (3, n) of q, q̇, q̈.
 
     The first two of a joint bring its state within the limits. Each of its methods returns None
-    when there is no such motion, or Ruckig finds none.
+    when there is no such motion, or Ruckig finds none. Raises HodynError where Ruckig, which
+    streams alone need, is not installed.
     """
 
     def __init__(self, n: int) -> None:
-        self._input = InputParameter(n)
-        self._input.synchronization = Synchronization.No
+        try:
+            import ruckig
+        except ImportError:
+            raise HodynError(
+                'streams need ruckig: pip install ruckig, in the environment of the workspace'
+            ) from None
+        self._interface = ruckig.ControlInterface
+        self._found = ruckig.Result.Working, ruckig.Result.Finished
+        self._error = ruckig.RuckigError
+        self._input = ruckig.InputParameter(n)
+        self._input.synchronization = ruckig.Synchronization.No
         self._input.target_velocity = self._input.target_acceleration = [0.0] * n
         self._zeros = np.zeros(n)
         self._bounds: tuple[Array, Array] | None = None
-        self._ruckig = Ruckig(n)
-        self._trajectory = Trajectory(n)
+        self._ruckig = ruckig.Ruckig(n)
+        self._trajectory = ruckig.Trajectory(n)
         self._n = n
 
     def to_rest(
@@ -58,7 +60,7 @@ class JerkLimited:
     ) -> tuple[Array, Array] | None:
         """Return the way to rest: at `target` (n,), or anywhere for the joints `stopping` (n,)."""
         self._input.per_dof_control_interface = [
-            ControlInterface.Velocity if stops else ControlInterface.Position
+            self._interface.Velocity if stops else self._interface.Position
             for stops in stopping.tolist()]
         return self._calculate(state, limits, target, self._zeros)
 
@@ -66,7 +68,7 @@ class JerkLimited:
         self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
     ) -> tuple[Array, Array] | None:
         """Return the way to a target, (n,), that moves on from there at a velocity, (n,)."""
-        self._input.per_dof_control_interface = [ControlInterface.Position] * self._n
+        self._input.per_dof_control_interface = [self._interface.Position] * self._n
         return self._calculate(state, limits, target, velocity)
 
     def _calculate(
@@ -86,10 +88,9 @@ class JerkLimited:
             given.max_acceleration = (ROUND_OFF * limits.acceleration).tolist()
             given.max_jerk = (ROUND_OFF * limits.jerk).tolist()
         try:
-            if self._ruckig.calculate(given, self._trajectory) not in (
-                    Result.Working, Result.Finished):
+            if self._ruckig.calculate(given, self._trajectory) not in self._found:
                 return None
-        except RuckigError:
+        except self._error:
             return None
         profiles = self._trajectory.profiles[0]
         return (

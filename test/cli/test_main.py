@@ -94,7 +94,7 @@ def test_where_results_cannot_go_is_told_before_the_work(capsys, tmp_path, argum
     assert message in refusal(capsys, *arguments)
 
 
-@pytest.mark.parametrize('missing', ['ruckig', 'rosbags', 'lz4', 'backports.zstd'])
+@pytest.mark.parametrize('missing', ['rosbags', 'lz4', 'backports.zstd'])
 def test_what_pip_alone_has_is_named_with_what_to_do(capsys, monkeypatch, missing):
     from hodyn_ros.cli import info
 

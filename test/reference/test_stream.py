@@ -1,11 +1,13 @@
 """Streams behave as a person expects of sliders, planners and dropouts, within the limits."""
 from dataclasses import replace
+import sys
 
 import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference import MotionLimits, Stream
+from hodyn_ros.reference.manager import ReferenceManager
 
 MS = 1_000_000
 OMEGA = 50.0
@@ -200,3 +202,12 @@ def test_towards_an_end_velocities_fall_as_the_law_asks(side):
     assert fastest > 1.5
     # As near as half the law's deceleration allows.
     assert side * out[0, 0] == pytest.approx(2.75 - 1.02 * 0.3**2 / 6.0, abs=1e-6)
+
+
+def test_without_ruckig_streams_alone_are_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'ruckig', None)
+    reference = ReferenceManager(np.zeros(1), OMEGA)
+    with pytest.raises(HodynError, match='streams need ruckig: pip install ruckig'):
+        reference.set_target(0, np.ones(1), None, MS, limits())
+    reference.stop(0, limits())
+    assert reference.mode(0) == 'holding'
