@@ -21,6 +21,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.timer import Timer
+from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -203,7 +204,7 @@ class FeedforwardNode(LifecycleNode):
         self._entities.append(partial(self.destroy_publisher, self._diagnostics))
         self.get_logger().info(
             f'configured for robot {self._feedforward.robot.name!r}, '
-            f'{self._feedforward.robot.n} joints')
+            f'{self._feedforward.robot.n} joints; by {get_rmw_implementation_identifier()}')
 
     def _load(self) -> None:
         """Read the parameters, load the robot, compile the kernels, start the worker."""
