@@ -25,7 +25,7 @@ class PlausibleState:
 
     A joint moves no faster than twice its velocity limit, and as fast as its velocity says. A
     state that contradicts the last one believed is left out, unless it is the third in a row of
-    which each agrees with the one before: then the arm is there. The very first is believed.
+    which each agrees with the one before: then the arm is there.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class PlausibleState:
             np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
         self._believed: tuple[Array, Array, int] | None = None
         self._last: tuple[Array, Array, int] | None = None
-        self._agreeing = PERSISTENCE - 1
+        self._agreeing = 0
         self.joint = 0
 
     def forget(self) -> None:
@@ -57,10 +57,7 @@ class PlausibleState:
         known = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
         agrees = self._last is not None and self._agree(self._last, state, known)
-        if agrees or self._last is None:
-            self._agreeing += 1
-        else:
-            self._agreeing = 1
+        self._agreeing = self._agreeing + 1 if agrees else 1
         self._last = state
         is_believed = self._agreeing >= PERSISTENCE or (
             self._believed is not None and self._agree(self._believed, state, known))

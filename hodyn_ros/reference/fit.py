@@ -18,7 +18,7 @@ from hodyn_ros.reference.spline import smoothest_knots
 INTERPOLATIONS = ('auto', 'global', 'bounded', 'local')
 OVERSHOOT_TOLERANCE = 0.01
 START_TOLERANCE = 0.01
-# So fast, rad/s or m/s, joints are led to a first point that comes later than the start.
+# So fast, rad/s or m/s, joints are led from rest to a first point later than the start.
 START_SPEED = 20.0
 # Points this close or closer are samples of a motion rather than its waypoints; s, and what whole
 # nanoseconds leave.
@@ -63,7 +63,7 @@ def fit_plan(
         Met exactly where given. At the two ends, what is not given is zero.
     start : (5, n) array, optional
         q … q⁗ at time 0, of the motion that this plan takes over. A first point later than 0
-        is reached from it, at 20 rad/s (m/s) at most; one at 0 must lie within `start_tolerance`
+        is reached from it, from rest at 20 rad/s (m/s) at most; one at 0 must lie within `start_tolerance`
         of it, and gives way to it.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², as smooth as can be, but
@@ -318,7 +318,8 @@ def _stitch(
     if times[0] > 0.0:
         if times[0] < MIN_PIECE:
             raise HodynError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
-        if distance[joint] > tolerance + START_SPEED * times[0]:
+        from_rest = not state[1].any()
+        if from_rest and distance[joint] > tolerance + START_SPEED * times[0]:
             raise HodynError(
                 f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at '
                 f'{times[0]:.3g} s is {distance[joint]:.3g} from where the joint is at time 0, '

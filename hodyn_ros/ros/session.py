@@ -41,6 +41,7 @@ LATE_WATCH = 2.0 * WATCH_PERIOD
 WIND_DOWN_STEP = 0.001
 DEACTIVATED = 'the node is deactivated'
 CLOCK_SET_BACK = 'the clock was set back'
+UNLIKE = 'for three joint states in a row that agree with each other'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -144,6 +145,13 @@ class Session:
         if self._neighbours.share_states:
             self._neighbours.compare(position, stamp)
         interval = begin - self._arrived_at if self._controller is not None else 0.0
+        at_measurement = self._settings.evaluate_at == 'measurement'
+        starts = self._controller is None or self._lost
+        is_believed = not (starts or at_measurement) or self._plausible.believe(
+            position, velocity, stamp)
+        if starts and not is_believed:
+            self._why_waiting = UNLIKE
+            return
         if self._controller is None:
             self._reference_clock = ReferenceClock(
                 stamp, self._settings.max_time_step, self._settings.lookahead)
@@ -164,12 +172,6 @@ class Session:
             self._controller = controller
         elif not self._accept_stamp(self._controller, stamp):
             return
-        at_measurement = self._settings.evaluate_at == 'measurement'
-        is_believed = True
-        if self._lost or at_measurement:
-            is_believed = self._plausible.believe(position, velocity, stamp)
-            if self._lost and not is_believed:
-                return
         self._arrived_at, self._last_stamp = begin, stamp
         self._measured[0] = position
         self._has_velocity = velocity is not None

@@ -17,7 +17,6 @@ def test_no_cause_of_change_makes_a_step_or_passes_a_limit(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('seed', range(6))
 @pytest.mark.parametrize('kind', ROBOTS)
-def test_no_cause_of_change_in_a_long_siege(kind, seed):
-    assert not OutputSiege(kind, 100 + seed).run(50_000).worst
+def test_no_cause_of_change_in_a_long_siege(kind):
+    assert not OutputSiege(kind, 100).run(20_000).worst

@@ -213,11 +213,16 @@ class Live:
     ) -> list[JointState]:
         """Send states until the first is answered: matching is not complete at once.
 
-        Nor is a state after a silence believed until others agree, which come a step later.
+        Nor is a state believed, the first one or after a silence, until two others agree with it:
+        they come before, or a step later each.
         """
         for k in range(20):
+            at = time_s + k * step
+            for before in () if step else (2e-3, 1e-3):
+                self.send_state(at - before, positions, **fields)
+                self.spin(0.02)
             found = self.answer(
-                time_s + k * step, positions, timeout=0.5 if step else ANSWER_TIMEOUT, **fields)
+                at, positions, timeout=0.5 if step else ANSWER_TIMEOUT, **fields)
             if found is not None:
                 return found
         raise AssertionError(f'no answer:\n{self.log}')

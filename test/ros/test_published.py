@@ -254,6 +254,17 @@ def test_one_state_of_zeros_after_a_silence_is_not_believed(live, home):
     np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
 
 
+def test_one_state_of_zeros_at_the_start_is_not_believed(live, home):
+    """Drivers publish zeros before they have read their hardware."""
+    node = live()
+    node.send_state(time.time(), [0.0] * 7)
+    node.spin(0.1)
+    node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
+    node.drive(0.1, home)
+    q = np.array([message.position for message in node.messages['torque']])
+    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+
+
 def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home):
     node = live('tracking_tolerance:=[0.0]')
     node.first_answer(NOW, home)
