@@ -63,8 +63,8 @@ def fit_plan(
         Met exactly where given. At the two ends, what is not given is zero.
     start : (5, n) array, optional
         q … q⁗ at time 0, of the motion that this plan takes over. A first point later than 0
-        is reached from it, from rest at 20 rad/s (m/s) at most; one at 0 must lie within `start_tolerance`
-        of it, and gives way to it.
+        is reached from it, from rest at 20 rad/s (m/s) at most; one at 0 must lie within
+        `start_tolerance` of it, and gives way to it.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², as smooth as can be, but
         they swing on uneven spacing. 'bounded': the least integral with each piece between its
