@@ -38,8 +38,9 @@ def test_two_nodes_share_a_process_and_an_executor(live, home):
     node = live(command=[sys.executable, '-c', HOST])
     lbr = [f'lbr_A{i}' for i in range(1, 8)]
     found = node.subscribe(JointState, '/second/feedforward/torque')
+    both = [*node.joints, *lbr]
+    node.first_answer(999.9, [*home, *home], name=both)
     for k in range(50):
-        both = [*node.joints, *lbr]
         assert node.answer(1000.0 + 0.1 * k, [*home, *home], name=both) is not None
         if found:
             break

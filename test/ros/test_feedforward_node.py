@@ -136,8 +136,8 @@ def test_states_that_cannot_be_used_are_left_out_and_the_next_is_answered(live, 
     node.send_state(NOW + 0.3, [0.04], name=['fer_finger_joint1'])
     answers = node.answer(NOW + 0.4, home)
     assert answers is not None
-    assert all(set(found) == {int(NOW * 1e9), int(NOW * 1e9) + 400_000_000}
-               for found in node.answers.values())
+    left_out = {int(NOW * 1e9) + k * 100_000_000 for k in (1, 2, 3)}
+    assert not any(left_out & set(found) for found in node.answers.values())
 
 
 def test_another_robot_under_its_drivers_names(live):

@@ -110,8 +110,12 @@ def test_one_signal_that_comes_twice_is_one_and_the_motion_ends_in_order(live, h
 
 
 def test_a_second_signal_ends_an_end_that_takes_long(live, home):
-    node = live('fade:=10.0')
+    node = live('fade:=10.0', 'tracking_tolerance:=[0.0]')
     node.first_answer(NOW, home)
+    away = [x + 0.3 for x in home]
+    for k in range(1, 10):
+        assert node.answer(NOW + 0.004 * k, away) is not None
+    assert 'held where it is' in node.log
     node.process.send_signal(signal.SIGINT)
     assert node.spin_until(lambda: node.states[-1] == 'fading', PATIENCE)
     node.spin(1.2)
