@@ -272,8 +272,8 @@ class Session:
             self._report(state, DEACTIVATED)
             # No state is read meanwhile.
             controller.evaluate(now)
-            self._publish(controller, stamp)
-            if state == 'fading' and not controller.is_fading:
+            is_finite = self._publish(controller, stamp)
+            if state == 'fading' and not (controller.is_fading and is_finite):
                 return
             time.sleep(WIND_DOWN_STEP)
 

@@ -105,7 +105,7 @@ def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live,
         found.clear()
     in_motion(node, there, t + 2.0)
     assert node.change('deactivate')
-    assert node.states[-1] == 'inactive'
+    assert node.spin_until(lambda: node.states[-1] == 'inactive', 5.0)
     assert_no_step(node)
     assert node.end() == 0
     assert node.log.count('Traceback') == 4
