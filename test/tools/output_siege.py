@@ -87,7 +87,8 @@ class Findings:
     step : float
         What values change by in a cycle, in units of what their rate limits allow.
     residual : float
-        How far values are from the integral of their rates, where cycles are short.
+        How far values are from the integral of their rates, where cycles are so short that a
+        jerk-limited motion shows between them.
     held : int
         Cycles in which motors were held or led back.
     saturated : int
@@ -207,7 +208,7 @@ class OutputSiege:
         for k, (a, b) in enumerate(zip(before, after, strict=True)):
             reach = h * fastest[k] * (margin + ROUND_OFF) + 1e-9 * (1.0 + np.abs(a[0]))
             found.see('step', (np.abs(b[0] - a[0]) / reach).max(), f'{what} {k}')
-            if h * max(self.options.bandwidth, self.options.wrench_bandwidth) > 0.2 or h > 2e-3:
+            if h * max(self.options.bandwidth, self.options.wrench_bandwidth) > 0.2 or h > 5e-4:
                 continue
             stage = (
                 controller._output.stage, controller._whole.stage,
