@@ -230,8 +230,11 @@ class OutputSiege:
             return
         goal = reference.state_at(self.now)[0] + self.rng.normal(0.0, 0.4, self.n)
         goal = np.clip(goal, self.lower, self.upper)
-        plan = fit_plan(
-            [self.rng.uniform(0.5, 3.0)], [goal], start=reference.state_at(self.now))
+        try:
+            plan = fit_plan(
+                [self.rng.uniform(0.5, 3.0)], [goal], start=reference.state_at(self.now))
+        except HodynError:  # one that would have to leap: a free joint may be rounds away
+            return
         limits = self.robot.limits
         if (np.abs(extrema(plan, 1)[0]) > np.minimum(limits.velocity, 5.0)).any():
             return
