@@ -21,7 +21,7 @@ def start_controller() -> None:
     from hodyn_ros import load_robot
     from hodyn_ros.common.jit import compiling
     from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.feedforward.controller import ControllerSettings
+    from hodyn_ros.feedforward.settings import ControllerSettings
     from hodyn_ros.feedforward.warm_up import warm_up
 
     with compiling():

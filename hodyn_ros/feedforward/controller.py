@@ -1,5 +1,5 @@
 """One robot's feed-forward in real time, free of ROS: what is computed in each cycle."""
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 import math
 
@@ -14,6 +14,7 @@ from hodyn_ros.feedforward.motion_limits import (
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
 from hodyn_ros.feedforward.output_stage import RATE_SHARE
+from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.stiffness import StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.feedforward.torque_output import TorqueOutput, is_finite
@@ -29,40 +30,6 @@ Array = NDArray[np.float64]
 MAX_FADE = 60.0  # s, of a change of the model
 # How long the limits of a stream or a stiffness count after they were found at a position, ns.
 LIMITS_AGE = 50_000_000
-
-
-@dataclass(frozen=True)
-class ControllerSettings:
-    """What a cycle computes.
-
-    Attributes
-    ----------
-    gravity_in_output, friction_in_output : bool
-        Whether the output contains these terms.
-    limit_output : bool
-        Whether the output keeps the effort and effort-rate limits themselves, not only by
-        `limit_margin`.
-    at_measurement : bool
-        Evaluate at the measured position and velocity (computed torque), not at the reference's.
-    bandwidth : float
-        Bandwidth of the filter of streamed references, rad/s.
-    wrench_bandwidth : float
-        Bandwidth of the filter of measured external wrenches, rad/s.
-    limit_margin : float
-        Fraction of the effort and effort-rate limits by which they may be passed.
-    fade : float
-        How long the output takes at least to go over to another value, s.
-
-    """
-
-    gravity_in_output: bool = True
-    friction_in_output: bool = True
-    limit_output: bool = False
-    at_measurement: bool = False
-    bandwidth: float = 50.0
-    wrench_bandwidth: float = 50.0
-    limit_margin: float = 0.05
-    fade: float = 0.5
 
 
 class FeedforwardController:

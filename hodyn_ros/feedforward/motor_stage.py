@@ -9,6 +9,9 @@ from hodyn_ros.feedforward.output_stage import OutputStage, soft_limit, soft_par
 
 Array = NDArray[np.float64]
 
+MOST_CARRIED = 0.9
+"""Of a motor's limit: the rest is there to change its velocity whatever it carries."""
+
 
 class MotorStage:
     """The motors' θ, θ̇, θ̈ and τ_m for the torque that is published.
@@ -16,7 +19,7 @@ class MotorStage:
     θ goes over from what was published last, as torques do, whatever changes: where the arm is
     held elsewhere, and while the motors of a joint cannot follow the motion, for which they keep
     θ and what they carry, and are led back afterwards. τ_m is that of the published θ̇ and θ̈ and
-    of the torque that the springs carry.
+    of the torque that the springs carry; θ̈ is no more than the limit of τ_m leaves room for.
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class MotorStage:
         self._velocity = velocity.copy()
         self._effort = self._effort.copy()
         self._carried = np.zeros((3, side.actuators.n_motors))
+        self._bounds = np.zeros((2, side.actuators.n_motors))
         self._was_feasible = np.ones(side.actuators.n, dtype=np.bool_)
         self._theta: OutputStage | None = None
         self._load: OutputStage | None = None
@@ -89,8 +93,9 @@ class MotorStage:
             which = np.isin(self.actuators.motor_joints, joints)
             self._theta.go_over(wanted[:3], which, dt)
             self._load.go_over(self._carried, which, dt)
-        theta = self._theta.advance(wanted[:3], dt)
         carried = self._load.advance(self._carried, dt)
+        _bound(self.actuators.motors, self.reference, carried, self._effort, self._bounds)
+        theta = self._theta.advance(wanted[:3], dt, self._bounds)
         _publish(
             self.actuators.motors, theta, carried, self._effort, *soft_part(
                 self._margin, strict=self._strict), self.reference)
@@ -119,6 +124,21 @@ def _load(motors: Array, reference: Array, out: Array) -> None:
     """Write what the motors carry, τ_m without their own inertia and friction, to out[0]."""
     for j in range(reference.shape[1]):
         out[0, j] = reference[3, j] - _own(motors, j, reference[1, j], reference[2, j])
+
+
+@njit()
+def _bound(motors: Array, reference: Array, carried: Array, effort: Array, out: Array) -> None:
+    """Write the least and the largest θ̈ that the limits of τ_m leave, (2, m)."""
+    for j in range(carried.shape[1]):
+        inertia = motors[j, INERTIA]
+        if not (inertia > 0.0 and effort[j] < np.inf):
+            out[0, j], out[1, j] = -np.inf, np.inf
+            continue
+        held = carried[0, j] + _own(motors, j, reference[1, j], 0.0)
+        # Also one that carries too much already must come to rest.
+        held = min(max(held, -MOST_CARRIED * effort[j]), MOST_CARRIED * effort[j])
+        out[0, j] = (-effort[j] - held) / inertia
+        out[1, j] = (effort[j] - held) / inertia
 
 
 @njit()

@@ -17,6 +17,8 @@ changes it: the arm is held elsewhere, a payload, a wrench that is given up. Pub
 - Where Ẇ + v̇ + ṁ is beyond L all the same, or W changes in a cycle by more than L allows, P goes
   on from where it was at L s(Ṗ/L), and v leads it to W afterwards; where |P| is beyond its limit
   E, E s(P/E) is published. s is C², the identity up to 1 and below 1 + margin beyond.
+- Where P̈ has bounds, a motor's by its torque, and Ṗ would change faster, Ṗ goes to where it should
+  be by a second derivative within them that changes no faster than ω of their width.
 
 So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| keep their limits by the margin, whatever
 causes come in whatever order.
@@ -44,13 +46,21 @@ SETTLED = 40.0
 CLOSE = 1e-9
 # Rows of the state of a stage, one column a quantity.
 (RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, EVEN, LIMIT, RATE,
- KNEE, TOP) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22)
-ROWS = 23
+ KNEE, TOP, LED) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23)
+ROWS = 24
 CHANGING, SATURATED = 1, 2
 # In less time, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
 # So near to the top of a limit its slope is taken at the least.
 ALMOST = 0.999
+# Of the second derivative with which a rate just comes to rest at another.
+BRAKING = 0.8
+# By which a second derivative may pass its bounds before it is held back.
+SLACK = 1.05
+# Of their width, by which it may change at once, besides ω in a second.
+STEP = 0.02
+# Of their width, what there is of it at the top of the rate.
+LEAST_SHARE = 0.05
 
 
 class OutputStage:
@@ -90,6 +100,8 @@ class OutputStage:
         state[LIMIT] = limit
         state[RATE] = np.maximum(rate_limit, 1e-9)
         state[KNEE], state[TOP] = soft_part(margin, strict=strict)
+        self._free = np.full((2, n), np.inf)
+        self._free[0] = -np.inf
         self._flags = 0
 
     @property
@@ -149,12 +161,15 @@ class OutputStage:
         else:
             np.maximum(state[SLOPE], needed, out=state[SLOPE])
 
-    def advance(self, wanted: Array, interval: float) -> Array:
+    def advance(self, wanted: Array, interval: float, bounds: Array | None = None) -> Array:
         """Return what is published an interval (s) after the last, (3, n), in place.
 
-        `wanted`, (3, n), is what should be, without what `set_target` adds.
+        `wanted`, (3, n), is what should be, without what `set_target` adds; `bounds`, (2, n), are
+        the least and the largest second derivative that there may be.
         """
-        self._flags = _advance(self._state, wanted, interval, self.published)
+        self._flags = _advance(
+            self._state, wanted, interval, self._free if bounds is None else bounds,
+            self.published)
         published: Array = self.published
         return published
 
@@ -254,7 +269,40 @@ def _follow_input(state: Array, i: int, own: float) -> None:
 
 
 @njit()
-def _advance(state: Array, wanted: Array, interval: float, published: Array) -> int:
+def _before_top(rate: float, top: float, low: float, high: float) -> tuple[float, float]:
+    """Return the bounds of the second derivative from which a rate still ends below its top."""
+    steepest = BRAKING * (high - low) * BANDWIDTH
+    least = LEAST_SHARE * (high - low)
+    return (
+        max(low, -np.sqrt(steepest * max(top + rate, 0.0)) - least),
+        min(high, np.sqrt(steepest * max(top - rate, 0.0)) + least))
+
+
+@njit()
+def _lead(
+    state: Array, i: int, rate: float, second: float, low: float, high: float, h: float,
+) -> tuple[float, float]:
+    """Return rate and second derivative on the way to others, the second derivative in bounds."""
+    before, acceleration = state[RAW + 1, i], state[RAW + 2, i]
+    steepest = 0.5 * (high - low) * BANDWIDTH
+    gap = rate - before - 0.5 * h * acceleration
+    wish = min(BRAKING * np.sqrt(2.0 * steepest * abs(gap)), BANDWIDTH * abs(gap))
+    wish = min(max(second + (wish if gap > 0.0 else -wish), low), high)
+    most = steepest * h
+    led = acceleration + min(max(wish - acceleration, -most), most)
+    end = before + 0.5 * h * (acceleration + led)
+    top = state[TOP, i] * state[RATE, i]
+    if abs(end) > top:
+        end, led = (top if end > 0.0 else -top), 0.0
+    is_there = abs(rate - end) <= most * h and abs(second - led) <= 2.0 * most
+    state[LED, i] = 0.0 if is_there else 1.0
+    return end, led
+
+
+@njit()
+def _advance(
+    state: Array, wanted: Array, interval: float, bounds: Array, published: Array,
+) -> int:
     flags = 0
     h = interval
     chain = state[CHAIN:CHAIN + 5]
@@ -305,6 +353,18 @@ def _advance(state: Array, wanted: Array, interval: float, published: Array) -> 
         if abs(raw1) > knee * rate_limit:
             y, slope, _ = soft_limit(raw1 / rate_limit, knee, top)
             raw1, raw2 = y * rate_limit, slope * raw2
+            state[EVEN, i] = 1.0
+        low, high = bounds[0, i], bounds[1, i]
+        if high < np.inf and rate_limit < np.inf:
+            low, high = _before_top(state[RAW + 1, i], top * rate_limit, low, high)
+        if h <= SHORTEST and high < np.inf and state[LED, i] + was_even > 0.0:
+            raw1, raw2 = state[RAW + 1, i], state[RAW + 2, i]
+            state[EVEN, i] = 1.0
+        elif high < np.inf and h > SHORTEST and (
+                state[LED, i] > 0.0 or not SLACK * low * h <= raw1 - state[RAW + 1, i] <= (
+                    SLACK * high * h) or not SLACK * low <= raw2 <= SLACK * high or (
+                        abs(raw2 - state[RAW + 2, i]) > (STEP + BANDWIDTH * h) * (high - low))):
+            raw1, raw2 = _lead(state, i, raw1, raw2, low, high, h)
             state[EVEN, i] = 1.0
         if state[EVEN, i] + was_even > 0.0 or (
                 abs(raw0 - state[RAW, i]) > h * top * rate_limit + CLOSE):

@@ -1,17 +1,21 @@
 """Streamed samples in the order of their stamps, each until it is due."""
 import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.robot import HodynError
+from hodyn_ros.robot import HodynError, Limits
 
 Array = NDArray[np.float64]
 
 MAX_WAITING = 1000
 # By how much the clocks of senders may go wrong.
 DRIFT = 1e-3
+# How long a stream must pause when it was stopped, s: more than a slow slider does.
+PAUSE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class StreamSchedule:
     each is held back for what is left of the delay: the sample that was under way for the shortest
     time is held for all of it. So an uneven transport does not show, and between two samples the
     reference goes from one to the next. The stamps are of a clock of the sender's own: only their
-    differences count.
+    differences count. Times of arrival (`at`) are on a clock that nobody sets, s.
 
     Parameters
     ----------
@@ -60,24 +64,51 @@ class StreamSchedule:
         self._waiting: list[Sample] = []
         self._last: tuple[int, int] | None = None
         self._shift = 0
+        self._heard_at = self._taken_at = -math.inf
+        self._pause = math.inf
+        self._is_held = self._is_followed = False
+
+    def heard(self, at: float) -> None:
+        """Note that a sample came: also one that is refused is no pause."""
+        self._pause, self._heard_at = at - self._heard_at, at
+
+    def hold(self) -> None:
+        """Take no sample until the stream has paused."""
+        self._is_held = True
+        self.clear()
+
+    def check_pause(self) -> None:
+        """Raise HodynError while a stream goes on that was stopped."""
+        if self._is_held and self._pause <= PAUSE:
+            raise HodynError(
+                f'the reference was stopped; let the stream fall silent for {PAUSE:g} s, then '
+                'stream again')
+        self._is_held = False
+
+    def fell_silent(self, at: float) -> bool:
+        """Return, once, that no sample has come for the timeout after one was followed."""
+        if not (self._is_followed and self._is_silent(at)):
+            return False
+        self._is_followed = False
+        return True
 
     def add(
-        self, stamp: int | None, now: int, position: Array, velocity: Array | None,
-        *, is_first: bool,
+        self, stamp: int | None, now: int, position: Array, velocity: Array | None, at: float,
     ) -> None:
         """Take a sample at an instant (ns).
 
-        `stamp` is by the sender's clock, ns, None if it has none; `is_first` begins a new stream,
-        and so does a clock that was set back. Raises HodynError for one that is late or out of
-        order.
+        `stamp` is by the sender's clock, ns, None if it has none; the first after a silence
+        begins a new stream, and so does a clock that was set back. Raises HodynError for one that
+        is late or out of order.
         """
-        due = now if stamp is None else self._due(stamp, now, is_first=is_first)
+        due = now if stamp is None else self._due(stamp, now, is_first=self._is_silent(at))
         if len(self._waiting) >= MAX_WAITING:
             raise HodynError(
                 f'{MAX_WAITING} samples wait already: send fewer, or make stream_delay shorter')
         bisect.insort(
             self._waiting, Sample(due, position, velocity, due + self._timeout),
             key=lambda sample: sample.due)
+        self._taken_at = at
 
     def _due(self, stamp: int, now: int, *, is_first: bool) -> int:
         shift = now - stamp
@@ -107,6 +138,7 @@ class StreamSchedule:
             sample = self._waiting.pop(0)
         if sample is None:
             return None
+        self._is_followed = True
         velocity, until = sample.velocity, sample.until
         if velocity is None and self._waiting:
             following = self._waiting[0]
@@ -121,3 +153,22 @@ class StreamSchedule:
     def clear(self) -> None:
         """Drop what waits."""
         self._waiting.clear()
+
+    def _is_silent(self, at: float) -> bool:
+        return at - self._taken_at > self._timeout * 1e-9
+
+
+def check_range(
+    limits: Limits, joints: Sequence[str], position: Array, velocity: Array | None,
+) -> None:
+    """Raise HodynError for a streamed sample, (n,) each, that the arm cannot reach."""
+    beyond = (position < limits.position_min) | (position > limits.position_max)
+    if beyond.any():
+        i = int(beyond.argmax())
+        raise HodynError(
+            f'position {position[i]:g} of joint {joints[i]!r} is not between '
+            f'{limits.position_min[i]:g} and {limits.position_max[i]:g}')
+    if velocity is not None and (np.abs(velocity) > limits.velocity).any():
+        i = int((np.abs(velocity) > limits.velocity).argmax())
+        raise HodynError(
+            f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond {limits.velocity[i]:g}')

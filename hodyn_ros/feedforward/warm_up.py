@@ -9,8 +9,9 @@ import numpy as np
 from hodyn_ros.common.jit import is_kept
 from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
+from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.reference.smoothing import SmoothingFilter

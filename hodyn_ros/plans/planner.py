@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.messages import cdr
-from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
+from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import Robot
@@ -72,11 +73,8 @@ class Planner:
         self._send(
             data, reference, now, stamp - left_out if stamp else None, left_out, annotate=annotate)
 
-    def poll(self, reference: ReferenceManager, now: int) -> PreparedPlan | None:
-        """Let the reference follow a plan that is ready; return it, or None if there is none.
-
-        A plan that cannot be followed now is returned with its `refusal`.
-        """
+    def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
+        """Let the reference follow a plan that is ready; return it, or None if there is none."""
         if not self.busy:
             return None
         found = self._worker.poll()
@@ -85,13 +83,11 @@ class Planner:
         job, prepared = found
         self._finished = job.number
         if prepared.refusal or prepared.plan is None:
-            return prepared
+            return Refused(prepared.refusal, prepared.fault, prepared.traceback)
         if reference.streaming:
-            return replace(
-                prepared, refusal='a streamed reference is followed; let it end first')
+            return Refused('a streamed reference is followed; let it end first')
         if reference.is_full:
-            return replace(
-                prepared, refusal=f'{MAX_WAITING} plans wait for their start already')
+            return Refused(f'{MAX_WAITING} plans wait for their start already')
         start = job.start
         # What it was checked with must still hold, the payload say.
         fits = (
@@ -100,10 +96,13 @@ class Planner:
                 job.state, reference.state_at(now)):
             start = now
         elif not fits or now > start:
-            return self._again(job, prepared, reference, now)
+            return self._again(job, prepared.seconds, reference, now)
         self._headroom = min(max(2.0 * prepared.seconds, MIN_HEADROOM), MAX_HEADROOM)
         reference.follow(prepared.plan, start)
-        return prepared
+        # What is retimed is not slower by one factor.
+        is_retimed = prepared.plan.interpolation == 'retimed'
+        pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
+        return Accepted(prepared.plan, pace, prepared.summary, prepared.message)
 
     def cancel(self) -> bool:
         """Drop the plan that is being made; return whether there was one."""
@@ -117,14 +116,14 @@ class Planner:
         self._worker.close()
 
     def _again(
-        self, job: Job, prepared: PreparedPlan, reference: ReferenceManager, now: int,
-    ) -> PreparedPlan | None:
+        self, job: Job, seconds: float, reference: ReferenceManager, now: int,
+    ) -> Refused | None:
         self._tries += 1
         if self._tries >= TRIES:
-            return replace(prepared, refusal=(
+            return Refused(
                 'the reference moved on each time before the plan was ready, '
-                f'in {prepared.seconds:.2f} s'))
-        self._headroom = min(2.0 * max(prepared.seconds, self._headroom), MAX_HEADROOM)
+                f'in {seconds:.2f} s')
+        self._headroom = min(2.0 * max(seconds, self._headroom), MAX_HEADROOM)
         self._send(
             job.data, reference, now, job.requested, job.left_out, annotate=job.annotate)
         return None

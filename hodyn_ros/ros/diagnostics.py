@@ -1,15 +1,11 @@
 """What the node counts and measures, published once a second."""
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import time
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 
-from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
-
-# A driver is no slower, s: what is longer is a silence.
-MAX_PERIOD = 0.2
 WINDOW = 4096
 
 
@@ -80,8 +76,6 @@ class Monitor:
         Durations from the arrival of a joint state to its answers published, s.
     age : Durations
         Age of joint states on arrival, by their stamps, s.
-    left_out : int
-        How often time was missing between cycles, or the clock was set.
 
     """
 
@@ -92,13 +86,8 @@ class Monitor:
         self.complaints = Complaints()
         self.work = Durations()
         self.age = Durations()
-        self._intervals = TypicalInterval(0.5)
         self.cycles = 0
-        self.gaps = 0
         self.overruns = 0
-        self.left_out = 0
-        self.clipped = 0
-        self.scaled_wrenches = 0
         self._reported_cycles = 0
         self._reported_at = time.monotonic()
 
@@ -109,27 +98,16 @@ class Monitor:
             self._error(f'{topic} rejected: {self.complaints.last[topic]}')
         return is_news
 
-    def arrived(self, interval: float, age: float) -> None:
-        """Count a joint state that came `interval` s after the one before it, 0 for the first."""
-        self.age.add(age)
-        if interval <= 0.0:
-            return
-        self.gaps += 0.0 < MAX_PERIODS * self.period < interval
-        self._intervals.add(min(interval, MAX_PERIOD))
-
-    @property
-    def period(self) -> float:
-        """Median interval of the joint states, s; 0 before there are some."""
-        return self._intervals.value
-
     def cycle(self, work: float, period: float) -> None:
         """Count a cycle that took `work` s of its `period`, 0 if that is not known yet."""
         self.cycles += 1
         self.work.add(work)
         self.overruns += 0.0 < period < work
 
-    def status(self, name: str, robot: str, state: str, reason: str) -> DiagnosticStatus:
-        """Return the report since the last one."""
+    def status(
+        self, name: str, robot: str, state: str, reason: str, statistics: Mapping[str, str],
+    ) -> DiagnosticStatus:
+        """Return the report since the last one; `statistics` are those of the supervisor."""
         now = time.monotonic()
         rate = (self.cycles - self._reported_cycles) / max(now - self._reported_at, 1e-9)
         self._reported_cycles, self._reported_at = self.cycles, now
@@ -146,11 +124,8 @@ class Monitor:
             # The torque acts at the earliest when it is published: so far the state is past.
             'suggested lookahead (s)': f'{max(age + work, 0.0):.6f}',
             'cycles': str(self.cycles),
-            'gaps': str(self.gaps),
             'overruns': str(self.overruns),
-            'time left out': str(self.left_out),
-            'clipped cycles': str(self.clipped),
-            'scaled wrenches': str(self.scaled_wrenches),
+            **statistics,
         }
         for topic, count in sorted(self.received.items()):
             values[f'received {topic}'] = str(count)

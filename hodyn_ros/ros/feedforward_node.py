@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 import sys
 import time
 import traceback
@@ -29,6 +29,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.common.jit import compiling
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.supervisor import WATCH_PERIOD
+from hodyn_ros.feedforward.trajectory_goals import ACTION
+from hodyn_ros.feedforward.transitions import DEACTIVATED
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanSettings
@@ -38,20 +41,12 @@ from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameter_file, parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
-from hodyn_ros.ros.inputs import Inputs
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
-from hodyn_ros.ros.session import (
-    DEACTIVATED,
-    WATCH_PERIOD,
-    Session,
-    controller_options,
-    tracking_tolerance,
-)
+from hodyn_ros.ros.session import Session, controller_settings, supervisor_settings
 from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
-from hodyn_ros.ros.trajectory_goals import ACTION
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
@@ -89,6 +84,7 @@ class FeedforwardNode(LifecycleNode):
         self._outputs: Outputs | None = None
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
+        self._watches = False
         self._let_sleep: Callable[[], object] = lambda: None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._description = ''
@@ -181,10 +177,10 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         subscriptions = (
             (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
-            (JointTrajectory, '~/joint_trajectory', _to(Inputs.on_trajectory), PLAN_QOS),
-            (JointState, '~/reference', _to(Inputs.on_reference), BEST_EFFORT),
-            (WrenchStamped, '~/external_wrench', _to(Inputs.on_wrench), BEST_EFFORT),
-            (JointState, '~/stiffness', _to(Inputs.on_stiffness), BEST_EFFORT),
+            (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),
+            (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
+            (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
+            (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
         )
         for kind, topic, callback, qos in subscriptions:
             subscription = self.create_subscription(
@@ -198,8 +194,9 @@ class FeedforwardNode(LifecycleNode):
         else:
             self.get_logger().info(
                 'no action ~/follow_joint_trajectory: control_msgs is not installed')
-        for period, tick in ((WATCH_PERIOD, Session.watch), (REPORT_PERIOD, self._report)):
-            timer = self._every(period, tick)
+        self._watch = self._every(WATCH_PERIOD, Session.watch)
+        self._watch.cancel()
+        for timer in (self._watch, self._every(REPORT_PERIOD, self._report)):
             self._entities.append(partial(self.destroy_timer, timer))
         self._entities.append(partial(self.destroy_publisher, self._diagnostics))
         self.get_logger().info(
@@ -225,7 +222,7 @@ class FeedforwardNode(LifecycleNode):
                 f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the cycles of '
                 f'the node hold for up to {MAX_JOINTS}: give it a robot with the arm alone')
         robot = _with_payload(unloaded, settings)
-        tracking_tolerance(robot, settings)
+        supervisor_settings(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
             JointNames(
@@ -244,7 +241,7 @@ class FeedforwardNode(LifecycleNode):
             # Both processes compile, at the same time.
             with compiling():
                 feedforward = FeedForward(robot)
-                warm_up(feedforward, controller_options(settings), wait)
+                warm_up(feedforward, controller_settings(settings), wait)
         except BaseException:
             worker.close()
             raise
@@ -304,11 +301,13 @@ class FeedforwardNode(LifecycleNode):
             self._timer = None
         session, self._session = self._session, None
         if session is not None and self._outputs is not None:
+            self._watch.cancel()
+            self._watches = False
             try:
                 session.wind_down()
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
-                session.goals.close(DEACTIVATED)
+                session.supervisor.goals.close(DEACTIVATED)
                 self.is_moving = False
                 self._let_sleep()
                 realtime.unfreeze_gc()
@@ -332,7 +331,7 @@ class FeedforwardNode(LifecycleNode):
     def _release(self) -> None:
         session, self._session, self.is_moving = self._session, None, False
         if session is not None:
-            session.goals.close(DEACTIVATED)
+            session.supervisor.goals.close(DEACTIVATED)
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
@@ -355,6 +354,10 @@ class FeedforwardNode(LifecycleNode):
         except Exception as error:
             if session.failed(callback.__name__, error):
                 self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
+        # While nothing can fall silent nothing wakes the process for it.
+        if session.supervisor.is_watched != self._watches:
+            self._watches = not self._watches
+            (self._watch.reset if self._watches else self._watch.cancel)()
 
     def _every(self, period: float, callback: Callable[[Session], None]) -> Timer:
         # A callback that could take an argument would be given one.
@@ -364,9 +367,7 @@ class FeedforwardNode(LifecycleNode):
         if self._outputs is None:
             return
         session.look_around()
-        message = DiagnosticArray(status=[session.monitor.status(
-            self.get_fully_qualified_name(), self._feedforward.robot.name,
-            self._outputs.state, self._outputs.reason)])
+        message = DiagnosticArray(status=[session.status()])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 
@@ -418,19 +419,11 @@ class FeedforwardNode(LifecycleNode):
             settings = replace(self._settings, **payload)
             try:
                 feedforward = FeedForward(_with_payload(self._unloaded_robot, settings))
-                self._session.change_model(feedforward)
+                self._session.change_model(feedforward, settings)
             except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             self._feedforward, self._settings = feedforward, settings
         return result
-
-
-def _to(callback: Callable[[Inputs, bytes], None]) -> Callable[[Session, bytes], None]:
-    """Return the callback of a session that hands the message to its inputs."""
-    @wraps(callback)
-    def hand_on(session: Session, data: bytes) -> None:
-        callback(session.inputs, data)
-    return hand_on
 
 
 def _loaded(source: str, settings: parameters.Parameters) -> Robot:

@@ -23,9 +23,9 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.replay.playback import APPROACH, INTERPOLATION, Playback
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
-from hodyn_ros.ros.inputs import MAX_PLAN_BYTES
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.processes import local_ros, process, spin
+from hodyn_ros.ros.session import MAX_PLAN_BYTES
 from hodyn_ros.ros.spinning import executor_of
 
 Array = NDArray[np.float64]

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 STATE_TYPE = 'sensor_msgs/msg/JointState'
 SAY_AGAIN = 10.0  # s
+WAIT_AGAIN = 60.0  # s
 # Positions that go back and forth by more, rad or m, from one state to the next, are of two arms.
 MIN_CONTRADICTION = 0.01
 MIN_CONTRADICTIONS = 3  # in a second
@@ -42,6 +43,7 @@ class Neighbours:
         self._states = node.resolve_topic_name('joint_states')
         self._torque = node.resolve_topic_name('~/torque')
         self._said: dict[str, float] = {}
+        self._waits = ''
         self._began = time.monotonic()
         self._contradictions = 0
         self._last_stamp = 0
@@ -84,7 +86,7 @@ class Neighbours:
             self._say('fault', self.fault)
 
     def why_waiting(self) -> str:
-        """Return why there is no joint state yet; log it every ten seconds."""
+        """Return why there is no joint state yet; log it when that changes, and every minute."""
         topic, received = self._states, self._monitor.received['joint_states']
         reason = f'for a joint state on {topic}'
         if time.monotonic() - self._began < 1.0:  # others are still being found
@@ -104,7 +106,12 @@ class Neighbours:
                     f': {", ".join(strangers)} publishes another type there than {STATE_TYPE}')
             else:
                 reason += f': {self._publishers(topic)} has sent none yet'
-        self._say('waiting', f'waiting {reason} ({received} received)')
+        # A driver may start later: another cause is told at once, the same one rarely.
+        now = time.monotonic()
+        if reason != self._waits or now - self._said.get('waiting', now) >= WAIT_AGAIN:
+            self._waits, self._said['waiting'] = reason, now
+            self._node.get_logger().warning(
+                printable(f'waiting: {reason} ({received} received)'))
         return printable(reason)
 
     def publishers(self, topic: str) -> str:

@@ -106,15 +106,20 @@ class Outputs:
         """Publish an annotated trajectory, serialized."""
         self._publishers['annotated_trajectory'].publish(data)
 
-    def report(self, robot: str, state: str, reason: str = '') -> None:
-        """Publish and log the state of the node when it changed."""
+    def report(self, robot: str, state: str, reason: str = '', *, is_told: bool = False) -> None:
+        """Publish the state of the node when it or its reason changed; log another state.
+
+        Without its reason where that is told already.
+        """
         if (state, reason) == (self.state, self.reason):
             return
+        is_another = state != self.state
         self.state, self.reason = state, reason
         self._publishers['state'].publish(DiagnosticStatus(
             level=level(state), name=self._node.get_fully_qualified_name(), message=state,
             hardware_id=robot, values=[KeyValue(key='reason', value=reason)] if reason else []))
-        self._node.get_logger().info(f'{state}: {reason}' if reason else state)
+        if is_another:
+            self._node.get_logger().info(f'{state}: {reason}' if reason and not is_told else state)
 
     def destroy(self) -> None:
         """Destroy the publishers."""

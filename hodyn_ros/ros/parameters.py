@@ -112,12 +112,13 @@ class Parameters:
         0.0, 'How long a streamed sample is held back, less what its way took longer than that of '
         'others, s, so that an uneven transport does not show.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
-        0.05, 'Time without a joint state, five periods at least, after which the reference '
-        'stops, s.', bounds=(0.001, 60.0))
+        0.0, 'Time without a joint state, five periods at least, after which the reference '
+        'stops, s; 0 to choose it by how they come: 0.05, or twice a pause that came twice in a '
+        'minute, up to 0.25.', bounds=(0.0, 60.0))
     max_time_step: float = _row(
         0.01, 'How far the stamp of a joint state may be ahead of the last, three periods at '
-        'least, s; what is missing beyond (a hold-up, lost states, a clock that was set) is left '
-        'out: the reference goes on from where it was.', bounds=(0.001, 60.0))
+        'least, s; of a longer gap (a hold-up, lost states, a clock that was set) all but a '
+        'period is left out: the reference goes on from where it was.', bounds=(0.001, 60.0))
     tracking_tolerance: Sequence[float] = _row(
         (0.0,), "How far a joint may be away from the reference, rad or m, one for all or one a "
         "joint; beyond, the node stops and holds the arm where it is; 0 takes the robot's, -1 "

@@ -18,9 +18,8 @@ from hodyn_ros.feedforward.goal_tolerances import (
     JointTolerance,
     goal_tolerances,
 )
-from hodyn_ros.robot import HodynError
+from hodyn_ros.feedforward.trajectory_goals import ACTION, ErrorCode, Goal, GoalRequest
 from hodyn_ros.ros import parameters
-from hodyn_ros.ros.trajectory_goals import ACTION, ErrorCode, Goal
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -41,8 +40,8 @@ IS_AVAILABLE = FollowJointTrajectory is not None
 class GoalReceiver(Protocol):
     """What goals are handed to."""
 
-    def why_no_goal(self) -> str:
-        """Return why no goal at all can be taken now; empty if one can."""
+    def why_no_goal(self, request: GoalRequest) -> str:
+        """Return why a goal cannot be taken now, whatever its points; empty if it can."""
 
     def on_goal(self, goal: Goal, data: bytes) -> None:
         """Have the serialized trajectory of a goal made a plan, and follow it."""
@@ -84,7 +83,11 @@ class TrajectoryAction:
 
     def _on_goal(self, request: Any) -> GoalResponse:
         receiver = self._receiver()
-        refusal = INACTIVE if receiver is None else receiver.why_no_goal()
+        refusal = INACTIVE if receiver is None else receiver.why_no_goal(
+            _Request(self._node, request))
+        if not refusal and request.multi_dof_trajectory.points:
+            refusal = ('multi_dof_trajectory has points: joints of several degrees of freedom '
+                       'are not followed')
         if refusal:
             self._reject(refusal)
         return GoalResponse.REJECT if refusal else GoalResponse.ACCEPT
@@ -94,12 +97,7 @@ class TrajectoryAction:
         goal = self._goals[identity] = _ClientsGoal(
             self._node, self._server, handle, lambda: self._goals.pop(identity, None))
         receiver = self._receiver()
-        if handle.request.multi_dof_trajectory.points:
-            why = ('multi_dof_trajectory has points: joints of several degrees of freedom are not '
-                   'followed')
-            self._reject(why)
-            goal.end(ErrorCode.INVALID_GOAL, why)
-        elif receiver is None:
+        if receiver is None:
             goal.end(ErrorCode.INVALID_GOAL, INACTIVE)
         else:
             try:
@@ -116,31 +114,38 @@ class TrajectoryAction:
         return CancelResponse.ACCEPT
 
 
-class _ClientsGoal:
+class _Request:
+    """What a client asks for."""
+
+    def __init__(self, node: Node, request: Any) -> None:
+        self._node, self._request = node, request
+        self.joints: list[str] = list(request.trajectory.joint_names)
+        self.point_times = [
+            _seconds(point.time_from_start) for point in request.trajectory.points]
+
+    def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
+        """Return its own tolerances, or the parameters' where it has none.
+
+        Raises HodynError for what means nothing.
+        """
+        request = self._request
+        path, goal = (
+            [JointTolerance(one.name, one.position, one.velocity) for one in asked]
+            for asked in (request.path_tolerance, request.goal_tolerance))
+        return goal_tolerances(
+            parameters.read_tolerances(self._node, names[-1]), names, path, goal,
+            _seconds(request.goal_time_tolerance))
+
+
+class _ClientsGoal(_Request):
     """A goal, and the client that waits for its result."""
 
     def __init__(
         self, node: Node, server: '_Server', handle: Any, forget: Callable[[], object],
     ) -> None:
-        self._node, self._server, self._handle, self._forget = node, server, handle, forget
-        self.point_times = [
-            _seconds(point.time_from_start) for point in handle.request.trajectory.points]
+        super().__init__(node, handle.request)
+        self._server, self._handle, self._forget = server, handle, forget
         self._feedback = FollowJointTrajectory.Feedback()
-
-    def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
-        """Return its own tolerances, or the parameters' where what it asks for means nothing."""
-        defaults = parameters.read_tolerances(self._node, names[-1])
-        request = self._handle.request
-        path, goal = (
-            [JointTolerance(one.name, one.position, one.velocity) for one in asked]
-            for asked in (request.path_tolerance, request.goal_tolerance))
-        try:
-            return goal_tolerances(
-                defaults, names, path, goal, _seconds(request.goal_time_tolerance))
-        except HodynError as error:
-            self._node.get_logger().error(
-                f'{ACTION}: {error}; the tolerances of the parameters are taken')
-            return defaults
 
     def begin(self) -> None:
         """Tell the client that its plan is followed."""

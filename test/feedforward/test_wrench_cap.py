@@ -8,7 +8,8 @@ from scipy.optimize import minimize_scalar
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, largest_share, wrench_bounds
 from hodyn_ros.reference.smoothing import MAX_SLOPE
 

@@ -69,7 +69,7 @@ def following(planner, goal):
     """Return a reference that goes to a goal from time 0 to 2 s."""
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, goal)
-    assert polled(planner, reference, 0).refusal == ''
+    assert polled(planner, reference, 0).plan
     return reference
 
 
@@ -79,7 +79,7 @@ def test_a_plan_for_mid_motion_that_is_ready_after_the_motion_is_made_again(plan
     late = 5 * SECOND
     assert polled(planner, reference, late) is None
     found = polled(planner, reference, late)
-    assert found.refusal == ''
+    assert found.plan
     np.testing.assert_allclose(reference.state_at(late)[0], HOME + 0.3, atol=1e-12)
     assert not reference.state_at(late)[1:].any()
 
@@ -91,7 +91,7 @@ def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, robot)
     planner.change_robot(robot.with_payload(robot.bodies[-1].name, 3.0, [0.0, 0.0, 0.1]))
     assert planner.poll(reference, 0) is None
     assert planner._worker.jobs[0].robot is planner.robot
-    assert polled(planner, reference, 0).refusal == ''
+    assert polled(planner, reference, 0).plan
 
 
 def test_a_plan_that_was_made_for_another_reference_is_made_again(planner):
@@ -102,7 +102,7 @@ def test_a_plan_that_was_made_for_another_reference_is_made_again(planner):
     reference.latch(HOME + 0.1)
     assert planner.poll(reference, 0) is None
     np.testing.assert_array_equal(planner._worker.jobs[0].state[0], HOME + 0.1)
-    assert polled(planner, reference, 0).refusal == ''
+    assert polled(planner, reference, 0).plan
     np.testing.assert_allclose(reference.state_at(0)[0], HOME + 0.1, atol=1e-12)
 
 
@@ -128,7 +128,7 @@ def test_a_plan_that_is_dropped_is_never_followed(planner):
     # Nor does it pass for the next one.
     submit(planner, reference, 0, HOME - 0.2)
     assert planner.poll(reference, 0) is None
-    assert polled(planner, reference, 0).refusal == ''
+    assert polled(planner, reference, 0).plan
     np.testing.assert_allclose(reference.state_at(3 * SECOND)[0], HOME - 0.2, atol=1e-12)
 
 
@@ -137,7 +137,7 @@ def test_the_next_trajectory_takes_the_place_of_one_that_is_being_made(planner):
     submit(planner, reference, 0, HOME + 0.3)
     submit(planner, reference, 0, HOME - 0.2)
     assert polled(planner, reference, 0) is None
-    assert polled(planner, reference, 0).refusal == ''
+    assert polled(planner, reference, 0).plan
     assert not planner.busy
     np.testing.assert_allclose(reference.state_at(3 * SECOND)[0], HOME - 0.2, atol=1e-12)
 
@@ -155,7 +155,7 @@ def test_a_reference_that_moves_on_each_time_is_given_up_after_some_tries(planne
     assert (np.diff(starts) > 0).all()
     planner._worker.work()
     reference.revision += 1
-    assert 'moved on each time' in planner.poll(reference, SECOND).refusal
+    assert 'moved on each time' in planner.poll(reference, SECOND).why
 
 
 def test_a_stamp_says_when_and_what_lies_before_now_is_left_out(planner):
@@ -181,7 +181,7 @@ def test_no_plan_is_taken_while_a_stream_is_followed(planner, robot):
     reference.set_target(
         SECOND, HOME, None, 2 * SECOND, motion_limits(FeedForward(robot)))
     found = polled(planner, reference, SECOND)
-    assert 'a streamed reference is followed' in found.refusal
+    assert 'a streamed reference is followed' in found.why
     assert reference.streaming
 
 
@@ -189,11 +189,11 @@ def test_so_many_plans_may_wait(planner):
     reference = ReferenceManager(HOME, 50.0)
     for k in range(MAX_WAITING):
         submit(planner, reference, 0, HOME, stamp=(k + 10) * 10 * SECOND)
-        assert polled(planner, reference, 0).refusal == ''
+        assert polled(planner, reference, 0).plan
     submit(planner, reference, 0, HOME, stamp=10**6 * SECOND)
     before = reference.revision
     found = polled(planner, reference, 0)
-    assert 'wait for their start' in found.refusal
+    assert 'wait for their start' in found.why
     assert reference.revision == before
 
 

@@ -12,27 +12,12 @@ from hodyn_ros.ros import diagnostics
 from hodyn_ros.ros.diagnostics import Complaints, Durations, Monitor, level, printable
 
 
-def test_the_period_is_found_after_a_first_interval_that_was_too_short():
-    monitor = Monitor()
-    for interval in (0.0, 1e-4, *[0.033] * 500):
-        monitor.arrived(interval, 0.0)
-    assert monitor.period == pytest.approx(0.033, rel=0.01)
-
-
-def test_gaps_are_counted_and_hardly_move_the_period():
-    monitor = Monitor()
-    for interval in (0.0, *[1e-3] * 100, 0.5, *[1e-3] * 100, 0.5):
-        monitor.arrived(interval, 0.0)
-    assert monitor.gaps == 2
-    assert monitor.period == pytest.approx(1e-3, rel=0.05)
-
-
 def test_cycles_longer_than_the_period_are_counted():
     monitor = Monitor()
     for work in (0.2e-3, 0.4e-3, 3e-3):
         monitor.cycle(work, 1e-3)
     monitor.cycle(3e-3, 0.0)  # the period is not known yet
-    values = {value.key: value.value for value in monitor.status('', '', '', '').values}
+    values = {value.key: value.value for value in monitor.status('', '', '', '', {}).values}
     assert values['overruns'] == '1'
     assert values['work p99 (us)'] == '3000'
 
@@ -106,49 +91,31 @@ def test_what_a_sender_writes_cannot_forge_lines():
     assert printable('a\n\tb', keep='\n') == 'a\n?b'
 
 
-def test_a_silence_counts_for_no_more_than_the_slowest_driver():
-    monitor = Monitor()
-    for _ in range(9):
-        monitor.arrived(5.0, 0.0)
-    assert monitor.period == 0.2
-
-
-@pytest.mark.parametrize(('interval', 'gaps'), [(0.03, 0), (0.0301, 1)])
-def test_a_gap_is_longer_than_three_periods(interval, gaps):
-    monitor = Monitor()
-    monitor.arrived(9.0, 0.0)  # the period is not known yet
-    for _ in range(9):
-        monitor.arrived(0.01, 0.0)
-    monitor.arrived(interval, 0.0)
-    assert monitor.gaps == gaps
-
-
 def test_the_report_is_of_the_time_since_the_last_one(clock):
     monitor = Monitor()
     for k in range(200):
-        monitor.arrived(0.005, 0.002)
+        monitor.age.add(0.002)
         monitor.cycle(0.0005, 0.005 if k else 0.0)
     monitor.cycle(0.005, 0.005)
-    monitor.left_out, monitor.clipped, monitor.scaled_wrenches = 1, 2, 3
     monitor.received.update(plan=7, joint_states=200)
     monitor.complaints.add('plan', 'torn')
     clock.now += 2.0
-    status = monitor.status('/arm', 'panda', 'holding', 'no stream')
+    status = monitor.status('/arm', 'panda', 'holding', 'no stream', {'gaps': '3'})
     assert (status.name, status.hardware_id, status.message) == (
         '/arm', 'panda', 'holding: no stream')
     values = {value.key: value.value for value in status.values}
     assert values == {
         'state': 'holding', 'reason': 'no stream', 'rate (Hz)': '100.5', 'work p50 (us)': '500',
         'work p99 (us)': '500', 'state age p50 (us)': '2000', 'state age p99 (us)': '2000',
-        'suggested lookahead (s)': '0.002500', 'cycles': '201', 'gaps': '0', 'overruns': '0',
-        'time left out': '1', 'clipped cycles': '2', 'scaled wrenches': '3',
+        'suggested lookahead (s)': '0.002500', 'cycles': '201', 'overruns': '0',
+        'gaps': '3',
         'received joint_states': '200', 'received plan': '7', 'rejected plan': '1',
         'last rejected plan': 'torn'}
     assert list(values)[-4:] == [
         'received joint_states', 'received plan', 'rejected plan', 'last rejected plan']
     monitor.cycle(0.0005, 0.005)
     clock.now += 1.0
-    status = monitor.status('/arm', 'panda', 'holding', '')
+    status = monitor.status('/arm', 'panda', 'holding', '', {})
     assert status.message == 'holding'
     assert {value.key: value.value for value in status.values}['rate (Hz)'] == '1.0'
 
@@ -157,7 +124,7 @@ def test_no_lookahead_below_zero_is_suggested(clock):
     """Stamps of a driver whose clock is ahead."""
     monitor = Monitor()
     monitor.age.add(-0.01)
-    values = {value.key: value.value for value in monitor.status('', '', '', '').values}
+    values = {value.key: value.value for value in monitor.status('', '', '', '', {}).values}
     assert values['suggested lookahead (s)'] == '0.000000'
 
 

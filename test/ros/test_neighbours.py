@@ -44,7 +44,7 @@ class Graph:
         return self.nodes
 
     def get_logger(self):
-        return SimpleNamespace(error=self.logged.append)
+        return SimpleNamespace(error=self.logged.append, warning=self.logged.append)
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_why_there_is_no_joint_state_yet(scene, graph, monitor, clock):
     clock.now += 0.1
     assert scene.why_waiting().endswith(
         f'{STATES}: nobody publishes it; start the driver, or remap joint_states')
-    assert graph.logged == [f'waiting {scene.why_waiting()} (0 received)']
+    assert graph.logged == [f'waiting: {scene.why_waiting()} (0 received)']
     clock.now += 10.0
     graph.publish(STATES, 'camera', '/eye', 'sensor_msgs/msg/Image')
     assert scene.why_waiting().endswith(

@@ -199,19 +199,20 @@ def test_the_state_of_the_controller_is_that_of_joint_trajectory_controller(
     assert node.topics == {}
 
 
-def test_a_state_is_told_and_logged_when_it_or_its_reason_changes(node, outputs):
-    for state, reason in (
-            ('holding', ''), ('holding', ''), ('fault', 'lost'), ('fault', 'lost'),
-            ('fault', 'other')):
-        outputs.report('panda', state, reason)
+def test_a_state_is_told_when_it_or_its_reason_changes_and_another_state_is_logged(node, outputs):
+    for state, reason, is_told in (
+            ('holding', '', False), ('holding', '', False), ('fault', 'lost', False),
+            ('fault', 'lost', False), ('fault', 'other', False), ('stopping', 'pushed', True)):
+        outputs.report('panda', state, reason, is_told=is_told)
     messages = node.found('state')
-    assert node.logged == ['holding', 'fault: lost', 'fault: other']
-    assert [message.message for message in messages] == ['holding', 'fault', 'fault']
+    # The sentence stands in the log already where it is told.
+    assert node.logged == ['holding', 'fault: lost', 'stopping']
+    assert [message.message for message in messages] == ['holding', 'fault', 'fault', 'stopping']
     assert [message.level for message in messages] == [
-        DiagnosticStatus.OK, *[DiagnosticStatus.ERROR] * 2]
+        DiagnosticStatus.OK, *[DiagnosticStatus.ERROR] * 2, DiagnosticStatus.WARN]
     assert {(message.name, message.hardware_id) for message in messages} == {('/arm', 'panda')}
     assert [[(v.key, v.value) for v in message.values] for message in messages] == [
-        [], [('reason', 'lost')], [('reason', 'other')]]
+        [], [('reason', 'lost')], [('reason', 'other')], [('reason', 'pushed')]]
 
 
 def test_late_listeners_get_the_state_and_the_plan_but_no_old_torque(node, outputs):

@@ -1,6 +1,5 @@
 """Whatever is asked of a live node, and wherever the arm is, the reference keeps to its limits."""
 import importlib.util
-from itertools import pairwise
 import re
 import signal
 import time
@@ -222,7 +221,7 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     assert node.states[-1] == 'following'
     arm.offset[3] = -0.4
     arm.step(50, until=lambda: node.states[-1] == 'stopping')
-    assert re.search(r'fer_joint4 is -0.4\d* away .*: stopping', reason(node)), reason(node)
+    assert re.search(r'fer_joint4 is -0.4\d* away from', reason(node)), reason(node)
     arm.period = 0.001
     move(node, arm.q, 0.1, 2.0)
     arm.step_until_log('joint_trajectory rejected: fer_joint4 is -0.4')
@@ -270,8 +269,8 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
         node.process.send_signal(signal.SIGCONT)
         node.drive(5.0, home, until=lambda n=length, least=0.8 * pause: max(
             map(float, re.findall(
-                r'following: ([\d.]+) s(?: in all)? are missing between cycles: the reference '
-                'goes on from where it was', node.log[n:])), default=0.0) > least)
+                r'WARN.*: ([\d.]+) s are missing between cycles: the reference goes on from '
+                'where it was', node.log[n:])), default=0.0) > least)
     assert 'stopping' not in node.states
     stamps, values = table(node, 'torque')
     moved = np.abs(np.diff(values[:, 0], axis=0)).max(axis=1)
@@ -283,10 +282,9 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
     for k in range(120):
         t += 0.09 if k % 30 == 29 else 0.002
         assert node.answer(t, home) is not None
-    # What is missing within a second is added up.
-    missing = [float(x) for x in re.findall(
-        r'([\d.]+) s(?: in all)? are missing between', str(told(node)))]
-    assert any(0.08 < b - a < 0.12 for a, b in pairwise(missing)), missing
+    # What is missing again and again is one line, and `~/state` tells it meanwhile.
+    assert node.log.count('are missing between cycles') <= 4, node.log
+    assert 'are missing between cycles' in str(told(node))
     values = table(node, 'torque')[1][len(stamps):]
     assert np.abs(values[-1, 1]).max() > 0.05, 'it does not move any more'
     assert np.abs(np.diff(values[:, 0], axis=0)).max() <= 0.01 * fastest
@@ -521,7 +519,7 @@ def test_a_motion_that_passes_a_torque_limit_is_stopped_and_says_by_what(live, h
         if node.states[-1] == 'holding':
             break
     said = re.search(
-        r'torque of (joint\d) is (-?[\d.]+), beyond its limit of (\d+): stopping', told(node))
+        r'torque of (joint\d) is (-?[\d.]+), beyond its limit of (\d+)', told(node))
     assert said, told(node)
     joint = int(said[1][-1]) - 1
     assert float(said[3]) == LIMITS.effort[joint]

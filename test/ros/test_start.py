@@ -31,7 +31,7 @@ def test_what_the_torque_contains_is_said_at_activation(live, parameters, line):
 def test_an_arm_too_heavy_to_be_held_gets_no_torque_until_the_payload_is_put_right(live, home):
     node = live(
         'robot:=panda', 'payload_link:=link7', 'payload_mass:=120.0', 'auto_activate:=true')
-    wait = 'waiting: the weight takes'
+    wait = 'the weight takes'
     assert node.spin_until(
         lambda: node.send_state(1.0, home) or wait in node.log, PATIENCE), node.log
     assert 'beyond its effort limit of' in node.log

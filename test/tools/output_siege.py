@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
     AntagonisticQuadratic,
@@ -17,7 +17,8 @@ from hodyn_ros.actuators.laws import (
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference import extrema, fit_plan
 from hodyn_ros.robot import Limits, lie
 
@@ -102,6 +103,7 @@ class Findings:
     effort_rate: float = 0.0
     motor_velocity: float = 0.0
     motor_torque: float = 0.0
+    motor_acceleration: float = 0.0
     jump: float = 0.0
     step: float = 0.0
     residual: float = 0.0
@@ -203,6 +205,11 @@ class OutputSiege:
                 margin + ROUND_OFF), what)
             found.see('motor_torque', (np.abs(after[2][3]) / effort).max() / margin, what)
             found.held += controller.motors.any_held
+            inertia = controller.motors.actuators.motors[:, INERTIA]
+            carried = np.abs(controller.motors._load.published[0])
+            found.see('motor_acceleration', (
+                np.abs(after[2][1] - before[2][1]) * inertia / (
+                    h * 1.1 * (effort + np.minimum(carried, effort)) + 1e-6)).max(), what)
         fastest = (limits.effort_rate, limits.effort_rate, *(
             [] if controller.motors is None else [velocity]))
         for k, (a, b) in enumerate(zip(before, after, strict=True)):

@@ -1,11 +1,9 @@
 """Which streamed samples are within the arm's limits: fast."""
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.ros.inputs import Inputs
+from hodyn_ros.feedforward.stream_schedule import check_range
 
 pytestmark = pytest.mark.fast
 
@@ -14,9 +12,7 @@ LIMITS = PANDA.limits
 
 
 def check(position, velocity=None) -> None:
-    reader = SimpleNamespace(names=PANDA.joint_names)
-    Inputs._check_range(
-        SimpleNamespace(_robot=PANDA, _reference_reader=reader), position, velocity)
+    check_range(LIMITS, PANDA.joint_names, position, velocity)
 
 
 def test_a_slider_at_its_end_is_within_the_limits():

@@ -4,14 +4,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
-from hodyn_ros.plans.prepare import PreparedPlan
+from hodyn_ros.feedforward.plan_answer import Accepted, Refused
+from hodyn_ros.feedforward.trajectory_goals import REACHED, ErrorCode, TrajectoryGoals
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.rest_to_rest import move_plan
-from hodyn_ros.ros.trajectory_goals import REACHED, ErrorCode, TrajectoryGoals
 
 NAMES = ['joint1', 'joint2']
 SECOND = 10**9
@@ -22,7 +20,7 @@ class Goal:
     """Keeps what its client would be told."""
 
     def __init__(self, **constraints):
-        self.point_times = [0.5, 1.0]
+        self.joints, self.point_times = NAMES, [0.5, 1.0]
         self.constraints = {
             'goal_time': 0.2, 'stopped_velocity': 0.0, 'trajectory': {}, 'goal': {}, **constraints}
         self.told, self.feedback, self.outcome = [], [], None
@@ -69,10 +67,10 @@ class Scene:
 
     def follow(self, goal, seconds=1.0, to=0.5, **fields):
         """Have the plan of a goal, or of a topic, None, taken."""
-        prepared = PreparedPlan('', replace_ends(self.reference, self.now, to, seconds), **fields)
+        answer = Accepted(replace_ends(self.reference, self.now, to, seconds), **fields)
         self.goals.prepare(goal)
-        self.reference.follow(prepared.plan, self.now)
-        self.goals.take(prepared)
+        self.reference.follow(answer.plan, self.now)
+        self.goals.take(answer)
         self.goals.settle(is_stopping=False)
 
     def stop(self):
@@ -109,7 +107,7 @@ def test_a_goal_is_begun_followed_and_reached(scene):
 def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
     monkeypatch.setitem(TrajectoryGoals.watch.__globals__, 'FEEDBACK_PERIOD', 0.0)
     goal = Goal()
-    scene.follow(goal, seconds=2.0, stretch=2.0)  # points at 1 and 2 s
+    scene.follow(goal, seconds=2.0, pace=0.5)  # points at 1 and 2 s
     scene.run(2.0)
     assert {point for _, point, _ in goal.feedback} == {0, 1}
     for elapsed, point, _ in goal.feedback:
@@ -206,7 +204,7 @@ def test_a_plan_that_is_taken_preempts_and_one_that_is_refused_does_not(scene, n
     scene.follow(first)
     scene.run(0.3)
     scene.goals.prepare(refused)
-    scene.goals.take(PreparedPlan('no such joint', fault='joints'))
+    scene.goals.take(Refused('no such joint', fault='joints'))
     scene.run(0.1)
     assert refused.outcome == (ErrorCode.INVALID_JOINTS, 'no such joint')
     assert refused.told == []
@@ -255,7 +253,7 @@ def test_a_cancel_in_the_cycle_in_which_the_plan_is_taken_stops(scene):
     scene.goals.prepare(goal)
     plan = replace_ends(scene.reference, scene.now, 0.5, 1.0)
     scene.reference.follow(plan, scene.now)
-    scene.goals.take(PreparedPlan('', plan))
+    scene.goals.take(Accepted(plan))
     assert not scene.goals.is_prepared(goal)
     assert scene.goals.cancel(goal)
 

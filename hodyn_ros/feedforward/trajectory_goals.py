@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.goal_tolerances import QUANTITIES, GoalTolerances, violation
-from hodyn_ros.plans.prepare import PreparedPlan
+from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 
 Array = NDArray[np.float64]
 
 ACTION = 'follow_joint_trajectory'
+PLAN = 'joint_trajectory'
 REPLACED = 'a newer trajectory came while it was prepared'
 # As joint_trajectory_controller's action_monitor_rate by default.
 FEEDBACK_PERIOD = 0.05
@@ -35,8 +36,12 @@ CODE_OF_FAULT = {'joints': ErrorCode.INVALID_JOINTS, 'past': ErrorCode.OLD_HEADE
 REACHED = 'Goal successfully reached!'
 
 
-class Goal(Protocol):
-    """A goal as its client sees it."""
+class GoalRequest(Protocol):
+    """What a client asks for."""
+
+    @property
+    def joints(self) -> Sequence[str]:
+        """Names of the joints of its trajectory."""
 
     @property
     def point_times(self) -> Sequence[float]:
@@ -44,6 +49,10 @@ class Goal(Protocol):
 
     def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
         """Return its tolerances; `names` are those that its joints may be given."""
+
+
+class Goal(GoalRequest, Protocol):
+    """A goal as its client sees it."""
 
     def begin(self) -> None:
         """Tell the client that its plan is followed."""
@@ -100,13 +109,18 @@ class TrajectoryGoals:
         self._lookahead = lookahead
         self._prepared: Goal | None = None
         self._canceled: list[Goal] = []
-        self._taken: PreparedPlan | None = None
+        self._taken: Accepted | Refused | None = None
         self._followed: _Followed | None = None
         self._told_at = 0.0
 
     def bind(self, names: Sequence[str]) -> None:
         """Take the names of the joints in the joint states."""
         self._names = names
+
+    @property
+    def names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The names that joints may be given: those of the joint states, and the robot's own."""
+        return self._names, self._own_names
 
     @property
     def prepares(self) -> bool:
@@ -129,9 +143,9 @@ class TrajectoryGoals:
         if goal is not None:
             goal.end(ErrorCode.INVALID_GOAL, why)
 
-    def take(self, prepared: PreparedPlan) -> None:
-        """Note that the plan is ready: `settle` tells, when the torque of the cycle is out."""
-        self._taken = prepared
+    def take(self, answer: Accepted | Refused) -> None:
+        """Note what became of the plan: `settle` tells, when the torque of the cycle is out."""
+        self._taken = answer
 
     def cancel(self, goal: Goal) -> bool:
         """Give up a goal on request; return whether the reference must stop for it."""
@@ -199,29 +213,23 @@ class TrajectoryGoals:
 
     def _catch_up(self) -> None:
         """Follow the goal whose plan was taken, or refuse it; a taken plan preempts."""
-        prepared, self._taken = self._taken, None
-        if prepared is None:
+        answer, self._taken = self._taken, None
+        if answer is None:
             return
         goal, self._prepared = self._prepared, None
-        plan = prepared.plan
-        if prepared.refusal or plan is None:
+        if isinstance(answer, Refused):
             if goal is not None:
-                goal.end(
-                    CODE_OF_FAULT.get(prepared.fault, ErrorCode.INVALID_GOAL), prepared.refusal)
+                goal.end(CODE_OF_FAULT.get(answer.fault, ErrorCode.INVALID_GOAL), answer.why)
             return
         self.stop(ErrorCode.INVALID_GOAL, 'preempted by a newer trajectory')
         self._tell_end()
         if goal is None:
             return
         goal.begin()
-        times = np.array(goal.point_times)
-        # What is retimed is not slower by one factor: the points come by their shares of the time.
-        pace = (
-            times[-1] / max(plan.duration, 1e-9) if plan.interpolation == 'retimed'
-            else 1.0 / (prepared.stretch or 1.0))
+        plan, times = answer.plan, np.array(goal.point_times)
         self._followed = _Followed(
-            goal, plan, plan.duration, goal.tolerances((self._names, self._own_names)), times,
-            pace)
+            goal, plan, plan.duration, goal.tolerances(self.names), times,
+            answer.pace or times[-1] / max(plan.duration, 1e-9))
 
     def _tell_end(self) -> None:
         """Tell the client of the goal that was followed how it ended, if that is decided."""

@@ -1,0 +1,108 @@
+"""Why the node does what it does, in words: what is logged once, and what is told for a while."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+from typing import Literal
+
+import numpy as np
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.tracking import TrackingWatch
+from hodyn_ros.robot import Robot
+
+TELL = 1.0
+"""How long a thing is told after it was seen last, s: long enough to be read."""
+
+HELD_BACK = 'the streamed target is not followed: its way would pass the limits'
+NOT_FINITE = 'the torque is not finite: check the reference and the payload'
+Level = Literal['info', 'warning', 'error']
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to log; `topic` is that of an input that is rejected."""
+
+    level: Level
+    text: str
+    topic: str = ''
+
+
+class Reasons:
+    """What there is to say; times are on a clock that nobody sets, s.
+
+    Attributes
+    ----------
+    why : str
+        Why the reference stopped or was led elsewhere, until it is asked for something again.
+    events : list of Event
+        What there is to log; whoever logs it empties it.
+
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.why = ''
+        self.events: list[Event] = []
+        self._robot = robot
+        self._told: dict[str, tuple[str, float]] = {}
+
+    def tell(self, level: Level, text: str, topic: str = '') -> None:
+        """Have a line logged; with a topic, that a message of it is rejected."""
+        self.events.append(Event(level, text, topic))
+
+    def notice(self, kind: str, text: str, at: float, level: Level, line: str = '') -> None:
+        """Tell a thing that comes and goes, in the words in which it began, and log it then.
+
+        Its values change with each cycle: one event is one line.
+        """
+        known = self._told.get(kind)
+        is_new = known is None or at > known[1]
+        self._told[kind] = text if known is None or is_new else known[0], at + TELL
+        if is_new:
+            self.tell(level, line or text)
+
+    def text(self, at: float, why: str = '') -> str:
+        """Return all that there is to say at a time, in one line; `why` in the place of `why`."""
+        if self._told:
+            self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
+        return joined(why or self.why, *(text for text, _ in self._told.values()))
+
+    def notice_cycle(self, controller: FeedforwardController, at: float) -> None:
+        """Tell what there is to tell of a cycle."""
+        excess, motors = controller.excess, controller.motors
+        if excess is not None:
+            self.notice(
+                f'{excess.quantity} {excess.place}', self.of_excess(excess), at, 'error')
+        if motors is not None and motors.any_held:
+            joints = self._robot.joint_names
+            self.notice('motors', (
+                f'the motors of {joints[int(np.argmax(motors.held))]} are led back'
+                if motors.feasible.all() else
+                f'the motors of {joints[int(np.argmin(motors.feasible))]} cannot do it: their '
+                'reference is held'), at, 'warning')
+        if controller.reference.is_held_back and self.why != HELD_BACK:
+            self.why = HELD_BACK
+            self.tell('warning', HELD_BACK)
+
+    def of_excess(self, excess: EffortExcess) -> str:
+        """Return what is beyond its limit."""
+        names: Sequence[str] = self._robot.joint_names
+        if excess.quantity.startswith('motor') and self._robot.actuators is not None:
+            names = self._robot.actuators.motor_names
+        if not math.isfinite(excess.value):
+            return NOT_FINITE
+        return (
+            f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
+            f'beyond its limit of {excess.limit:g}')
+
+
+def of_departure(watch: TrackingWatch, joints: Sequence[str], when: str = '') -> str:
+    """Return which joint is how far away from its reference."""
+    return (
+        f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
+        f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')
+
+
+def joined(*reasons: str) -> str:
+    """Return those that are not empty, in one line, each once."""
+    return '; '.join(dict.fromkeys(filter(None, reasons)))

@@ -1,0 +1,94 @@
+"""When joint states come, how often, and whether they stay away."""
+from collections import deque
+
+from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
+
+# A driver is no slower, s: what is longer is a silence.
+MAX_PERIOD = 0.2
+SILENT_PERIODS = 5.0
+# Without a joint state, while the period of the driver is not known yet, s.
+FIRST_SILENCE = 1.0
+# What is taken for the timeout where none is given: at least and at most, s, and how many times
+# the pause that came twice in a while, s.
+SHORTEST, LONGEST = 0.05, 0.25
+PAUSES = 2.0
+MEMORY = 60.0
+# How late a watch may be that looks every so often, in its periods.
+LATE = 2.0
+
+
+class StateArrivals:
+    """Times of arrival, on a clock that nobody sets, s.
+
+    Parameters
+    ----------
+    timeout : float
+        How long states may stay away, five periods at least, s; 0 to choose it by how they come:
+        twice the pause that was seen twice within a minute, between 0.05 and 0.25 s.
+
+    Attributes
+    ----------
+    last : float
+        When the last came.
+    gaps : int
+        How often more than three periods were between two.
+
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.last = 0.0
+        self.gaps = 0
+        self._timeout = timeout
+        self._intervals = TypicalInterval(0.5)
+        self._pauses: deque[tuple[float, float]] = deque(maxlen=16)
+        self._is_late = False
+        self._watched_at = 0.0
+        self._is_excused = False
+
+    @property
+    def period(self) -> float:
+        """Median interval, s; 0 before there are some."""
+        return self._intervals.value
+
+    @property
+    def timeout(self) -> float:
+        """How long states may stay away now, s."""
+        period = self.period
+        timeout = max(self._timeout, SILENT_PERIODS * period if period else FIRST_SILENCE)
+        if self._timeout:
+            return timeout
+        pauses = sorted(pause for _, pause in self._pauses)
+        usual = pauses[-2] if len(pauses) > 1 else 0.0
+        return max(timeout, min(max(SHORTEST, PAUSES * usual), LONGEST))
+
+    def arrived(self, at: float) -> None:
+        """Take the time of a state."""
+        interval, self.last = at - self.last if self.last else 0.0, at
+        self._is_late = False
+        if interval > 0.0:
+            self.gaps += 0.0 < MAX_PERIODS * self.period < interval
+            self._intervals.add(min(interval, MAX_PERIOD))
+            while self._pauses and at - self._pauses[0][0] > MEMORY:
+                self._pauses.popleft()
+            if 0.5 * SHORTEST < interval < LONGEST:
+                self._pauses.append((at, interval))
+
+    def may_judge(self, at: float, period: float) -> bool:
+        """Return whether a watch that looks every `period` s may judge now.
+
+        Not where this process was held up itself, so that states may wait to be read. It is
+        excused once, not each time: it may always be late.
+        """
+        since, self._watched_at = at - self._watched_at, at
+        self._is_excused = since > LATE * period and not self._is_excused
+        return not self._is_excused
+
+    def is_late(self, at: float) -> bool:
+        """Return, once, that the next state is more than three periods late."""
+        was_late = self._is_late
+        self._is_late = self.period > 0.0 and at - self.last > MAX_PERIODS * self.period
+        return self._is_late and not was_late
+
+    def are_lost(self, at: float) -> bool:
+        """Return whether states have stayed away for longer than they may."""
+        return at - self.last > self.timeout

@@ -1,0 +1,114 @@
+"""What an active node may be doing, and what takes it from one state to another: one table."""
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+
+class State(Enum):
+    """What the node does; `RUNNING` is holding, following, streaming or stopping."""
+
+    WAITING = 'waits for joint states that agree with each other'
+    RUNNING = 'follows, holds or stops the reference'
+    DEPARTING = 'stops, as the arm is not where the reference is'
+    LOST = 'stops by its own clock, as no joint state comes'
+    SILENT = 'is at rest without joint states, and publishes nothing'
+    ENDING = 'stops, as it is deactivated'
+    FADING = 'lets the output go over to the weight of the arm'
+    ENDED = 'is over'
+
+
+class Cause(Enum):
+    """What happened."""
+
+    FOUND = 'three joint states agree with each other'
+    LOST = 'no joint state came for longer than the timeout'
+    BACK = 'joint states are back'
+    DEPARTED = 'the arm is beyond tracking_tolerance of a reference that moves'
+    ELSEWHERE = 'the arm is beyond tracking_tolerance of a reference at rest'
+    EXCEEDED = 'what the motion takes is beyond a limit'
+    HELD = 'somebody asks to hold'
+    CANCELED = 'the goal that is followed is canceled'
+    ABORTED = 'the arm left the tolerances of the goal that is followed'
+    AT_REST = 'the reference came to rest'
+    FADED = 'the output went over'
+    DEACTIVATED = 'the node is deactivated, or ends'
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A row of the table.
+
+    Attributes
+    ----------
+    before : tuple of State
+        In which the cause may come.
+    cause : Cause
+        What happened.
+    after : State or None
+        What is done from then on; None for what was done before.
+    reference : 'stop', 'latch' or ''
+        Brought to rest along its way, or led to where the arm is.
+    gives_up : bool
+        Whether what was asked for (a plan in preparation, a goal, a stream) is given up.
+    drops_wrenches : bool
+        Whether external wrenches are given up.
+    level : 'info', 'error' or ''
+        How it is logged.
+    says : str
+        The line that is logged.
+    reason : str
+        What `~/state` says from then on; empty if it says what it said.
+
+    """
+
+    before: tuple[State, ...]
+    cause: Cause
+    after: State | None = None
+    reference: Literal['stop', 'latch', ''] = ''
+    gives_up: bool = False
+    drops_wrenches: bool = False
+    level: Literal['info', 'error', ''] = ''
+    says: str = ''
+    reason: str = ''
+
+
+_RUNS = State.RUNNING, State.DEPARTING
+_ACTIVE = *_RUNS, State.LOST, State.SILENT
+DEACTIVATED = 'the node is deactivated'
+
+TABLE = (
+    Transition((State.WAITING,), Cause.FOUND, State.RUNNING),
+    Transition(
+        _RUNS, Cause.LOST, State.LOST, 'stop', gives_up=True, drops_wrenches=True, level='error',
+        says='no joint state for {seconds:.3f} s: stopping', reason='joint states were lost'),
+    Transition((State.LOST,), Cause.AT_REST, State.SILENT),
+    Transition(
+        (State.LOST, State.SILENT), Cause.BACK, State.RUNNING, level='info',
+        says='joint states are back after {seconds:.3f} s'),
+    Transition(
+        (State.RUNNING,), Cause.DEPARTED, State.DEPARTING, 'stop', gives_up=True, level='error',
+        says='{why}: stopping', reason='{why}'),
+    Transition((State.DEPARTING,), Cause.AT_REST, State.RUNNING),
+    Transition(
+        _RUNS, Cause.ELSEWHERE, State.RUNNING, 'latch', gives_up=True, level='error',
+        says='{why}: the arm is held {where}',
+        reason='{why}: the arm is held {where}'),
+    Transition(
+        (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, level='error',
+        says='{why}: stopping', reason='{why}'),
+    Transition(
+        _ACTIVE, Cause.HELD, None, 'stop', gives_up=True, level='info', says='{why}',
+        reason='{why}'),
+    Transition(
+        _ACTIVE, Cause.CANCELED, None, 'stop', level='info', says='the goal was canceled',
+        reason='the goal was canceled'),
+    Transition(
+        _RUNS, Cause.ABORTED, None, 'stop', level='error',
+        says='the goal is aborted: {why}', reason='the goal is aborted: {why}'),
+    Transition((State.WAITING,), Cause.DEACTIVATED, State.ENDED, reason=DEACTIVATED),
+    Transition(
+        _ACTIVE, Cause.DEACTIVATED, State.ENDING, 'stop', gives_up=True, reason=DEACTIVATED),
+    Transition((State.ENDING,), Cause.AT_REST, State.FADING, drops_wrenches=True),
+    Transition((State.FADING,), Cause.FADED, State.ENDED),
+)
+TRANSITIONS = {(state, row.cause): row for row in TABLE for state in row.before}

@@ -1,0 +1,106 @@
+"""What the node says of itself: one event is one line, in words that stay to be read."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hodyn_ros import load_robot
+from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.reasons import HELD_BACK, TELL, Reasons, joined, of_departure
+from hodyn_ros.feedforward.tracking import TrackingWatch
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def said():
+    return Reasons(load_robot('panda'))
+
+
+def cycle(excess=None, motors=None, *, is_held_back=False):
+    return SimpleNamespace(
+        excess=excess, motors=motors, reference=SimpleNamespace(is_held_back=is_held_back))
+
+
+def motors(*, feasible=(), held=()):
+    """Return what the motors of a Panda's joints do, these being held or not feasible."""
+    out = SimpleNamespace(feasible=np.ones(7, bool), held=np.zeros(7, bool))
+    out.feasible[list(feasible)] = False
+    out.held[list(held)] = True
+    out.any_held = bool(held)
+    return out
+
+
+def test_reasons_are_joined_without_empty_ones_and_each_once():
+    assert joined('one', '', 'two', 'one') == 'one; two'
+    assert joined('', '') == ''
+
+
+def test_the_joint_that_is_away_most_in_units_of_its_tolerance_is_named():
+    watch = TrackingWatch(np.array([0.1, 1.0, 0.02]))
+    watch.compare(np.array([0.05, 0.9, -0.03]), np.zeros(3))
+    assert of_departure(watch, ['a', 'b', 'c']) == (
+        'c is -0.03 away from the reference (tracking_tolerance 0.02)')
+    assert of_departure(watch, ['a', 'b', 'c'], ' when asked') == (
+        'c is -0.03 away from the reference when asked (tracking_tolerance 0.02)')
+
+
+def test_an_excess_is_told_with_one_value_while_it_lasts_and_logged_once(said):
+    at = 100.0
+    for k in range(1000):
+        at += 0.9 * TELL
+        said.notice_cycle(cycle(EffortExcess(2, 'torque', 95.125 + k, 87.0)), at)
+    first = 'torque of joint3 is 95.12, beyond its limit of 87'
+    assert said.text(at) == said.text(at + 0.9 * TELL) == first
+    assert [event.text for event in said.events] == [first]
+    assert said.text(at + 1.1 * TELL) == ''
+    said.notice_cycle(cycle(EffortExcess(2, 'torque', 99.0, 87.0)), at + 1.1 * TELL)
+    assert '99' in said.text(at + 1.1 * TELL)
+    assert len(said.events) == 2
+
+
+def test_another_excess_is_told_beside_it_at_once(said):
+    for place, quantity in ((2, 'torque'), (3, 'torque'), (3, 'torque rate')):
+        said.notice_cycle(cycle(EffortExcess(place, quantity, 1200.0, 1000.0)), 0.0)
+    assert len(said.events) == 3
+    assert [part[:21] for part in said.text(0.0).split('; ')] == [
+        'torque of joint3 is 1', 'torque of joint4 is 1', 'torque rate of joint4']
+
+
+def test_an_excess_of_a_motor_names_the_motor():
+    robot = SimpleNamespace(
+        joint_names=('a', 'b'),
+        actuators=SimpleNamespace(motor_names=('a_motor1', 'a_motor2', 'b_motor1', 'b_motor2')))
+    told = Reasons(robot).of_excess(EffortExcess(2, 'motor velocity', -9.0, 8.0))
+    assert told == 'motor velocity of b_motor1 is -9, beyond its limit of 8'
+    told = Reasons(robot).of_excess(EffortExcess(1, 'torque', 95.0, 87.0))
+    assert told == 'torque of b is 95, beyond its limit of 87'
+
+
+def test_why_comes_first_and_what_says_the_same_is_not_said_twice(said):
+    excess = EffortExcess(1, 'torque', 95.0, 87.0)
+    said.notice_cycle(cycle(excess), 0.0)
+    said.why = said.of_excess(excess)
+    assert said.text(0.0) == said.why
+    said.why = 'the goal was canceled'
+    assert said.text(0.0) == f'the goal was canceled; {said.of_excess(excess)}'
+    assert said.text(0.0, 'joint states are lost').startswith('joint states are lost; torque')
+
+
+def test_a_target_that_is_not_followed_stays_told_until_something_else_is_asked_for(said):
+    for _ in range(3):
+        said.notice_cycle(cycle(is_held_back=True), 0.0)
+    said.notice_cycle(cycle(), 0.0)
+    assert said.text(9.0) == HELD_BACK
+    assert [event.text for event in said.events] == [HELD_BACK]
+    said.why = ''
+    assert said.text(9.0) == ''
+
+
+def test_motors_that_cannot_and_motors_that_are_led_back(said):
+    said.notice_cycle(cycle(motors=motors(feasible=[4], held=[1, 4])), 0.0)
+    assert said.text(0.0) == 'the motors of joint5 cannot do it: their reference is held'
+    said.notice_cycle(cycle(motors=motors(held=[1])), 2.0 * TELL)
+    assert said.text(2.0 * TELL) == 'the motors of joint2 are led back'
+    said.notice_cycle(cycle(motors=motors()), 4.0 * TELL)
+    assert said.text(4.0 * TELL) == ''
