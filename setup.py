@@ -121,8 +121,8 @@ setup(
     entry_points={
         'console_scripts': [
             'hodyn = hodyn_ros.cli:main',
-            'feedforward = hodyn_ros.ros.feedforward_node:main',
-            'simulated_driver = hodyn_ros.ros.simulated_driver:main',
+            'feedforward = hodyn_ros.ros.executables:feedforward',
+            'simulated_driver = hodyn_ros.ros.executables:simulated_driver',
         ],
     },
     zip_safe=False,

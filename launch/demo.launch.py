@@ -8,12 +8,14 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from hodyn_ros.ros.launch_arguments import DEMO_ARGUMENTS, launched_node
+from hodyn_ros.ros.executables import END_WITH_PARENT
+from hodyn_ros.ros.launch_arguments import DEMO_ARGUMENTS, check_names, launched_node
 
 NAMESPACE = 'hodyn_demo'
 
 
 def nodes(context: LaunchContext) -> list[Action]:
+    check_names(context.launch_configurations, DEMO_ARGUMENTS)
     given = {
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in DEMO_ARGUMENTS}
@@ -22,7 +24,9 @@ def nodes(context: LaunchContext) -> list[Action]:
     parameters = {
         **wanted.parameters, 'lookahead': wanted.parameters.get('lookahead') or 0.5e-3}
     common = {'package': 'hodyn_ros', 'namespace': NAMESPACE, 'output': 'screen',
-              'ros_arguments': wanted.ros_arguments}
+              'ros_arguments': wanted.ros_arguments,
+              # A launch that gets SIGTERM ends without its nodes.
+              'additional_env': {END_WITH_PARENT: '1'}}
     return [
         Node(
             executable='feedforward', name='feedforward', parameters=[parameters],

@@ -12,10 +12,12 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from hodyn_ros.ros.launch_arguments import NODE_ARGUMENTS, launched_node
+from hodyn_ros.ros.executables import END_WITH_PARENT
+from hodyn_ros.ros.launch_arguments import NODE_ARGUMENTS, check_names, launched_node
 
 
 def node(context: LaunchContext) -> list[Action]:
+    check_names(context.launch_configurations, NODE_ARGUMENTS)
     given = {
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in NODE_ARGUMENTS}
@@ -24,6 +26,8 @@ def node(context: LaunchContext) -> list[Action]:
         package='hodyn_ros', executable='feedforward', name=given['name'],
         namespace=given['namespace'], output='screen', parameters=[wanted.parameters],
         remappings=wanted.remappings, ros_arguments=wanted.ros_arguments,
+        # A launch that gets SIGTERM ends without its nodes.
+        additional_env={END_WITH_PARENT: '1'},
         respawn=given['respawn'] == 'true', respawn_delay=1.0,
         sigterm_timeout=str(wanted.end_timeout))]
 

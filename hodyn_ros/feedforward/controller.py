@@ -81,7 +81,8 @@ class FeedforwardController:
         self._stream_limits: tuple[int, MotionLimits] | None = None
         self._stiffness = None
         if self.motors is not None and self.motors.actuators.variable.any():
-            self._stiffness = StiffnessReference(self.motors.side, options.bandwidth)
+            self._stiffness = StiffnessReference(
+                self.motors.side, feedforward.robot.limits.effort, options.bandwidth)
         self._stiffness_taken: tuple[Array, int, tuple[Array, int]] = (
             np.empty(0), now, (np.empty(0), -1))
         self._sigma: Array | None = None
@@ -145,6 +146,10 @@ class FeedforwardController:
         motors = None
         if self.motors is not None:
             if self._stiffness is not None and self._sigma is not None:
+                asked, when, _ = self._stiffness_taken
+                if now - when > LIMITS_AGE and self.q[1:].any():
+                    # What was possible at rest may be too little in motion.
+                    self.set_stiffness(asked)
                 self._sigma = self._stiffness.advance(dt)
             self.motors.evaluate(self.q, self.torque, self._sigma, dt)
             motors = self.motors.wanted
@@ -198,6 +203,7 @@ class FeedforwardController:
             np.maximum(limits.position_max, self.q[0]))
         self.reference.latch(held)
         self.q = _still(held)
+        self._stream_limits = None
         self._go_over()
         if self.motors is not None:
             self.motors.go_over(self.q, self.torque, self._sigma)
@@ -255,6 +261,7 @@ class FeedforwardController:
         if self._wrenches is not None:
             self._wrenches = self._given_wrenches = None
             self._wrench_filters = {}
+            self._stream_limits = None
             self._go_over()
 
     def set_stiffness(self, stiffness: Array) -> tuple[Array, int]:

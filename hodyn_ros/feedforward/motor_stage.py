@@ -113,7 +113,9 @@ class MotorStage:
     def _begin(self, wanted: Array) -> None:
         none = np.full(self.actuators.n_motors, np.inf)
         self._was_feasible = self.feasible.copy()
-        self.reference[:] = wanted
+        _publish(
+            self.actuators.motors, wanted[:3], self._carried, self._effort, *soft_part(
+                self._margin, strict=self._strict), self.reference)
         self._theta = OutputStage(
             wanted[:3], none, self._velocity, self._fade, self._margin, strict=self._strict)
         self._load = OutputStage(self._carried, none, none, self._fade, self._margin)

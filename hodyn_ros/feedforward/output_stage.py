@@ -46,9 +46,11 @@ SETTLED = 40.0
 CLOSE = 1e-9
 # Rows of the state of a stage, one column a quantity.
 (RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, EVEN, LIMIT, RATE,
- KNEE, TOP, LED) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23)
-ROWS = 24
+ KNEE, TOP, LED, FADE) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24)
+ROWS = 25
 CHANGING, SATURATED = 1, 2
+# In units of the quantity, 1/s.
+LEAST_SLOPE = 1e-9
 # In less time, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
 # So near to the top of a limit its slope is taken at the least.
@@ -97,6 +99,7 @@ class OutputStage:
         state[RAW:RAW + 3] = start
         state[SLOPE] = np.inf
         state[CLOCK] = 1.0
+        state[FADE] = fade
         state[LIMIT] = limit
         state[RATE] = np.maximum(rate_limit, 1e-9)
         state[KNEE], state[TOP] = soft_part(margin, strict=strict)
@@ -155,7 +158,7 @@ class OutputStage:
         state[TARGET] = added
         needed = np.abs(added - state[INPUT]) / self._fade
         if fades:
-            state[SLOPE] = needed
+            state[SLOPE] = np.maximum(needed, LEAST_SLOPE)
             state[WAIT] = SETTLED / BANDWIDTH
             self._flags |= CHANGING
         else:
@@ -179,8 +182,9 @@ def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
 
     `strict` is below the limit itself, else it may be passed by the margin.
     """
-    top = 1.0 if strict else 1.0 + margin
-    return top - max(margin, LEAST_MARGIN), top
+    if strict:
+        return 1.0 - LEAST_MARGIN, 1.0
+    return 1.0 - max(LEAST_MARGIN - margin, 0.0), 1.0 + margin
 
 
 @njit()
@@ -243,7 +247,8 @@ def _go_over(
         state[FIRST, i] = rate
         state[SECOND, i] = 0.5 * second + omega * rate
         state[SINCE, i] = -ahead
-        state[SLOPE, i] = abs(value - state[TARGET, i]) / fade
+        # A slope so small that its steps vanish in round-off would never arrive.
+        state[SLOPE, i] = max(abs(value - state[TARGET, i]) / fade, LEAST_SLOPE)
         state[WAIT, i] = SETTLED / BANDWIDTH
         state[CLOCK, i], state[CLOCK + 1, i] = _clock(wanted[1, i], wanted[2, i], limit)
 
@@ -371,6 +376,8 @@ def _advance(
             even = state[RAW, i] + 0.5 * h * (state[RAW + 1, i] + raw1)
             chain[0, i] += even - raw0
             state[INPUT, i] += even - raw0
+            state[SLOPE, i] = max(
+                state[SLOPE, i], abs(state[INPUT, i] - target) / state[FADE, i])
             state[WAIT, i] = SETTLED / BANDWIDTH
             flags |= SATURATED | CHANGING
             raw0 = even

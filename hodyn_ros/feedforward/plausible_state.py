@@ -16,7 +16,7 @@ SLACK = 1e-3
 """What resolution and jitter of stamps make of a position, rad or m."""
 VELOCITY_SLACK = 0.5
 """By which a velocity may differ from that of the positions: filters of drivers; of its limit."""
-LONGEST = 1.0
+LONGEST = 2.0
 """An interval that is longer says nothing, s."""
 
 
@@ -70,7 +70,7 @@ class PlausibleState:
     ) -> bool:
         seconds = (after[2] - before[2]) * 1e-9
         if not 0.0 < seconds < LONGEST:
-            seconds = LONGEST
+            return False
         change = np.abs(after[0] - before[0])
         beyond = change > self._fastest * seconds + SLACK
         if known:

@@ -9,6 +9,8 @@ Array = NDArray[np.float64]
 
 STEPS = 64
 """Of the way to what is asked for, at which the motors' reference is looked at."""
+LEAST_EFFORT = 0.25
+"""Of the effort limit, what a spring must carry within its deflection, however soft."""
 RATE_SHARE = 0.5
 """Of the motors' velocity limits, how much a change of stiffness may take."""
 MAX_DEFLECTION = 0.5 * np.pi
@@ -26,46 +28,57 @@ class StiffnessReference:
     ----------
     side : MotorSide
         The motors; only their actuators and single instants are used.
+    effort : (n,) array
+        The joints' limits, N m or N.
     bandwidth : float
         ω, rad/s.
 
     """
 
-    def __init__(self, side: MotorSide, bandwidth: float) -> None:
+    def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
         self._side = side
         start = side.actuators.constant_stiffness()[0]
         self._filter = SmoothingFilter(start, bandwidth)
         self._input, self._goal = np.log(start), np.log(start)
         self._rate = np.full(start.size, np.inf)
+        deflection = np.where(
+            np.isfinite(side.actuators.motor_limits()[2]), side.actuators.motor_limits()[2],
+            MAX_DEFLECTION)
+        deflection = np.minimum.reduceat(deflection, side.actuators.motor_of[:-1])
+        self._least = np.where(
+            np.isfinite(effort), LEAST_EFFORT * effort / deflection, 0.0)
 
     def ask_for(self, wanted: Array, q: Array, torque: Array) -> tuple[Array, int]:
         """Take a stiffness, (n,), N m/rad, as far as possible; return what is taken.
 
-        And the joint that is held back most, in proportion, −1 for none. Possible is what the law
-        of the joint can do for the torque (3, n) of the motion (5, n), and what keeps the limits
-        of motors and springs, or does not go further beyond them.
+        And the joint that is held back most, in proportion, −1 for none. It is gone from the
+        stiffness of the robot file towards the one that is asked for as far as the law of the
+        joint can do it for the torque (3, n) of the motion (5, n), and as the limits of motors
+        and springs are kept; and never so far that a quarter of the effort limit would stretch
+        the spring beyond its own.
         """
         actuators = self._side.actuators
-        now = self._filter.state[0].copy()
-        wanted = np.where(actuators.variable, wanted, now)
+        start = actuators.constant_stiffness()[0]
+        asked = np.where(actuators.variable, wanted, start)
+        wanted = np.maximum(asked, np.minimum(self._least, start))
         share = np.linspace(0.0, 1.0, STEPS + 1)[:, np.newaxis]
-        log_now = np.log(now)
-        path = log_now + share * (np.log(wanted) - log_now)
-        stiffness = np.zeros((STEPS + 1, 3, now.size))
+        path = np.log(start) + share * (np.log(wanted) - np.log(start))
+        stiffness = np.zeros((STEPS + 1, 3, start.size))
         stiffness[:, 0] = np.exp(path)
         motions, torques = (
             np.ascontiguousarray(np.broadcast_to(one, (STEPS + 1, *one.shape)))
             for one in (q, torque))
         reference, elongation, margin = self._side.sample(motions, torques, stiffness)
         use = self._use(reference, elongation, margin)
-        possible = np.logical_and.accumulate(use <= np.maximum(use[0], 1.0), axis=0)
-        last = possible.sum(axis=0) - 1
-        taken = np.where(last == STEPS, wanted, stiffness[last, 0, np.arange(now.size)])
+        possible = np.logical_and.accumulate(use <= 1.0, axis=0)
+        last = np.maximum(possible.sum(axis=0) - 1, 0)
+        taken = np.where(last == STEPS, wanted, stiffness[last, 0, np.arange(start.size)])
         self._rate = self._fastest(path, reference, possible)
         self._goal = np.log(taken)
         # How far a joint that is not variable is beyond a limit is not the stiffness' doing.
-        joint = int(np.where(actuators.variable, last, STEPS).argmin())
-        return taken, joint if taken[joint] != wanted[joint] else -1
+        held = np.where(actuators.variable, np.abs(np.log(taken / asked)), 0.0)
+        joint = int(held.argmax())
+        return taken, joint if held[joint] > 0.0 else -1
 
     def advance(self, interval: float) -> Array:
         """Move on by `interval` seconds; return σ, σ̇, σ̈, (3, n)."""

@@ -16,6 +16,8 @@ MAX_WAITING = 1000
 DRIFT = 1e-3
 # How long a stream must pause when it was stopped, s: more than a slow slider does.
 PAUSE = 2.0
+# By how much a stamp may be older than the last and only be out of order, ns.
+SET_BACK = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,7 @@ class StreamSchedule:
     def _due(self, stamp: int, now: int, *, is_first: bool) -> int:
         shift = now - stamp
         last, self._last = self._last, (stamp, now)
-        if is_first or last is None or stamp < last[0] - self._timeout:
+        if is_first or last is None or stamp < last[0] - max(SET_BACK, self._delay):
             self._shift = shift
         elif stamp <= last[0]:
             self._last = last

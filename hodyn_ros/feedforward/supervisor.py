@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
-from hodyn_ros.feedforward.plausible_state import PlausibleState
+from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState
 from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
@@ -142,6 +142,7 @@ class Supervisor:
         self._joints: Sequence[str] = robot.joint_names
         self._believed = np.zeros_like(self.measured)
         self._has_velocity = False
+        self._unbelieved = 0
         self._last_stamp, self._answered_at = 0, 0.0
         self._told_away_at = -math.inf
         self._told_timeout = 0.0
@@ -162,16 +163,14 @@ class Supervisor:
         self.arrivals.arrived(at)
         starts = self.state in (State.WAITING, State.LOST, State.SILENT)
         at_measurement = self.settings.controller.at_measurement
-        is_believed = not (starts or at_measurement) or self._plausible.believe(
-            position, velocity, stamp)
+        if self.state is not State.WAITING:
+            self._check_stamp(stamp, at)
+        is_believed = self._plausible.believe(position, velocity, stamp)
         if starts and not is_believed:
             self.why_waiting = UNLIKE
             return False
-        if self.state is State.WAITING:
-            if not self._begin(position, stamp, at):
-                return False
-        else:
-            self._check_stamp(stamp, at)
+        if self.state is State.WAITING and not self._begin(position, stamp, at):
+            return False
         since, self._answered_at = at - self._answered_at, at
         self._last_stamp = stamp
         self.measured[0] = position
@@ -183,7 +182,9 @@ class Supervisor:
                 f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference'))
         if is_believed:
             self._believed[:] = self.measured
+            self._unbelieved = 0
         else:
+            self._unbelieved += 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
             self.clock.resume_at(stamp)
@@ -203,7 +204,8 @@ class Supervisor:
             self._take_plan(now)
             self._take_samples(now)
         measured = None
-        if self.state in (State.RUNNING, State.DEPARTING) and (
+        # A sensor that stays wrong says nothing of where the arm is.
+        if self.state in (State.RUNNING, State.DEPARTING) and self._unbelieved < PERSISTENCE and (
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
         controller.evaluate(now, measured)
@@ -228,6 +230,9 @@ class Supervisor:
     def compare(self, stamp: int, at: float) -> FeedforwardController:
         """Compare a measured state with the reference and with the goal that is followed."""
         controller, watch = self._running, self._tracking
+        if self._unbelieved:  # one wrong reading is no departure, and no place to be held at
+            watch.forget()
+            return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
             self._within_range(self.measured[0]),
@@ -423,7 +428,7 @@ class Supervisor:
             if row.reference == 'stop' and not controller.reference.is_idle(controller.now):
                 controller.stop(controller.now)
             elif row.reference == 'latch':
-                controller.latch(self.measured[0].copy())
+                controller.latch(self._believed[0].copy())
                 self._tracking.forget()
             if row.drops_wrenches:
                 self._wrenches.forget(controller)
@@ -539,5 +544,5 @@ class Supervisor:
         self.counts['states left out'] += 1
         self.reasons.notice(
             'state', f'{self._joints[joint]} at {position:.4g}, moving at {velocity:.4g}, '
-            'contradicts the state before: it is left out of the torque', at, 'warning')
+            'contradicts the state before: it is left out', at, 'warning')
 

@@ -40,6 +40,7 @@ class TorqueOutput:
         self.stage = OutputStage(
             self.wanted, limits.effort, limits.effort_rate, fade, margin, strict=strict)
         self._terms = terms
+        self._most = limits.effort * (1.0 + margin)
         self._there = np.zeros_like(self.wanted)
         self._deviates = False
         self._kept: Array | None = None
@@ -50,7 +51,8 @@ class TorqueOutput:
 
     def go_over(self) -> None:
         """Go over to what is wanted, which a cause has changed."""
-        if is_finite(self.wanted):
+        # What is kept goes over when there are numbers again.
+        if self._kept is None and is_finite(self.wanted):
             self.stage.go_over(self.wanted)
 
     def keep(self, interval: float) -> None:
@@ -79,7 +81,8 @@ class TorqueOutput:
         if point is not None and self._kept is None:
             feedforward.torque(point, self._there, wrenches=wrenches, **self._terms)
             if is_finite(self._there):
-                added = self._there[0] - self.wanted[0]
+                # No more than may be published: it would take as long to come back.
+                added = np.clip(self._there[0], -self._most, self._most) - self.wanted[0]
         fades = (point is not None) != self._deviates
         self._deviates = point is not None
         if fades or self._deviates:

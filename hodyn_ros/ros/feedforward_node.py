@@ -93,6 +93,8 @@ class FeedforwardNode(LifecycleNode):
             parameters.declare(self)
             self._files_at_start: dict[str, str] = {
                 name: self.get_parameter(name).value for name in ('robot', 'limits_file')}
+            if hasattr(self, 'add_pre_set_parameters_callback'):  # older releases have none
+                self.add_pre_set_parameters_callback(parameters.as_declared)
             self.add_on_set_parameters_callback(self._on_parameters)
             if self.get_parameter('robot').value == DESCRIPTION:
                 self._listen_for_description()
@@ -184,8 +186,10 @@ class FeedforwardNode(LifecycleNode):
         )
         for kind, topic, callback, qos in subscriptions:
             subscription = self.create_subscription(
-                kind, topic, partial(self._call, callback), qos, raw=True)
+                kind, topic, partial(self._call, callback), qos, raw=True,
+                qos_overriding_options=parameters.qos_of_user(self))
             self._entities.append(partial(self.destroy_subscription, subscription))
+        parameters.check_qos_overrides(self)
         hold = self.create_service(Trigger, '~/hold', self._on_hold)
         self._entities.append(partial(self.destroy_service, hold))
         if IS_AVAILABLE:
@@ -413,7 +417,8 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:
         result = parameters.check(
-            changes, active=self._session is not None, **self._files_at_start)
+            changes, lambda name: self.get_parameter(name).value,
+            active=self._session is not None, **self._files_at_start)
         payload = {c.name: c.value for c in changes if c.name.startswith('payload_')}
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)

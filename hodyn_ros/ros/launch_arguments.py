@@ -3,7 +3,7 @@
 Of the parameters those on the command line come first, then those of the user's file, then those
 of the package's file for the robot. What is not given overrides nothing.
 """
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,17 @@ def launched_node(
         [(topic if topic in ROOTED else f'~/{topic}', to) for topic, to in topics.items() if to],
         ['--log-level', given['log_level']] if given['log_level'] else [],
         float(parameters.get('fade', Parameters.fade)) + END_TIMEOUT)
+
+
+def check_names(given: Iterable[str], declared: Iterable[Argument]) -> None:
+    """Raise HodynError for an argument that there is not, but one of nearly its name.
+
+    Others may be those of a launch file that includes this one.
+    """
+    names = [argument.name for argument in declared]
+    for name in sorted(set(given) - set(names)):
+        if near := parameter_file.did_you_mean(name, names, cutoff=0.8):
+            raise HodynError(f'there is no launch argument {name!r}{near}')
 
 
 def _file(path: str, node: str) -> dict[str, Any]:

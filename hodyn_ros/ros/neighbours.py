@@ -134,7 +134,9 @@ class Neighbours:
 
 
 def full_name(name: str, namespace: str) -> str:
-    """Return the fully qualified name of a node."""
+    """Return the fully qualified name of a node, which may not be known yet."""
+    if 'UNKNOWN' in name or 'UNKNOWN' in namespace:
+        return 'a node that is still being discovered'
     return f'{namespace.rstrip("/")}/{name}'
 
 

@@ -14,6 +14,7 @@ from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateWriter
+from hodyn_ros.ros import parameters
 from hodyn_ros.ros.controller_state import ControllerStatePublisher
 from hodyn_ros.ros.diagnostics import level
 
@@ -29,7 +30,8 @@ class Outputs:
     def __init__(self, node: LifecycleNode) -> None:
         self._node = node
         self._publishers: dict[str, Any] = {
-            name: node.create_lifecycle_publisher(kind, f'~/{name}', qos)
+            name: node.create_lifecycle_publisher(
+                kind, f'~/{name}', qos, qos_overriding_options=parameters.qos_of_user(node))
             for name, kind, qos in (
                 *((name, JointState, OUTPUT_QOS) for name in TORQUE_NAMES),
                 ('motor_reference', JointState, OUTPUT_QOS),

@@ -109,9 +109,9 @@ def unknown(name: str, known: Sequence[str]) -> str:
     return f'unknown parameter {name!r}{did_you_mean(name, known)}'
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the end of a message that names the nearest of the known names, if one is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f'; did you mean {near[0]!r}?' if near else ''
 
 

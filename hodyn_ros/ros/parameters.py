@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 import math
 import re
@@ -17,6 +17,7 @@ from rcl_interfaces.msg import (
 from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from hodyn_ros.feedforward.goal_tolerances import GoalTolerances, default_tolerances
 from hodyn_ros.plans.prepare import StretchMode
@@ -181,6 +182,9 @@ CONSTRAINTS: dict[str, Field[Any]] = {
         '0 for any distance.', bounds=(0.0, 1000.0), runtime=True),
 }
 TABLE: dict[str, Field[Any]] = {row.name: row for row in fields(Parameters)} | CONSTRAINTS
+QOS_VALUES: dict[str, Any] = {
+    'reliability': ('reliable', 'best_effort', 'system_default'),
+    'history': ('keep_last', 'keep_all', 'system_default'), 'depth': range(1, 100_000)}
 OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
 
 
@@ -195,9 +199,9 @@ def declare(node: Node) -> None:
     Raises HodynError for a value given at start that is out of range, and for a parameter given
     that there is not.
     """
-    for name in given(node):
-        if fault_of_name := unknown(name):
-            raise HodynError(fault_of_name)
+    for name, parameter in given(node).items():
+        if wrong := unknown(name) or _fault_of_qos(name, parameter.value):
+            raise HodynError(wrong)
     names = [name for name in TABLE if not OF_A_JOINT.fullmatch(name)]
     for name in (*names, *filter(OF_A_JOINT.fullmatch, given(node))):
         row = TABLE[OF_A_JOINT.sub(r'constraints.JOINT.\2', name)]
@@ -206,8 +210,40 @@ def declare(node: Node) -> None:
             node.declare_parameter(name, default, _descriptor(row))
         except ParameterException as error:
             raise HodynError(str(error)) from None
-        if wrong := fault(name, node.get_parameter(name).value):
+        parameter = node.get_parameter(name)
+        if wrong := fault(name, parameter.value):
             raise HodynError(wrong)
+        node.set_parameters(as_declared([parameter]))
+
+
+def qos_of_user(node: Node) -> QoSOverridingOptions | None:
+    """Return what lets the user's `qos_overrides.…` count for a topic; None where there are none.
+
+    Declared only then: they are read-only, and a dump of them could not be loaded again.
+    """
+    if not any(name.startswith(parameter_file.OF_EVERY_TOPIC) for name in given(node)):
+        return None
+    return QoSOverridingOptions.with_default_policies()
+
+
+def check_qos_overrides(node: Node) -> None:
+    """Raise HodynError for a `qos_overrides.…` that no topic or policy has taken."""
+    for name in given(node):
+        if name.startswith(parameter_file.OF_EVERY_TOPIC) and not node.has_parameter(name):
+            raise HodynError(
+                f'{name}: no such topic, or policy that can be chosen (history, depth, '
+                'reliability): qos_overrides./TOPIC.subscription.POLICY, or publisher, with the '
+                'whole name of the topic')
+
+
+def _fault_of_qos(name: str, value: Any) -> str:
+    policy = name.rpartition('.')[2]
+    if not name.startswith(parameter_file.OF_EVERY_TOPIC) or value in QOS_VALUES.get(
+            policy, (value,)):
+        return ''
+    allowed = QOS_VALUES[policy]
+    return f'{name} is {value!r}; expected ' + (
+        'a whole number above 0' if isinstance(allowed, range) else f'one of {", ".join(allowed)}')
 
 
 def unknown(name: str) -> str:
@@ -253,16 +289,18 @@ def read(node: Node) -> Parameters:
 
 
 def check(
-    changes: Sequence[Parameter[Any]], *, active: bool, robot: str = '', limits_file: str = '',
+    changes: Sequence[Parameter[Any]], current: Callable[[str], Any], *, active: bool,
+    robot: str = '', limits_file: str = '',
 ) -> SetParametersResult:
-    """Check a batch of changes: all of it is taken or none.
+    """Check a batch of changes: all of it is taken or none; an equal value is no change.
 
-    `robot` and `limits_file` are what the parameters of these names were at start. These alone may
-    be files: whoever may set parameters could have any file opened otherwise.
+    `current` returns a value as it is now; `robot` and `limits_file` are what the parameters of
+    these names were at start. These alone may be files: whoever may set parameters could have any
+    file opened otherwise.
     """
     for change in changes:
         row = row_of(change.name)
-        if row is None:
+        if row is None or _is_equal(change.value, current(change.name)):
             continue
         if active and not row.metadata['runtime']:
             return SetParametersResult(
@@ -280,6 +318,28 @@ def check(
                 successful=False, reason='limits_file: it is read at start only, given by the '
                 'command line or a parameter file')
     return SetParametersResult(successful=True)
+
+
+def as_declared(changes: Sequence[Parameter[Any]]) -> list[Parameter[Any]]:
+    """Return changes with whole numbers as numbers, where the parameter is one: types are kept."""
+    kept = []
+    for change in changes:
+        row = row_of(change.name)
+        default: Any = None if row is None else row.default
+        value = change.value
+        if type(default) is float and type(value) is int:
+            change = Parameter(change.name, value=float(value))
+        elif isinstance(default, tuple) and type(default[0]) is float and (
+                change.type_ == Parameter.Type.INTEGER_ARRAY):
+            change = Parameter(change.name, value=[float(entry) for entry in value])
+        kept.append(change)
+    return kept
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, Sequence | array) and not isinstance(one, str):
+        return isinstance(other, Sequence | array) and list(one) == list(other)
+    return (type(one) is not bool and type(other) is not bool and one == other) or one is other
 
 
 def _descriptor(row: Field[Any]) -> ParameterDescriptor:

@@ -226,3 +226,11 @@ def test_a_copied_file_of_the_package_is_taken_as_it_is(monkeypatch, params_file
     node = launch(monkeypatch, FILE, params_file=path)['feedforward']
     assert node.parameters == configured(name)
     assert set(node.parameters) == {name for name in TABLE if 'JOINT' not in name}
+
+
+@pytest.mark.parametrize('file', [FILE, DEMO])
+def test_a_mistyped_argument_is_named_and_one_of_another_file_is_none_of_ours(monkeypatch, file):
+    """`robbot:=ur10e` started a Panda."""
+    with pytest.raises(HodynError, match=r"no launch argument 'robbot'; did you mean 'robot'\?"):
+        launch(monkeypatch, file, robbot='ur10e')
+    assert launch(monkeypatch, file, use_rviz='true', world='empty.sdf')

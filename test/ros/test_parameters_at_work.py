@@ -2,6 +2,8 @@
 from itertools import count
 from pathlib import Path
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,10 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
 from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rclpy.qos import ReliabilityPolicy
 
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters
@@ -93,3 +99,49 @@ def test_how_wrenches_and_limits_are_minded(live, home):
         shares.append(np.abs(torque() / PANDA.limits.effort).max())
     assert max(shares) > 1.1  # 0.05 is the default
     assert 'stopping' not in node.states
+
+
+@pytest.mark.live
+def test_a_dump_of_the_active_node_can_be_loaded_and_types_stay(live, home):
+    node = live()
+    node.first_answer(NOW, home)
+    names = node.call(ListParameters, 'list_parameters', ListParameters.Request())
+    asked = GetParameters.Request(names=[
+        name for name in names.result.names if name != 'start_type_description_service'])  # read-only in each node
+    values = node.call(GetParameters, 'get_parameters', asked).values
+    assert len(values) > 40
+    results = node.call(
+        SetParameters, 'set_parameters', SetParameters.Request(parameters=[
+            ParameterMessage(name=name, value=value)
+            for name, value in zip(asked.names, values, strict=True)])).results
+    assert [one.reason for one in results if not one.successful] == []
+    assert node.set(payload_link='link7', payload_mass=2) == ''
+    asked = GetParameters.Request(names=['payload_mass'])
+    (value,) = node.call(GetParameters, 'get_parameters', asked).values
+    assert (value.type, value.double_value) == (ParameterType.PARAMETER_DOUBLE, 2.0)
+
+
+@pytest.mark.live
+def test_the_quality_of_service_is_that_of_the_user(live, home):
+    node = live(
+        'qos_overrides./joint_states.subscription.reliability:=reliable',
+        'qos_overrides./joint_states.subscription.depth:=7',
+        'qos_overrides./feedforward/torque.publisher.reliability:=best_effort')
+    (states,) = node.node.get_subscriptions_info_by_topic('/joint_states')
+    assert states.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+    (torque,) = node.node.get_publishers_info_by_topic('/feedforward/torque')
+    assert torque.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(('name', 'value'), [
+    ('/joint_stats.subscription.reliability', 'reliable'),
+    ('/joint_states.subscription.deadline', '100'),
+    ('/joint_states.subscription.reliability', 'sometimes')])
+def test_a_wrong_quality_of_service_is_one_line_and_no_node(ros_environment, name, value):
+    found = subprocess.run(
+        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args', '-p',
+         f'qos_overrides.{name}:={value}'], capture_output=True, text=True, timeout=60.0)
+    assert found.returncode == 2
+    assert 'qos_overrides' in found.stderr
+    assert 'Traceback' not in found.stderr

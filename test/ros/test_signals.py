@@ -176,3 +176,47 @@ def test_a_signal_while_the_compiler_calls_back_waits_until_it_has_returned():
         [sys.executable, '-c', COMPILER], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.split('\n') == ['handed over', 'interrupted', '']
     assert run.stderr == ''
+
+
+def executable(name: str, **environment: str) -> subprocess.Popen:
+    """Start an executable as its script does."""
+    code = f'import sys; from hodyn_ros.ros.executables import {name}; sys.exit({name}())'
+    return subprocess.Popen(
+        [sys.executable, '-c', code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize('name', ['feedforward', 'simulated_driver'])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_imports_is_an_end_without_a_traceback(ros_environment, name, number):
+    for delay in (0.15, 0.4, 0.8):
+        process = executable(name, **ros_environment)
+        time.sleep(delay)
+        process.send_signal(number)
+        said = process.communicate(timeout=AT_ONCE)[1]
+        # Before the handler stands the interpreter has not come to a line of this package yet.
+        assert process.returncode == 0 or 'hodyn_ros/' not in said, said
+        assert 'Traceback' not in said or 'hodyn_ros/' not in said, said
+
+
+def test_a_node_ends_with_the_launch_that_started_it(ros_environment, tmp_path):
+    """SIGTERM ends a launch without its nodes, which went on answering."""
+    code = (
+        'import subprocess, sys, time\n'
+        'node = subprocess.Popen([sys.executable, "-c", "from hodyn_ros.ros.executables import '
+        'feedforward; feedforward()"], stderr=subprocess.DEVNULL)\n'
+        'print(node.pid, flush=True)\n'
+        'time.sleep(100.0)\n')
+    launch = subprocess.Popen(
+        [sys.executable, '-c', code], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, **ros_environment, 'HODYN_END_WITH_PARENT': '1'})
+    pid = int(launch.stdout.readline())
+    KILLED.update(shared_memory(pid))
+    time.sleep(2.0)
+    assert is_alive(pid)
+    launch.kill()
+    launch.wait()
+    end = time.monotonic() + 20.0
+    while is_alive(pid) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not is_alive(pid)

@@ -31,7 +31,7 @@ class LaunchDescription:
 
 
 class LaunchConfiguration:
-    """The value of an argument; the context is a dictionary here."""
+    """The value of an argument."""
 
     def __init__(self, name):
         self.name = name
@@ -40,12 +40,19 @@ class LaunchConfiguration:
         return context[self.name]
 
 
+class Context(dict):
+    """The values of arguments, also of those that nobody declared."""
+
+    launch_configurations = property(dict)
+
+
 class Node:
     """A node, with what it was given."""
 
     def __init__(self, *, package, executable, name, namespace, parameters, output,
                  remappings=(), ros_arguments=(), respawn=False, respawn_delay=None,
-                 sigterm_timeout='5'):
+                 sigterm_timeout='5', additional_env=None):
+        assert additional_env == {'HODYN_END_WITH_PARENT': '1'}
         assert package == 'hodyn_ros'
         assert output == 'screen'
         assert (ROOT / 'libexec' / executable).is_file()
@@ -59,7 +66,7 @@ class Node:
 def launch(monkeypatch, file, **arguments):
     """Return the nodes of a launch file by name, as `ros2 launch` starts them."""
     for name, contents in {
-        'launch': {'LaunchContext': dict, 'LaunchDescription': LaunchDescription},
+        'launch': {'LaunchContext': Context, 'LaunchDescription': LaunchDescription},
         'launch.action': {'Action': object},
         'launch.actions': {
             'DeclareLaunchArgument': DeclareLaunchArgument, 'OpaqueFunction': OpaqueFunction},
@@ -75,10 +82,10 @@ def launch(monkeypatch, file, **arguments):
     declared = {
         action.name: action for action in description.actions
         if isinstance(action, DeclareLaunchArgument)}
-    assert arguments.keys() <= declared.keys()
-    context = {name: action.default for name, action in declared.items()} | arguments
-    for name, value in context.items():
-        assert declared[name].choices is None or value in declared[name].choices
+    context = Context(
+        {name: action.default for name, action in declared.items()} | arguments)
+    for name, action in declared.items():
+        assert action.choices is None or context[name] in action.choices
     nodes = [
         node for action in description.actions if isinstance(action, OpaqueFunction)
         for node in action.function(context)]

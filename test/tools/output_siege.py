@@ -87,6 +87,8 @@ class Findings:
         By how much anything published changes at a cause, in the instant, relative to its size.
     step : float
         What values change by in a cycle, in units of what their rate limits allow.
+    arrival : float
+        How far torques are from what they should be when nothing has happened for long.
     residual : float
         How far values are from the integral of their rates, where cycles are so short that a
         jerk-limited motion shows between them.
@@ -106,6 +108,7 @@ class Findings:
     motor_acceleration: float = 0.0
     jump: float = 0.0
     step: float = 0.0
+    arrival: float = 0.0
     residual: float = 0.0
     held: int = 0
     saturated: int = 0
@@ -167,7 +170,24 @@ class OutputSiege:
             controller.evaluate(self.now, measured)
             self._judge(before, self._published(), stride * 1e-9)
         found.cycles += cycles
+        self._arrive()
         return found
+
+    def _arrive(self) -> None:
+        """See that what is published becomes what it should be when nothing happens any more."""
+        controller = self.controller
+        controller.stop(self.now)
+        controller.drop_wrenches()
+        for _ in range(15_000):
+            self.now += 2 * MS
+            controller.evaluate(self.now)
+            if controller.reference.mode(self.now) == 'holding' and not controller.is_fading:
+                break
+        for each in controller._outputs:
+            if (np.abs(each.wanted[0]) > self.robot.limits.effort).any():
+                return  # less is published for good
+            away = np.abs(each.stage.published[0] - each.wanted[0]).max()
+            self.found.see('arrival', away / 1e-4, 'a quiet end')
 
     def _published(self) -> list[np.ndarray]:
         motors = self.controller.motors

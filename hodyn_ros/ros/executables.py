@@ -1,0 +1,38 @@
+"""What the executables do first: heed signals, before anything is imported that takes long."""
+import contextlib
+import ctypes
+import importlib
+import os
+import signal
+import sys
+
+END_WITH_PARENT = 'HODYN_END_WITH_PARENT'
+"""Environment variable; not empty: SIGINT when the process dies that started this one (Linux)."""
+_SIGNAL_AT_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl
+
+
+def feedforward() -> int:
+    """Run the node."""
+    _begin()
+    from hodyn_ros.ros.feedforward_node import main
+    return main()
+
+
+def simulated_driver() -> int:
+    """Run the simulated driver."""
+    _begin()
+    # A signal that raises where this is being imported would pass for a library that is missing.
+    with contextlib.suppress(ImportError):
+        importlib.import_module('mujoco')
+    from hodyn_ros.ros.simulated_driver import main
+    return main()
+
+
+def _begin() -> None:
+    # Nothing moves yet, and there is nothing to bring to an end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
+    if os.environ.get(END_WITH_PARENT) and sys.platform == 'linux':
+        ctypes.CDLL(None).prctl(_SIGNAL_AT_PARENTS_DEATH, signal.SIGINT)
+        if os.getppid() == 1:
+            os._exit(0)
