@@ -106,8 +106,9 @@ def test_a_dump_of_the_active_node_can_be_loaded_and_types_stay(live, home):
     node = live()
     node.first_answer(NOW, home)
     names = node.call(ListParameters, 'list_parameters', ListParameters.Request())
+    # One is read-only in each node.
     asked = GetParameters.Request(names=[
-        name for name in names.result.names if name != 'start_type_description_service'])  # read-only in each node
+        name for name in names.result.names if name != 'start_type_description_service'])
     values = node.call(GetParameters, 'get_parameters', asked).values
     assert len(values) > 40
     results = node.call(
