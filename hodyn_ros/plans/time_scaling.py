@@ -6,15 +6,11 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.peaks import blocks
 from hodyn_ros.limits.quantities import KINEMATIC
-from hodyn_ros.plans.limit_check import (
-    TOLERANCE,
-    LimitReport,
-    blocks,
-    sample_times,
-    worst_margins,
-)
-from hodyn_ros.reference import Plan, extrema
+from hodyn_ros.plans.limit_check import MAX_STEP, LimitReport, worst_margins
+from hodyn_ros.reference import Plan
+from hodyn_ros.reference.extrema import sample_times
 
 Array = NDArray[np.float64]
 
@@ -36,14 +32,11 @@ class TimeScaling:
         At least 1.
     reason : str
         Why there is none; empty when there is one.
-    limit_report : LimitReport or None
-        Report of the stretched plan.
 
     """
 
     factor: float | None
     reason: str = ''
-    limit_report: LimitReport | None = None
 
 
 def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeScaling:
@@ -54,15 +47,12 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
     """
     table = limits if isinstance(limits, LimitTable) else LimitTable(limits)
     robot = table.feedforward.robot
-    values, instants = extrema(plan, 0)
-    beyond = np.array([
-        robot.limits.position_min - values[0], values[1] - robot.limits.position_max])
-    beyond -= TOLERANCE * np.maximum(1.0, np.abs(values))  # as `LimitMargin.exceeded` has it
-    if (beyond > 0.0).any():
-        side, joint = divmod(int(beyond.argmax()), beyond.shape[1])
+    out = LimitReport(worst_margins(
+        plan, LimitTable(table.feedforward, quantities=('position',)))).violations
+    if out:
         return TimeScaling(None, (
-            f'no stretch mends it: {robot.joint_names[joint]} is out of its range at '
-            f'{instants[side, joint]:.4g} s whatever the speed'))
+            f'no stretch mends it: {out[0].joint} is out of its range at {out[0].time:.4g} s '
+            'whatever the speed'))
     if not starts_and_ends_at_rest(plan):
         return TimeScaling(None, 'no stretch: only a plan that starts and ends at rest has one')
     search = _Search(plan, table)
@@ -71,7 +61,7 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
         if column.reflex:
             return TimeScaling(None, (
                 'no stretch was found that trips no reflex: its weight alone trips '
-                f'{column.reflex}'))
+                f'{column.reflex.name}'))
         joint = robot.joint_names[column.place]
         return TimeScaling(
             None, f'no stretch mends it: {joint} cannot hold the weight at {time:.4g} s')
@@ -86,10 +76,9 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
         factor = float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
         if factor > MAX_FACTOR:
             return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it')
-        margins = worst_margins(plan.stretched(factor), table)
-        violations = LimitReport(margins).violations
+        violations = LimitReport(worst_margins(plan.stretched(factor), table)).violations
         if not violations:
-            return TimeScaling(round(factor, 4), '', LimitReport(margins[:table.limit_count]))
+            return TimeScaling(round(factor, 4))
         # Peaks between the samples, which the check refines, join the search.
         search.add(np.array([entry.time / factor for entry in violations]))
         failing = factor + RESOLUTION
@@ -115,7 +104,7 @@ class _Search:
         self.plan = plan
         self.table = table
         self.columns = table.limited_columns
-        self.instants = sample_times(plan)
+        self.instants = sample_times(plan, MAX_STEP)
         self.active: Array = np.empty(0)
         self.worst = (0.0, table.columns[0])
 

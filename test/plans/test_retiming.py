@@ -103,7 +103,7 @@ def test_what_is_found_trips_no_reflex(panda, seed):
     prepared = prepare_plan(PlanRequest(trajectory, scaled, PlanSettings(stretch='retime')))
     assert prepared.refusal == ''
     nearest = prepared.reflexes[0]
-    assert nearest.name == 'controller_torque_discontinuity'
+    assert nearest.reflex == 'controller_torque_discontinuity'
     assert 0.98 < nearest.share <= 1.0
 
 
