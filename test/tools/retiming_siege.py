@@ -64,7 +64,7 @@ class Case:
         """Whether toppra knows all that can bind."""
         robot = self.request.robot
         return not self.actuators and not robot.limits.depend_on_position.any() and all(
-            self.part[name] == 1.0 for name in ('jerk', 'effort_rate'))
+            np.isinf(self.part[name]) for name in ('jerk', 'effort_rate'))
 
 
 def with_part(robot, part):
@@ -171,14 +171,16 @@ def made(seed):
     lowest, highest = robot.limits.position_min + 0.02, robot.limits.position_max - 0.02
     q = np.clip(q, lowest, highest)
     tight = rng.random(4) < 0.6
-    tight[2:] &= rng.random() < 0.7  # else toppra knows all that binds
     parts = np.where(tight, a_part(rng, 4), 1.0)
+    has_rates = bool(rng.random() < 0.7)  # else toppra knows all that binds
+    if not has_rates:
+        parts[2:] = np.inf
     part = dict(zip(('velocity', 'acceleration', 'jerk', 'effort_rate'), parts, strict=True))
     if rng.random() < 0.4:
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     held = holding(robot, q)
     part['effort'] = np.clip(ROOM * held / robot.limits.effort, a_part(rng), 1.0)
-    actuators = str(rng.choice(['', '', 'sea', 'vsa']))
+    actuators = str(rng.choice(['', 'sea', 'vsa'])) if has_rates else ''
     robot = with_motors(rng, with_part(robot, part), actuators, held)
     settings = PlanSettings(
         stretch='retime', commands=str(rng.choice(['effort', 'position'])),
