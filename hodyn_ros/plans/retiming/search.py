@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 PATH_TOLERANCE = 1e-3
-PIECE, MIN_PIECES = 5e-3, 480
+PIECE, MIN_PIECES = 1e-2, 480
 """s, at most, of the plan that is returned; of one of few pieces of the rate, four for each."""
 # Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
 _COARSE = (40, 40, 60)
