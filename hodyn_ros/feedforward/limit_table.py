@@ -298,19 +298,19 @@ class LimitTable:
         Of the columns that are `known`, (C,), by default all.
         """
         worst: dict[Reflex, LimitMargin] = {}
-        for c in np.argsort(-gathered.nearness, kind='stable').tolist():
+        order = np.argsort(-gathered.nearness, kind='stable').tolist()
+        for c in order:
             column = self.columns[c]
             stop = column.reflex
             if stop is None or stop in worst or not (known is None or known[c]):
                 continue
-            same = np.array([other.reflex is stop for other in self.columns])
-            first = np.flatnonzero(same & (gathered.beyond > 0))
-            tripped: dict[str, Any] = {}
-            if first.size:
-                first = first[gathered.first[first] == gathered.first[first].min()]
-                by = first[gathered.first_nearness[first].argmax()]
-                tripped = {
-                    'tripped_at': gathered.first[by].item(), 'tripped_by': self.columns[by].joint}
+            # Columns come by nearness: of those that trip it first, the nearest.
+            by = min(
+                (other for other in order if gathered.intervals[other]
+                 and self.columns[other].reflex is stop),
+                key=lambda other: gathered.intervals[other][0][0], default=None)
+            tripped = {} if by is None else {
+                'tripped_at': gathered.intervals[by][0][0], 'tripped_by': self.columns[by].joint}
             worst[stop] = self._margin_of(gathered, c, **tripped)
         return tuple(worst.values())
 
@@ -319,7 +319,7 @@ class LimitTable:
         return [
             self._margin_of(
                 gathered, c, beyond=int(gathered.beyond[c]),
-                intervals=tuple(gathered.intervals.get(c, ())))
+                intervals=tuple(gathered.intervals[c]))
             for c in range(len(self.columns))]
 
     def _margin_of(self, gathered: Extremes, c: int, **more: Any) -> LimitMargin:

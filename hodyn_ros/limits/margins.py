@@ -124,23 +124,19 @@ class Extremes:
         What is largest, and what there is where it is.
     beyond : (C,) array of int
         Samples that are nearer than allowed.
-    first, first_nearness : (C,) arrays
-        The first of them, the largest number where there is none, and how near it is.
-    intervals : dict of int to list
+    intervals : list of list
         First and last instants of the first intervals of these, by column.
 
     """
 
     def __init__(self, allowed: Array, instants: Any) -> None:
         """Take how near each column may be, (C,), and the type of instants."""
-        count = allowed.size
-        largest = np.iinfo(instants).max if np.issubdtype(instants, np.integer) else np.inf
         self._allowed = allowed
-        self.nearness, self.first_nearness = np.full((2, count), -np.inf)
-        self.value, self.lower, self.upper = np.full((3, count), np.nan)
-        self.instant, self.first = np.zeros(count, instants), np.full(count, largest, instants)
-        self.beyond = np.zeros(count, dtype=np.int64)
-        self.intervals: dict[int, list[tuple[Any, Any]]] = {}
+        self.nearness = np.full(allowed.size, -np.inf)
+        self.value, self.lower, self.upper = np.full((3, allowed.size), np.nan)
+        self.instant = np.zeros(allowed.size, instants)
+        self.beyond = np.zeros(allowed.size, dtype=np.int64)
+        self.intervals: list[list[tuple[Any, Any]]] = [[] for _ in allowed]
 
     def add(
         self, columns: slice, instants: NDArray[Any], values: Array, lower: Array, upper: Array,
@@ -158,18 +154,10 @@ class Extremes:
         self.instant[columns][nearer] = instants[at]
         allowed = self._allowed[columns]
         for k in np.flatnonzero(highest > allowed).tolist():
-            self._add_beyond(columns.start + k, instants, nearness[:, k], float(allowed[k]))
-
-    def _add_beyond(
-        self, column: int, instants: NDArray[Any], nearness: Array, allowed: float,
-    ) -> None:
-        edges = np.diff((nearness > allowed).astype(np.int8), prepend=0, append=0)
-        begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-        self.beyond[column] += (ends - begins).sum()
-        if instants[begins[0]] < self.first[column]:
-            self.first[column] = instants[begins[0]]
-            self.first_nearness[column] = nearness[begins[0]]
-        found = self.intervals.setdefault(column, [])
-        found += [
-            (instants[begin].item(), instants[end - 1].item()) for begin, end in zip(
-                begins[:LISTED - len(found)], ends[:LISTED - len(found)], strict=True)]
+            edges = np.diff((nearness[:, k] > allowed[k]).astype(np.int8), prepend=0, append=0)
+            begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+            self.beyond[columns][k] += (ends - begins).sum()
+            found = self.intervals[columns.start + k]
+            room = LISTED - len(found)
+            found += zip(
+                instants[begins[:room]].tolist(), instants[ends[:room] - 1].tolist(), strict=True)
