@@ -77,18 +77,18 @@ def with_part(robot, part):
     return replace(robot, limits=limits, reflexes=reflexes)
 
 
-def with_motors(rng, robot, kind, held):
+def with_motors(rng, robot, kind, held, effort):
     """Return a robot whose motors are hardly faster, or hardly stronger, than its links.
 
-    Of motor torque and deflection some are limited, to what `held` (n,) and a part of the effort
-    limits take.
+    Of motor torque and deflection some are limited, to what `held` (n,) and a part of `effort`
+    (n,) take.
     """
     if not kind:
         return robot
     law = LinearSpring(float(rng.uniform(1000.0, 5000.0))) if kind == 'sea' else (
         AntagonisticExponential(2.0, 10.0, float(rng.uniform(6000.0, 9000.0))))
     limited = rng.random(2) < 0.7
-    loads = np.maximum(ROOM * held, a_part(rng, 2)[:, None] * robot.limits.effort)
+    loads = np.maximum(ROOM * held, a_part(rng, 2)[:, None] * effort)
     joints = []
     for speed, (strong, soft) in zip(robot.limits.velocity, loads.T, strict=True):
         motor = Motor(
@@ -181,7 +181,7 @@ def made(seed):
     held = holding(robot, q)
     part['effort'] = np.clip(ROOM * held / robot.limits.effort, a_part(rng), 1.0)
     actuators = str(rng.choice(['', 'sea', 'vsa'])) if has_rates else ''
-    robot = with_motors(rng, with_part(robot, part), actuators, held)
+    robot = with_motors(rng, with_part(robot, part), actuators, held, robot.limits.effort)
     settings = PlanSettings(
         stretch='retime', commands=str(rng.choice(['effort', 'position'])),
         allow_nonzero_velocity_at_end=True)

@@ -34,9 +34,10 @@ PIECE, MIN_PIECES = 1e-2, 480
 """s, at most, of the plan that is returned; of one of few pieces of the rate, four for each."""
 # Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
 _COARSE = (40, 40, 60)
-MIN_KNOTS = 120
-# However long a motion is, s.
-MAX_KNOT_SPACING = 0.07
+# Finer ones, s, no file of samples 5 ms apart could follow.
+KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.0075, 60, 120
+# However long a motion is, s; and at most so many.
+MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
 # Of each step: the highest order of the limits that it minds, and the largest rate. The first is
 # toppra's problem, which is convex; the others begin from there.
 _STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
@@ -219,7 +220,8 @@ def _cost(plan: Plan, table: LimitTable, smoothness: float) -> float:
 
 
 def _knots(duration: float) -> int:
-    return max(MIN_KNOTS, int(duration / MAX_KNOT_SPACING))
+    fine = int(np.clip(duration / KNOT_SPACING, MIN_KNOTS, MAX_KNOTS))
+    return max(fine, min(int(duration / MAX_KNOT_SPACING), MOST_KNOTS))
 
 
 def _even_law(path: Plan) -> TimeLaw:
