@@ -128,7 +128,8 @@ def longer_search(path: JointPath, feedforward: FeedForward) -> Retimed:
     with mock.patch.multiple(
             search, _STEPS=search._STEPS + 20 * search._STEPS[-1:], CONVERGED=1e-5,
             KNOT_SPACING=0.5 * search.KNOT_SPACING, MIN_KNOTS=2 * search.MIN_KNOTS,
-            MAX_KNOTS=2 * search.MAX_KNOTS, MAX_KNOT_SPACING=0.5 * search.MAX_KNOT_SPACING):
+            MAX_KNOTS=2 * search.MAX_KNOTS, MAX_KNOT_SPACING=0.5 * search.MAX_KNOT_SPACING,
+            MIN_PIECES=2 * search.MIN_PIECES):
         return retime_path(path, feedforward)
 
 

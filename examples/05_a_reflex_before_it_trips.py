@@ -26,7 +26,7 @@ for duration in durations:
     plan = fit_plan([0.0, duration], move)
     for commands in ('effort', 'position'):
         for peak in reflex_peaks(plan, feedforward, commands):
-            shares.setdefault((commands, peak.name), []).append(peak.share)
+            shares.setdefault((commands, peak.reflex), []).append(peak.share)
 
 # %%
 plt.style.use(figures.STYLE)

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     'common': set(),
     'messages': {'common'},
     'limits': {'common'},
-    'reference': {'common'},
+    'reference': {'common', 'limits'},
     'actuators': {'common'},
     'robot': {'common', 'actuators', 'limits'},
     'dynamics': {'common', 'robot'},
@@ -35,7 +35,7 @@ MAY_IMPORT = {
         'common', 'limits', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
         'estimation', 'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 79
+MAX_ARROWS = 80
 MAX_FLOORS = 9
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
+    from hodyn_ros.limits.margins import LimitMargin
     from hodyn_ros.plans.limit_check import LimitReport
 
 
@@ -111,8 +111,8 @@ def run_check(
         if prepared.reflexes and not prepared.reflexes[0].trips:
             nearest = prepared.reflexes[0]
             print(
-                f'nearest reflex: {nearest.name}, {100 * nearest.share:.0f} % of what is allowed '
-                f'({nearest.joint} at {nearest.time:.4g} s)')
+                f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of what is '
+                f'allowed ({nearest.joint} at {nearest.time:.4g} s)')
     print(outcome(prepared))
     if output is not None:
         draw_curves(plan, FeedForward(request.robot), output, force=force)
@@ -126,8 +126,7 @@ def run_check(
         'overshoot': prepared.overshoot,
         'deviation': prepared.deviation and prepared.deviation.value,
         'worst': _entries(limit_report),
-        'reflexes': [
-            {**asdict(peak), 'trips': peak.trips} for peak in prepared.reflexes],
+        'reflexes': [_reflex(peak) for peak in prepared.reflexes],
     }, json_file, force=force)
     return BEYOND_LIMITS if prepared.refusal else WITHIN_LIMITS
 
@@ -153,11 +152,18 @@ def _print_worst(limit_report: LimitReport) -> None:
 
 
 def _entries(limit_report: LimitReport) -> list[dict[str, Any]]:
-    entries = []
-    for entry in limit_report.worst:
-        figures = asdict(entry)
-        for key in ('lower', 'upper'):
-            # JSON has no infinity: an unknown limit is null.
-            figures[key] = figures[key] if math.isfinite(figures[key]) else None
-        entries.append({**figures, 'exceeded': entry.exceeded})
-    return entries
+    # JSON has no infinity: an unknown limit is null.
+    return [
+        {'joint': entry.joint, 'quantity': entry.quantity, 'unit': entry.unit, 'time': entry.time,
+         'value': entry.value,
+         'lower': entry.lower if math.isfinite(entry.lower) else None,
+         'upper': entry.upper if math.isfinite(entry.upper) else None,
+         'exceeded': entry.exceeded} for entry in limit_report.worst]
+
+
+def _reflex(peak: LimitMargin) -> dict[str, Any]:
+    return {
+        'name': peak.reflex, 'commands': peak.commands, 'joint': peak.joint,
+        'quantity': peak.quantity, 'unit': peak.unit, 'time': peak.time,
+        'value': abs(peak.value), 'limit': abs(peak.limit), 'tripped_at': peak.tripped_at,
+        'tripped_by': peak.tripped_by, 'trips': peak.trips}

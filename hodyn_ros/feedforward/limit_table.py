@@ -1,24 +1,29 @@
 """The limits of a robot's motions in one table: each quantity of each joint, motor and reflex.
 
-Check, stretch and retiming of plans and the watch over recordings ask it how near a motion is to
-what. A column is a quantity of a joint or motor; its bounds may depend on where and how fast the
-joint is.
+Check, stretch and retiming of plans, and what watches cycles and recordings, ask it how near a
+motion is to what. A column is a quantity of a joint or motor; its bounds may depend on where and
+how fast the joint is.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+import copy
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.torque import FeedForward
+from hodyn_ros.limits.margins import TOLERANCE, Extremes, LimitMargin, margins, shares
 from hodyn_ros.limits.quantities import (
+    CHECKED,
     EFFORTS,
     KINEMATIC,
     MOTOR_QUANTITIES,
-    ORDERS,
-    SCALABLE,
-    UNITS,
+    QUANTITIES,
+    Quantity,
 )
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.reflexes import Commands, Reflex
@@ -27,7 +32,9 @@ Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 COMMANDED_RATE = 'commanded_rate'
+SPRING = 'spring'
 SMALLEST_ROOM = 1e-12
+KINDS = ('joint', 'motor', 'spring')
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,11 @@ class Column:
         The highest derivative of the position along the path that it depends on.
     place : int
         Of the joint in the robot.
-    reflex : str
-        The vendor's name of what stops the arm beyond the bounds; empty for limits.
+    rank : tuple
+        Columns in order of it stand joint by joint, then motor by motor, then spring by spring,
+        reflexes last.
+    reflex : Reflex or None
+        What stops the arm beyond the bounds; None for limits.
 
     """
 
@@ -54,16 +64,29 @@ class Column:
     unit: str
     order: int
     place: int
-    reflex: str = ''
+    rank: tuple[bool, int, int]
+    reflex: Reflex | None = None
+
+    def margin(
+        self, time: float, value: float, lower: float, upper: float, **more: Any,
+    ) -> LimitMargin:
+        """Return it where it comes closest to its limits; the values are as of `LimitMargin`."""
+        if self.reflex is not None:
+            more.update(reflex=self.reflex.name, commands=self.reflex.commands)
+        return LimitMargin(
+            self.joint, self.quantity, self.unit, time, value, lower, upper, **more)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Columns next to each other that are of the same quantity."""
+    """Columns next to each other that are of the same quantity: places in what its source has."""
 
+    quantity: Quantity
     source: str
     places: Places
-    columns: slice
+    lower: Array
+    upper: Array
+    neutral: float | Array = 0.0
     reflex: Reflex | None = None
 
 
@@ -74,10 +97,12 @@ class LimitTable:
     ----------
     feedforward : FeedForward
         Torques are full ones, with gravity and friction, whatever outputs leave out.
-    commands : 'effort' or 'position', optional
+    *commands : 'effort' or 'position', optional
         What the arm is commanded: the reflexes that its vendor's controller has for it are columns
         as well, of the derivatives that its differences are means of: a motion from rest to rest
         within these bounds trips none.
+    quantities : sequence of str, optional
+        The columns that are no reflexes, in this order.
 
     Attributes
     ----------
@@ -87,175 +112,234 @@ class LimitTable:
         The bounds as far as they are constant, infinite where there is none.
     limited : (K,) array of int
         The columns that a slower motion comes away from its bounds in: all with bounds but
-        positions.
+        positions, and reflexes that another column is within anyway.
     orders : (K,) array of int
         Of these.
-    limit_count : int
-        How many of the columns are no reflexes, which come last.
-    depends : (C,) array of bool
-        Whose bounds depend on where, or how fast, a joint is.
+    bounded, is_reflex : (C,) arrays of bool
+        Which columns have a bound, and which are reflexes.
 
     """
 
-    def __init__(self, feedforward: FeedForward, commands: Commands | None = None) -> None:
-        self.feedforward = feedforward
-        robot, limits, actuators = (
-            feedforward.robot, feedforward.robot.limits, feedforward.robot.actuators)
-        every = np.arange(robot.n)
-        self.columns: list[Column] = []
-        self._parts: list[_Part] = []
-        self._lower: list[Array] = []
-        self._upper: list[Array] = []
-        self._neutral: list[Array] = []
-        self._add('position', every, limits.position_min, limits.position_max)
-        for quantity in SCALABLE:
-            bound = getattr(limits, quantity)
-            self._add(quantity, every, -bound, bound)
-        if actuators is not None:
-            motors = np.asarray(actuators.motor_joints)
-            for quantity, bound in zip(MOTOR_QUANTITIES, actuators.motor_limits(), strict=True):
-                places = np.arange(motors.size)
-                if quantity == 'deflection':
-                    places = places[~np.asarray(actuators.rigid)[motors]]
-                self._add(
-                    quantity, places, -bound, bound, joints=motors, names=actuators.motor_names)
-            self._add_springs()
-        self.limit_count = len(self.columns)
-        if commands is not None and robot.reflexes is not None:
-            for stop in robot.reflexes.stops:
-                if stop.commands == commands:
-                    self._add_reflex(stop)
-        self.lower, self.upper, neutral = (
-            np.concatenate(rows) for rows in (self._lower, self._upper, self._neutral))
-        orders = np.array([column.order for column in self.columns])
-        self.depends: NDArray[np.bool_] = np.array([
-            column.quantity == 'velocity' and bool(limits.depend_on_position[column.place])
-            for column in self.columns])
-        self.limited: Places = np.flatnonzero((orders > 0) & (
-            np.isfinite(self.lower) | np.isfinite(self.upper) | self.depends))
-        self.orders = orders[self.limited]
-        self._neutral_limited = neutral[self.limited]
-        for part in self._parts:
-            if part.reflex is not None and part.reflex.speed.size > 1:
-                self.depends[part.columns] = True
-
-    def _add(
-        self, quantity: str, places: Places, lower: Array, upper: Array, *,
-        source: str = '', reflex: Reflex | None = None, neutral: Array | None = None,
-        joints: Places | None = None, names: tuple[str, ...] = (),
+    def __init__(
+        self, feedforward: FeedForward, *commands: Commands, quantities: Sequence[str] = CHECKED,
     ) -> None:
-        if not places.size:
-            return
-        robot = self.feedforward.robot
-        names = names or robot.joint_names
-        joint_of = places if joints is None else joints[places]
-        self.columns += [
-            Column(names[place], quantity, unit(robot, joint, quantity), ORDERS[quantity], joint,
-                   '' if reflex is None else reflex.name)
-            for place, joint in zip(places.tolist(), joint_of.tolist(), strict=True)]
-        self._parts.append(_Part(
-            source or quantity, places,
-            slice(len(self.columns) - places.size, len(self.columns)), reflex))
-        self._lower.append(lower[places])
-        self._upper.append(upper[places])
-        self._neutral.append(np.zeros(places.size) if neutral is None else neutral[places])
+        self.feedforward = feedforward
+        parts = [self._part(QUANTITIES[name]) for name in quantities]
+        if feedforward.robot.reflexes is not None:
+            parts += [self._reflex(stop) for stop in feedforward.robot.reflexes.stops
+                      if stop.commands in commands]
+        self._arrange([part for part in parts if part.places.size])
 
-    def _add_springs(self) -> None:
-        """Add what is left of the springs' torque, or of the stiffness, where a law has such."""
-        side, robot = self.feedforward.motor_side, self.feedforward.robot
-        assert side is not None
-        assert robot.actuators is not None
+    def _part(self, row: Quantity) -> _Part:
+        """Return the columns of a quantity."""
+        robot, side = self.feedforward.robot, self.feedforward.motor_side
+        bound = getattr(robot.limits, row.name, np.full(robot.n, np.inf))
+        if row.name == 'position':
+            return _Part(row, row.name, np.arange(robot.n), robot.limits.position_min,
+                         robot.limits.position_max)
+        if row.of == 'joint':
+            return _Part(row, row.name, np.arange(robot.n), -bound, bound)
+        if side is None:
+            return _Part(row, row.name, np.arange(0), bound, bound)
+        actuators = side.actuators
+        if row.of == 'motor':
+            bound = actuators.motor_limits()[MOTOR_QUANTITIES.index(row.name)]
+            sprung = ~np.asarray(actuators.rigid)[actuators.motor_joints]
+            return _Part(row, row.name, np.flatnonzero(sprung | (row.name != 'deflection')),
+                         -bound, bound)
+        # What is left of a spring's torque, or of the stiffness, where the law has such.
         room: Array = side.sample(np.zeros((1, 5, robot.n)), np.zeros((1, 3, robot.n)))[2][0]
-        known = np.isfinite(room)
-        for quantity, chosen in (
-                ('stiffness_left', robot.actuators.variable),
-                ('spring_torque_left', ~np.asarray(robot.actuators.variable))):
-            self._add(
-                quantity, np.flatnonzero(known & chosen), np.zeros(robot.n),
-                np.full(robot.n, np.inf), source='spring',
-                neutral=np.maximum(room, SMALLEST_ROOM))
+        chosen = np.isfinite(room) & (actuators.variable == (row.name == 'stiffness_left'))
+        return _Part(row, SPRING, np.flatnonzero(chosen), np.zeros(robot.n),
+                     np.full(robot.n, np.inf), np.maximum(room, SMALLEST_ROOM))
 
-    def _add_reflex(self, stop: Reflex) -> None:
-        """Add the joints of a reflex, but those that a limit of the same bounds already."""
+    def _reflex(self, stop: Reflex) -> _Part:
+        """Return the columns of a reflex."""
+        reflexes, bound = self.feedforward.robot.reflexes, stop.limit.max(axis=0)
+        commanded = stop.quantity == 'effort_rate' and reflexes and not reflexes.gravity
+        return _Part(
+            QUANTITIES[stop.quantity], COMMANDED_RATE if commanded else stop.quantity,
+            np.flatnonzero(np.isfinite(bound)), -bound, bound, reflex=stop)
+
+    def _arrange(self, parts: list[_Part]) -> None:
+        """Set what follows from parts."""
         robot = self.feedforward.robot
-        assert robot.reflexes is not None
-        commanded = stop.quantity == 'effort_rate' and not robot.reflexes.gravity
-        bound = stop.limit.max(axis=0)
-        known = np.isfinite(bound)
-        if stop.speed.size == 1 and not commanded:
-            known &= bound < getattr(robot.limits, stop.quantity)
-        self._add(
-            stop.quantity, np.flatnonzero(known), -bound, bound, reflex=stop,
-            source=COMMANDED_RATE if commanded else '')
+        self.columns: list[Column] = []
+        self._parts: list[tuple[_Part, slice]] = []
+        rows: list[Sequence[NDArray[Any]]] = [
+            (*np.empty((3, 0)), *np.empty((2, 0), dtype=bool))]
+        for part in parts:
+            row, places = part.quantity, part.places
+            names, joints = robot.joint_names, np.arange(robot.n)
+            if row.of == 'motor' and robot.actuators is not None:
+                names, joints = robot.actuators.motor_names, robot.actuators.motor_joints
+            self._parts.append((part, slice(len(self.columns), len(self.columns) + places.size)))
+            self.columns += [
+                Column(
+                    names[i], row.name, unit(robot, joints[i], row.name), row.order,
+                    int(joints[i]), (part.reflex is not None, KINDS.index(row.of), i), part.reflex)
+                for i in places.tolist()]
+            bounded = np.isfinite(part.lower) | np.isfinite(part.upper)
+            if part.source == 'velocity':
+                bounded |= robot.limits.depend_on_position
+            # A limit of the same bounds, or narrower ones, does for a reflex.
+            spare = (part.reflex is not None) & (part.source == row.name) & (
+                part.upper >= getattr(robot.limits, row.name, np.inf))
+            spare &= part.reflex is None or part.reflex.speed.size == 1
+            rows.append([np.broadcast_to(each, part.upper.shape)[places] for each in (
+                part.lower, part.upper, part.neutral, bounded,
+                (row.order > 0) & bounded & ~spare)])
+        self.lower, self.upper, neutral, self.bounded, counts = (
+            np.concatenate(row) for row in zip(*rows, strict=True))
+        self.is_reflex = np.array([column.reflex is not None for column in self.columns])
+        self.limited: Places = np.flatnonzero(counts)
+        self.limited_columns = [self.columns[i] for i in self.limited]
+        self.orders = np.array([column.order for column in self.limited_columns], dtype=int)
+        self._neutral_limited = neutral[self.limited]
+        self._sources = {part.source for part in parts}
+        self._depends = bool(robot.limits.depend_on_position.any()) or any(
+            part.reflex is not None and part.reflex.speed.size > 1 for part in parts)
 
-    def values(self, motion: Array) -> Array:
-        """Return what motions (T, 5, n) take of each quantity, (T, C)."""
-        motion = np.ascontiguousarray(motion)
-        feedforward = self.feedforward
-        torque = feedforward.torque(motion)
+    @cached_property
+    def halves(self) -> tuple[LimitTable, LimitTable]:
+        """The tables of what the positions alone say, which is cheap, and of all else."""
+        tables = copy.copy(self), copy.copy(self)
+        for is_kinematic, table in zip((True, False), tables, strict=True):
+            table._arrange([
+                part for part, _ in self._parts if (part.source in KINEMATIC) is is_kinematic])
+        return tables
+
+    def found(self, motion: Array, torque: Array | None = None) -> dict[str, Array]:
+        """Return by source what motions (T, 5, n), and their torques (T, 3, n), are made of."""
+        feedforward, sources = self.feedforward, self._sources
         found = dict(zip(KINEMATIC, motion.transpose(1, 0, 2), strict=False))
+        if sources <= set(KINEMATIC):
+            return found
+        if torque is None:
+            torque = feedforward.torque(np.ascontiguousarray(motion))
         found.update(zip(EFFORTS, torque.transpose(1, 0, 2), strict=False))
-        if feedforward.motor_side is not None:
+        if 'power' in sources:
+            found['power'] = torque[:, 0] * motion[:, 1]
+        if feedforward.motor_side is not None and sources & {*MOTOR_QUANTITIES, SPRING}:
             reference, elongation, margin = feedforward.motor_side.sample(motion, torque)
-            found.update({
-                'motor_velocity': reference[:, 1], 'motor_effort': reference[:, 3],
-                'deflection': elongation, 'spring': margin})
-        if any(part.source == COMMANDED_RATE for part in self._parts):
-            found[COMMANDED_RATE] = feedforward.torque(motion, gravity=False)[:, 1]
-        return np.hstack([found[part.source][:, part.places] for part in self._parts])
+            found.update(zip(
+                (*MOTOR_QUANTITIES, SPRING),
+                (reference[:, 1], reference[:, 3], elongation, margin), strict=True))
+        if COMMANDED_RATE in sources:
+            found[COMMANDED_RATE] = feedforward.torque(
+                np.ascontiguousarray(motion), gravity=False)[:, 1]
+        return found
 
-    def bounds(self, motion: Array) -> tuple[Array, Array]:
-        """Return the lower and the upper bounds where motions (T, 5, n) are, (T, C) or (C,)."""
-        if not self.depends.any():
-            return self.lower, self.upper
-        lower, upper = (np.tile(bound, (len(motion), 1)) for bound in (self.lower, self.upper))
+    def rows(
+        self, motion: Array, found: dict[str, Array],
+    ) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Return, quantity by quantity, its columns, values (T, k), lower and upper bounds.
+
+        Of motions and what they are `found` to be made of. Bounds that are constant are (k,).
+        """
         limits = self.feedforward.robot.limits
-        for part in self._parts:
-            if part.reflex is not None:
-                limit = part.reflex.limit_at(motion[:, 1], limits.stopping_range(motion[:, 0]))
-                lower[:, part.columns] = -limit[:, part.places]
-                upper[:, part.columns] = limit[:, part.places]
-            elif part.source == 'velocity':
-                lower[:, part.columns], upper[:, part.columns] = limits.velocity_range(
-                    motion[:, 0])
-        return lower, upper
+        for part, columns in self._parts:
+            values, stop = found[part.source], part.reflex
+            if part.places.size < values.shape[1]:
+                values = values[:, part.places]
+            lower, upper = self.lower[columns], self.upper[columns]
+            if self._depends and stop is not None:
+                upper = stop.limit_at(
+                    motion[:, 1], limits.stopping_range(motion[:, 0]))[:, part.places]
+                lower = -upper
+            elif self._depends and part.source == 'velocity':
+                lower, upper = limits.velocity_range(motion[:, 0])
+            yield columns, values, lower, upper
 
-    def margins(self, motion: Array) -> Array:
-        """Return what is left to the nearer bound, (T, C); −|value| where there is none."""
-        values = self.values(motion)
-        lower, upper = self.bounds(motion)
-        left = np.minimum(upper - values, values - lower)
-        return np.where(np.isfinite(left), left, -np.abs(values))
+    def taken(self, motion: Array) -> tuple[Array, Array, Array]:
+        """Return what motions take, (T, C), and its bounds there, (T, C) or (C,)."""
+        _, *parts = zip(*self.rows(motion, self.found(motion)), strict=True)
+        values = np.hstack(parts[0])
+        if not self._depends:
+            return values, self.lower, self.upper
+        lower, upper = (
+            np.hstack([np.broadcast_to(bound, of.shape)
+                       for bound, of in zip(bounds, parts[0], strict=True)])
+            for bounds in parts[1:])
+        return values, lower, upper
+
+    def gather(
+        self, into: Extremes, instants: NDArray[Any], motion: Array, found: dict[str, Array],
+    ) -> None:
+        """Add samples of a motion to its extremes: limits by margins, reflexes by shares."""
+        for columns, values, lower, upper in self.rows(motion, found):
+            into.add(columns, instants, values, lower, upper, (
+                shares(values, upper) if self.is_reflex[columns.start]
+                else -margins(values, lower, upper)))
+
+    def extremes_of(self, instants: Any) -> Extremes:
+        """Return what gathers samples at instants of a type."""
+        return Extremes(np.where(
+            self.bounded, np.where(self.is_reflex, 1.0 + TOLERANCE, 0.0), np.inf), instants)
 
     def shares(self, motion: Array) -> Array:
         """Return the parts of their bounds that motions (T, 5, n) take, (T, K) of `limited`.
 
         1 at an upper bound, −1 at a lower one, 0 where nothing is taken.
         """
-        lower, upper = (bound[..., self.limited] for bound in self.bounds(motion))
-        taken = self.values(motion)[:, self.limited] - self._neutral_limited
+        values, lower, upper = (part[..., self.limited] for part in self.taken(motion))
+        taken = values - self._neutral_limited
         bound = np.where(
             taken < 0.0, self._neutral_limited - lower, upper - self._neutral_limited)
         with np.errstate(divide='ignore', invalid='ignore'):
-            shares: Array = np.where(taken == 0.0, 0.0, taken / bound)
-        return shares
+            found: Array = np.where(taken == 0.0, 0.0, taken / bound)
+        return found
 
-    @property
-    def limited_columns(self) -> list[Column]:
-        """Those that `shares` are of."""
-        return [self.columns[i] for i in self.limited]
+    def worst_of_reflexes(
+        self, gathered: Extremes, known: Sequence[bool] | NDArray[np.bool_] | None = None,
+    ) -> tuple[LimitMargin, ...]:
+        """Return each reflex where its closest joint is, by shares gathered, the closest first.
+
+        Of the columns that are `known`, (C,), by default all.
+        """
+        worst: dict[Reflex, LimitMargin] = {}
+        order = np.argsort(-gathered.nearness, kind='stable').tolist()
+        for c in order:
+            column = self.columns[c]
+            stop = column.reflex
+            if stop is None or stop in worst or not (known is None or known[c]):
+                continue
+            # Columns come by nearness: of those that trip it first, the nearest.
+            by = min(
+                (other for other in order if gathered.intervals[other]
+                 and self.columns[other].reflex is stop),
+                key=lambda other: gathered.intervals[other][0][0], default=None)
+            tripped = {} if by is None else {
+                'tripped_at': gathered.intervals[by][0][0], 'tripped_by': self.columns[by].joint}
+            worst[stop] = self._margin_of(gathered, c, **tripped)
+        return tuple(worst.values())
+
+    def extremes(self, gathered: Extremes) -> list[LimitMargin]:
+        """Return what was gathered of each column."""
+        return [
+            self._margin_of(
+                gathered, c, beyond=int(gathered.beyond[c]),
+                intervals=tuple(gathered.intervals[c]))
+            for c in range(len(self.columns))]
+
+    def _margin_of(self, gathered: Extremes, c: int, **more: Any) -> LimitMargin:
+        return self.columns[c].margin(
+            gathered.instant[c].item(), float(gathered.value[c]), float(gathered.lower[c]),
+            float(gathered.upper[c]), **more)
 
     def check_finite(self, values: Array, instants: Array) -> None:
         """Raise HodynError, with joint and instant, for values (T, C) that are not finite."""
-        efforts = np.array([column.quantity in EFFORTS for column in self.columns])
-        bad = ~np.isfinite(values) & efforts
-        if bad.any():
-            sample, column = np.argwhere(bad)[0]
-            raise HodynError(
-                f'{self.columns[column].joint}: the torque at {instants[sample]:.4g} s is not '
-                'finite; check the plan and the robot file')
+        finite = np.isfinite(values)
+        for sample, c in () if finite.all() else np.argwhere(~finite):
+            column = self.columns[c]
+            if QUANTITIES[column.quantity].of == 'joint':
+                raise HodynError(
+                    f'{column.joint}: the {QUANTITIES[column.quantity].title} at '
+                    f'{instants[sample]:.4g} s is not finite; check the plan and the robot file')
 
 
 def unit(robot: Robot, joint: int, quantity: str) -> str:
     """Return the SI unit of a quantity of a joint."""
-    return UNITS[quantity][robot.joint_bodies[joint].type == 'prismatic']
+    row = QUANTITIES[quantity]
+    is_prismatic = robot.joint_bodies[joint].type == 'prismatic'
+    return row.unit_of_prismatic if is_prismatic else row.unit

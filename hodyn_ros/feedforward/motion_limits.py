@@ -4,7 +4,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.feedforward.torque import FeedForward
+from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 
 Array = NDArray[np.float64]
@@ -84,15 +86,9 @@ class EffortWatch:
 
     def __init__(self, feedforward: FeedForward, margin: float) -> None:
         """Take the robot's limits, and by which fraction of them they may be passed."""
-        limits = feedforward.robot.limits
         # Of Q̈, and of the motors' positions and accelerations, there are no limits.
-        self._limits = np.vstack((
-            limits.effort, limits.effort_rate, np.full_like(limits.effort, np.inf)))
-        self._motor_limits = np.empty((4, 0))
-        if feedforward.robot.actuators is not None:
-            velocity, torque = feedforward.robot.actuators.motor_limits()[:2]
-            self._motor_limits = np.full((4, velocity.size), np.inf)
-            self._motor_limits[1], self._motor_limits[3] = velocity, torque
+        self._of_links = _Rows(feedforward, (*EFFORTS, ''))
+        self._of_motors = _Rows(feedforward, ('', 'motor_velocity', '', 'motor_effort'))
         self._margin = 1.0 + margin
 
     def excess(self, torque: Array, motors: Array | None) -> EffortExcess | None:
@@ -100,18 +96,27 @@ class EffortWatch:
 
         Of Q and Q̇, the first rows of (3, n), or θ̇ and τ_m of the motors' reference, (4, m).
         """
-        found = self._worst(torque, self._limits, ('torque', 'torque rate'))
+        found = self._of_links.excess(torque, self._margin)
         if found is None and motors is not None:
-            found = self._worst(
-                motors, self._motor_limits, ('', 'motor velocity', '', 'motor torque'))
+            found = self._of_motors.excess(motors, self._margin)
         return found
 
-    def _worst(
-        self, values: Array, limits: Array, quantities: tuple[str, ...],
-    ) -> EffortExcess | None:
-        place, ratio = largest_ratio(values.ravel(), limits.ravel())
-        if ratio <= self._margin:
+
+class _Rows:
+    """Bounds of the table as rows of an array, infinite where the name of a row is empty."""
+
+    def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
+        bounds = {
+            name: LimitTable(feedforward, quantities=(name,)).upper for name in names if name}
+        self._names, self._count = names, max(bound.size for bound in bounds.values())
+        self._limits = np.concatenate([
+            bounds.get(name, np.full(self._count, np.inf)) for name in names])
+
+    def excess(self, values: Array, most: float) -> EffortExcess | None:
+        """Return the value that is the largest part of its limit, if that is above `most`."""
+        place, ratio = largest_ratio(values.ravel(), self._limits)
+        if ratio <= most:
             return None
-        row, column = divmod(place, limits.shape[1])
-        return EffortExcess(
-            column, quantities[row], values.item(place), limits.item(place))
+        row, column = divmod(place, self._count)
+        title = QUANTITIES[self._names[row]].title.replace('_', ' ')
+        return EffortExcess(column, title, values.item(place), self._limits.item(place))

@@ -22,7 +22,7 @@ from hodyn_ros.fleet.outcome import (
 from hodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
-    from hodyn_ros.plans.limit_check import LimitMargin
+    from hodyn_ros.plans.limit_check import LimitReport
     from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
 
 PLANS = 'plans'
@@ -101,7 +101,7 @@ class PlanTask:
             'deviation': prepared.deviation and prepared.deviation.value, 'findings': findings}
         return Outcome(
             name, prepared.refusal or OK,
-            [{**common, **row} for row in _rows(prepared.limit_report.worst)], messages=points)
+            [{**common, **row} for row in _rows(prepared.limit_report)], messages=points)
 
     def place(self, name: str) -> Path:
         """Return where a plan is written."""
@@ -144,21 +144,13 @@ class PlanTask:
         return prepared, len(trajectory.times)
 
 
-def _rows(worst: tuple[LimitMargin, ...]) -> list[Row]:
+def _rows(report: LimitReport) -> list[Row]:
     """Return for each joint the share of each limit, and which of them it comes closest to."""
     rows: dict[str, Row] = {}
-    for entry in worst:
+    for entry in report.worst:
         row = rows.setdefault(entry.joint, {'joint': entry.joint})
-        share = _share(entry)
+        share = entry.range_share if math.isfinite(entry.range_share) else None
         row[f'{entry.quantity}_share'] = share
         if share is not None and share > row.get('nearest_share', -1.0):
             row.update(nearest=entry.quantity, nearest_time=entry.time, nearest_share=share)
     return list(rows.values())
-
-
-def _share(entry: LimitMargin) -> float | None:
-    """Return the value over its limit, of a position from the middle of its range."""
-    half = 0.5 * (entry.upper - entry.lower)
-    if not 0.0 < half < math.inf:
-        return None
-    return abs(entry.value - 0.5 * (entry.upper + entry.lower)) / half

@@ -171,26 +171,15 @@ def _rows(result: Replay, time: RecordedTime, robot: Robot) -> list[Row]:
             **common,
             'joint': name,  # the driver's may differ from bag to bag
             **{figure: getattr(joint, figure) for figure in FIGURES},
-            **_limit_shares(result, robot, i),
+            **_limit_shares(result, i),
         } for i, (name, joint) in enumerate(zip(robot.joint_names, result.joints, strict=True))]
     return [
         {key: None if isinstance(value, float) and not math.isfinite(value) else value
          for key, value in row.items()} for row in rows]
 
 
-def _limit_shares(result: Replay, robot: Robot, joint: int) -> Row:
-    """Return the largest value of each quantity of a joint over its limit.
-
-    That of a position is its distance from the middle of its range over half the range.
-    """
-    shares: Row = {}
-    for extreme in result.extremes:
-        if extreme.joint != result.names[joint] or extreme.quantity not in LIMITED:
-            continue
-        value, limit = extreme.value, extreme.limit
-        if extreme.quantity == 'position':
-            low, high = robot.limits.position_min[joint], robot.limits.position_max[joint]
-            value, limit = value - 0.5 * (low + high), 0.5 * (high - low)
-        shares[f'{extreme.quantity}_share'] = (
-            abs(float(value / limit)) if 0.0 < limit < math.inf else math.nan)
-    return shares
+def _limit_shares(result: Replay, joint: int) -> Row:
+    """Return the largest value of each quantity of a joint as a part of the way to its limits."""
+    return {
+        f'{extreme.quantity}_share': extreme.range_share for extreme in result.extremes
+        if extreme.joint == result.names[joint] and extreme.quantity in LIMITED}

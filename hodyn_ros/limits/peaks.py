@@ -1,7 +1,7 @@
 """Where smooth signals are largest, between their samples too."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,16 @@ CANDIDATES = 6
 """Sampled maxima of a signal that are looked around, at most."""
 ROUNDS = 3
 OFFSETS = np.linspace(-1.0, 1.0, 9)
+# What is higher by less is as high as the sample: where signals come to rest it is not looked for.
+ROUND_OFF = 1e-12
 # Of the sum of the steps to its neighbours: between samples a parabola is higher by an eighth.
 HIGHER = 0.5
+
+
+def blocks(instants: Array) -> Iterator[Array]:
+    """Split instants so that what is computed for each part at once stays small."""
+    for first in range(0, instants.size, BLOCK):
+        yield instants[first:first + BLOCK]
 
 
 def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, Array]:
@@ -57,8 +65,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
 
     def at_each(times: Array) -> Array:
         clipped: Array = np.clip(times, instants[0], instants[-1])
-        every = np.concatenate([signals(clipped.ravel()[first:first + BLOCK])
-                                for first in range(0, clipped.size, BLOCK)])
+        every = np.concatenate([signals(part) for part in blocks(clipped.ravel())])
         chosen: Array = every.reshape(*clipped.shape, -1)[rows, :, column]
         return chosen
 
@@ -82,7 +89,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
         better = last > value
         value, centre = np.where(better, last, value), np.where(better, vertex, centre)
     for c, v, t in zip(column.tolist(), value.tolist(), centre.tolist(), strict=True):
-        if v > best[c]:
+        if v > best[c] + ROUND_OFF * max(1.0, abs(best[c])):
             best[c], where[c] = v, t
     return best, where
 
@@ -90,12 +97,14 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
 def _candidates(instants: Array, values: Array, best: Array) -> Array:
     """Return (4, K): column, instant, distance to the neighbours and height of what may peak."""
     padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
-    with np.errstate(invalid='ignore'):  # of values that are infinite
-        rise, fall = values - padded[:-2], values - padded[2:]
-    steps = np.where(np.isfinite(rise), rise, 0.0) + np.where(np.isfinite(fall), fall, 0.0)
-    height = values + HIGHER * steps
-    sample, column = np.nonzero((rise >= 0.0) & (fall > 0.0) & (height >= best))
+    sample, column = np.nonzero((values >= padded[:-2]) & (values > padded[2:]))
+    top = values[sample, column]
+    height = top.copy()
+    for beside in (padded[sample, column], padded[sample + 2, column]):
+        height += np.where(np.isfinite(beside), HIGHER * (top - beside), 0.0)
+    may = height >= best[column]
+    sample, column, height = sample[may], column[may], height[may]
     spacing = np.diff(instants)
     reach = np.maximum(
         spacing[np.maximum(sample - 1, 0)], spacing[np.minimum(sample, spacing.size - 1)])
-    return np.array([column, instants[sample], reach, height[sample, column]])
+    return np.array([column, instants[sample], reach, height])

@@ -1,34 +1,55 @@
-"""The quantities of a motion that have limits: their units, and what of the motion they are."""
+"""The quantities of a motion that may have limits: one row each."""
+from dataclasses import dataclass
 
-UNITS = {
-    'position': ('rad', 'm'),
-    'velocity': ('rad/s', 'm/s'),
-    'acceleration': ('rad/s²', 'm/s²'),
-    'jerk': ('rad/s³', 'm/s³'),
-    'effort': ('N m', 'N'),
-    'effort_rate': ('N m/s', 'N/s'),
-    'torque': ('N m', 'N'),
-    'torque_rate': ('N m/s', 'N/s'),
-    'power': ('W', 'W'),
-    'motor_velocity': ('rad/s', 'm/s'),
-    'motor_effort': ('N m', 'N'),
-    'deflection': ('rad', 'm'),
-    'spring_torque_left': ('N m', 'N'),
-    'stiffness_left': ('N m/rad', 'N/m'),
-}
-"""SI units of a quantity of a revolute joint, and of a prismatic one."""
 
-ORDERS = {
-    'position': 0, 'velocity': 1, 'acceleration': 2, 'jerk': 3, 'effort': 2, 'effort_rate': 3,
-    'motor_velocity': 3, 'motor_effort': 4, 'deflection': 2, 'spring_torque_left': 2,
-    'stiffness_left': 2,
-}
-"""The highest derivative of the position along a path that a quantity depends on."""
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity, and what of the motion it is.
+
+    Attributes
+    ----------
+    name : str
+        Its name in files and tables.
+    unit, unit_of_prismatic : str
+        SI, of a revolute joint and of a prismatic one.
+    order : int
+        The highest derivative of the position along a path that it depends on.
+    of : 'joint', 'motor' or 'spring'
+        What has it.
+
+    """
+
+    name: str
+    unit: str
+    unit_of_prismatic: str
+    order: int
+    of: str = 'joint'
+
+    @property
+    def title(self) -> str:
+        """The name in reports and sentences, where an effort is a torque."""
+        return self.name.replace('effort', 'torque')
+
+
+QUANTITIES = {row.name: row for row in (
+    Quantity('position', 'rad', 'm', 0),
+    Quantity('velocity', 'rad/s', 'm/s', 1),
+    Quantity('acceleration', 'rad/s²', 'm/s²', 2),
+    Quantity('jerk', 'rad/s³', 'm/s³', 3),
+    Quantity('effort', 'N m', 'N', 2),
+    Quantity('effort_rate', 'N m/s', 'N/s', 3),
+    Quantity('power', 'W', 'W', 2),
+    Quantity('motor_velocity', 'rad/s', 'm/s', 3, 'motor'),
+    Quantity('motor_effort', 'N m', 'N', 4, 'motor'),
+    Quantity('deflection', 'rad', 'm', 2, 'motor'),
+    Quantity('spring_torque_left', 'N m', 'N', 2, 'spring'),
+    Quantity('stiffness_left', 'N m/rad', 'N/m', 2, 'spring'))}
 
 KINEMATIC = ('position', 'velocity', 'acceleration', 'jerk')
 EFFORTS = ('effort', 'effort_rate')
 JOINT_QUANTITIES = (*KINEMATIC, *EFFORTS)
 MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
-SPRING_QUANTITIES = ('spring_torque_left', 'stiffness_left')
+CHECKED = tuple(name for name in QUANTITIES if name != 'power')
+"""Those of a plan; power has no limit, and is looked at in recordings alone."""
 SCALABLE = JOINT_QUANTITIES[1:]
 """Limits of joints of which a part may be used; those of motors are `MOTOR_QUANTITIES`."""

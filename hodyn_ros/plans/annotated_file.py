@@ -12,15 +12,9 @@ import numpy as np
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import PERIOD, annotate
+from hodyn_ros.plans.deviation import THROUGH, largest_deviation
 from hodyn_ros.plans.files import annotated_contents, read_trajectory, write_annotated
-from hodyn_ros.plans.prepare import (
-    THROUGH,
-    PlanRequest,
-    PlanSettings,
-    PreparedPlan,
-    largest_deviation,
-    prepare_plan,
-)
+from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest

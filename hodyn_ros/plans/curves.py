@@ -11,8 +11,9 @@ from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import JOINT_QUANTITIES
-from hodyn_ros.plans.limit_check import sample_times
+from hodyn_ros.plans.limit_check import MAX_STEP
 from hodyn_ros.reference import Plan
+from hodyn_ros.reference.extrema import sample_times
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -46,10 +47,10 @@ def draw_curves(
     """
     form = image_format(path)
     robot = feedforward.robot
-    count = int(np.clip(sample_times(plan).size, MIN_SAMPLES, MAX_SAMPLES))
+    count = int(np.clip(sample_times(plan, MAX_STEP).size, MIN_SAMPLES, MAX_SAMPLES))
     instants = np.linspace(plan.times[0], plan.times[-1], count)
     table = LimitTable(feedforward)
-    values = table.values(plan.evaluate(instants))
+    values, *_ = table.taken(plan.evaluate(instants))
     table.check_finite(values, instants)
     # A figure of its own: pyplot would keep state and look for a display.
     figure = Figure(figsize=(2.6 * robot.n, 10.0), layout='constrained')

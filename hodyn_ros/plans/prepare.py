@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
+from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
+from hodyn_ros.plans.deviation import Deviation, deviation_of
 from hodyn_ros.plans.doubtful_points import contradicted_velocity, hasty_ends, steps
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
-from hodyn_ros.plans.reflex_check import ReflexPeak, reflex_peaks
+from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.plans.retiming.path import PathPoints, comparable_speed, path_of
 from hodyn_ros.plans.retiming.result import Retimed
 from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
@@ -38,9 +40,6 @@ from hodyn_ros.robot.reflexes import Commands
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 Fault = Literal['', 'joints', 'past', 'other']
-ROUND_OFF = 1e-12
-THROUGH = 1e-6
-"""rad or m by which a file may miss points that it goes through."""
 _MANY_TURNS = 12.0  # rad: further off than joints are that a plan is out of range with
 
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
@@ -124,32 +123,6 @@ class PlanRequest:
     annotate_period: float | None = None
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """Where a plan misses its points most.
-
-    Attributes
-    ----------
-    joint, unit : str
-        Name of the joint, and rad or m.
-    time, value : float
-        s, and in `unit`; 0 where it goes through all its points.
-
-    """
-
-    joint: str
-    unit: str
-    time: float
-    value: float
-
-    def __str__(self) -> str:
-        if not self.value:
-            return 'through all its points'
-        return (
-            f'misses its points by up to {self.value:.3g} {self.unit} ({self.joint} at '
-            f'{self.time:.4g} s)')
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
     """The plan that was made of a trajectory, or why there is none.
@@ -184,7 +157,7 @@ class PreparedPlan:
         Where the plan is refused because of an error in this program, its traceback.
     retimed : Retimed or None
         With the stretch 'retime', what was found.
-    reflexes : tuple of ReflexPeak
+    reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
     points : AcceptedWaypoints or None
         What the plan goes through, by the robot's order of joints; None where it was not accepted.
@@ -203,7 +176,7 @@ class PreparedPlan:
     message: bytes = b''
     traceback: str = ''
     retimed: Retimed | None = None
-    reflexes: tuple[ReflexPeak, ...] = ()
+    reflexes: tuple[LimitMargin, ...] = ()
     points: AcceptedWaypoints | None = None
     fault: Fault = ''
 
@@ -250,7 +223,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     except HodynError as error:
         return refused(error)
     excess, note = _overshoot(request, plan, points.positions)
-    deviation = _deviation(robot, plan, points, retimed)
+    deviation = deviation_of(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
     left_out = [name for name in request.trajectory.names if name not in points.names]
@@ -371,27 +344,6 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     return worst, (
         f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
         f"{unit(robot, joint, 'position')}")
-
-
-def _deviation(
-    robot: Robot, plan: Plan, points: AcceptedWaypoints, retimed: Retimed | None,
-) -> Deviation:
-    """Return where a plan misses its points most; only one within a band of them does."""
-    missed = np.zeros_like(points.positions)
-    if retimed is not None and retimed.missed is not None:
-        missed = retimed.missed
-    elif plan.interpolation == 'band':
-        missed = np.abs(plan.evaluate(points.times)[:, 0] - points.positions)
-        missed[missed <= ROUND_OFF * np.maximum(1.0, np.abs(points.positions))] = 0.0
-    return largest_deviation(robot, points, missed)
-
-
-def largest_deviation(robot: Robot, points: AcceptedWaypoints, missed: Array) -> Deviation:
-    """Return the largest of the distances, (m, n), by which joints miss points."""
-    point, joint = np.unravel_index(int(missed.argmax()), missed.shape)
-    return Deviation(
-        robot.joint_names[joint], unit(robot, int(joint), 'position'), float(points.times[point]),
-        float(missed[point, joint]))
 
 
 def _summary(limit_report: LimitReport) -> str:

@@ -7,14 +7,8 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import KINEMATIC
-from hodyn_ros.plans.limit_check import (
-    TOLERANCE,
-    LimitReport,
-    blocks,
-    sample_times,
-    worst_margins,
-)
-from hodyn_ros.reference import Plan, extrema
+from hodyn_ros.plans.limit_check import LimitReport, worst_margins
+from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]
 
@@ -36,63 +30,40 @@ class TimeScaling:
         At least 1.
     reason : str
         Why there is none; empty when there is one.
-    limit_report : LimitReport or None
-        Report of the stretched plan.
 
     """
 
     factor: float | None
     reason: str = ''
-    limit_report: LimitReport | None = None
 
 
 def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeScaling:
-    """Find the smallest factor ≥ 1 by a scan, then bisection, on the check itself.
+    """Find the smallest factor ≥ 1 at which the check itself passes.
 
-    Of the limits of a feed-forward's robot, or of a table. Torque is not monotone in the factor:
-    centrifugal terms may have carried what gravity then does not.
+    Of the limits of a feed-forward's robot, or of a table. Factors are tried where the check
+    failed before; what it finds beyond a limit at the best of them joins these instants.
     """
     table = limits if isinstance(limits, LimitTable) else LimitTable(limits)
-    robot = table.feedforward.robot
-    values, instants = extrema(plan, 0)
-    beyond = np.array([
-        robot.limits.position_min - values[0], values[1] - robot.limits.position_max])
-    beyond -= TOLERANCE * np.maximum(1.0, np.abs(values))  # as `LimitMargin.exceeded` has it
-    if (beyond > 0.0).any():
-        side, joint = divmod(int(beyond.argmax()), beyond.shape[1])
-        return TimeScaling(None, (
-            f'no stretch mends it: {robot.joint_names[joint]} is out of its range at '
-            f'{instants[side, joint]:.4g} s whatever the speed'))
-    if not starts_and_ends_at_rest(plan):
-        return TimeScaling(None, 'no stretch: only a plan that starts and ends at rest has one')
-    search = _Search(plan, table)
-    if search.excess(STATIC) > 1.0:
-        time, column = search.worst
-        if column.reflex:
+    factor, search = 1.0, _Search(plan, table)
+    while violations := LimitReport(worst_margins(plan.stretched(factor), table)).violations:
+        out = [entry for entry in violations if entry.quantity == 'position']
+        if out:
             return TimeScaling(None, (
-                'no stretch was found that trips no reflex: its weight alone trips '
-                f'{column.reflex}'))
-        joint = robot.joint_names[column.place]
-        return TimeScaling(
-            None, f'no stretch mends it: {joint} cannot hold the weight at {time:.4g} s')
-    failing = search.kinematic_factor()
-    if failing > MAX_FACTOR:
-        worst = next(
-            entry for entry in LimitReport(worst_margins(plan, table)).violations
-            if entry.quantity in KINEMATIC[1:])
-        return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it: {worst}')
-    while True:
-        factor = search.smallest(failing)
-        factor = float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
+                f'no stretch mends it: {out[0].joint} is out of its range at '
+                f'{out[0].time / factor:.4g} s whatever the speed'))
+        if not starts_and_ends_at_rest(plan):
+            return TimeScaling(
+                None, 'no stretch: only a plan that starts and ends at rest has one')
+        search.add(np.array([entry.time / factor for entry in violations]))
+        if search.excess(STATIC) > 1.0:
+            return TimeScaling(None, search.why_static())
+        if search.kinematic_factor() > MAX_FACTOR:
+            worst = next(entry for entry in violations if entry.quantity in KINEMATIC)
+            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it: {worst}')
+        factor = search.smallest(factor + (RESOLUTION if factor > 1.0 else 0.0))
         if factor > MAX_FACTOR:
             return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it')
-        margins = worst_margins(plan.stretched(factor), table)
-        violations = LimitReport(margins).violations
-        if not violations:
-            return TimeScaling(round(factor, 4), '', LimitReport(margins[:table.limit_count]))
-        # Peaks between the samples, which the check refines, join the search.
-        search.add(np.array([entry.time / factor for entry in violations]))
-        failing = factor + RESOLUTION
+    return TimeScaling(round(factor, 4))
 
 
 def starts_and_ends_at_rest(plan: Plan) -> bool:
@@ -109,68 +80,57 @@ def starts_and_ends_at_rest(plan: Plan) -> bool:
 
 
 class _Search:
-    """Tests factors on the instants that failed before, and on all only when those pass."""
+    """Tests factors at the instants at which some failed."""
 
     def __init__(self, plan: Plan, table: LimitTable) -> None:
-        self.plan = plan
-        self.table = table
-        self.columns = table.limited_columns
-        self.instants = sample_times(plan)
-        self.active: Array = np.empty(0)
-        self.worst = (0.0, table.columns[0])
+        self._plan, self._table = plan, table
+        self._instants: Array = np.empty(0)
 
     def add(self, instants: Array) -> None:
-        """Test these instants first from now on."""
-        self.active = np.unique(np.concatenate([self.active, instants]))
+        """Test these instants as well from now on."""
+        self._instants = np.unique(np.concatenate([self._instants, instants]))
 
     def kinematic_factor(self) -> float:
-        """Return the factor ≥ 1 that the sampled derivatives of the position ask for."""
-        kinematic = np.array([column.quantity in KINEMATIC for column in self.columns], dtype=bool)
-        roots = 1.0 / self.table.orders[kinematic]
-        return max((
-            float((self._shares(part, 1.0)[:, kinematic] ** roots).max(initial=1.0))
-            for part in blocks(self.instants)), default=1.0)
+        """Return the factor ≥ 1 that the derivatives of the position ask for."""
+        kinematic = np.array([
+            column.quantity in KINEMATIC for column in self._table.limited_columns], dtype=bool)
+        roots = 1.0 / self._table.orders[kinematic]
+        return float((self._shares(1.0)[:, kinematic] ** roots).max(initial=1.0))
 
     def smallest(self, start: float) -> float:
         """Return the smallest factor from `start` on that passes, or one beyond MAX_FACTOR.
 
-        Only the scan tests all instants; the check does so for the result as well.
+        By a scan, then bisection: torque is not monotone in the factor, as centrifugal terms may
+        have carried what gravity then does not.
         """
-        failing = factor = start
+        failing = factor = max(start, self.kinematic_factor())
         while self.excess(factor) > 1.0 and factor <= MAX_FACTOR:
             failing, factor = factor, factor * SCAN
         while factor - failing > RESOLUTION / 2.0:
             middle = 0.5 * (failing + factor)
-            if self._shares(self.active, middle).max() > 1.0:
-                failing = middle
-            else:
-                factor = middle
-        return factor
+            failing, factor = (middle, factor) if self.excess(middle) > 1.0 else (failing, middle)
+        return float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
 
     def excess(self, factor: float) -> float:
         """Return the largest share of a limit that is taken."""
-        if self.active.size:
-            largest = float(self._shares(self.active, factor).max(initial=0.0))
-            if largest > 1.0:
-                return largest
-        largest = 0.0
-        failed = []
-        for part in blocks(self.instants):
-            shares = self._shares(part, factor)
-            worst = float(shares.max(initial=0.0))
-            if worst > 1.0:
-                # The worst instant of each column stands for its neighbours.
-                failed.append(part[np.unique(shares.argmax(axis=0)[shares.max(axis=0) > 1.0])])
-            if worst > largest:
-                largest = worst
-                sample, column = np.unravel_index(int(shares.argmax()), shares.shape)
-                self.worst = (float(part[sample]), self.columns[column])
-        if failed:
-            self.add(np.concatenate(failed))
-        return largest
+        return float(self._shares(factor).max(initial=0.0))
 
-    def _shares(self, instants: Array, factor: float) -> Array:
+    def why_static(self) -> str:
+        """Return what cannot be held even at rest."""
+        shares = self._shares(STATIC)
+        sample, c = np.unravel_index(int(shares.argmax()), shares.shape)
+        column = self._table.limited_columns[c]
+        if column.reflex is not None:
+            return (
+                'no stretch was found that trips no reflex: its weight alone trips '
+                f'{column.reflex.name}')
+        joint = self._table.feedforward.robot.joint_names[column.place]
+        return (
+            f'no stretch mends it: {joint} cannot hold the weight at '
+            f'{self._instants[sample]:.4g} s')
+
+    def _shares(self, factor: float) -> Array:
         """Return the shares of the limits, (T, columns), of the plan so much slower."""
-        motion = self.plan.evaluate(instants)
+        motion = self._plan.evaluate(self._instants)
         motion *= (factor ** -np.arange(5.0))[:, None]
-        return np.abs(self.table.shares(motion))
+        return np.abs(self._table.shares(motion))

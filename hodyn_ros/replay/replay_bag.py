@@ -13,13 +13,13 @@ from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.pipeline import Chunk, Pipeline
 from hodyn_ros.estimation.timing import TimingStatistics
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profile
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
-from hodyn_ros.replay.limit_watch import Extreme, LimitWatch
-from hodyn_ros.replay.reflex_watch import ReflexExtreme, ReflexWatch
+from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
@@ -66,11 +66,11 @@ class Replay:
         Whether the robot has a friction law.
     shifted_zeros : dict of int to float
         Joints of the model to be turned, and by how much, rad, for it to explain the efforts.
-    extremes : list of Extreme
+    extremes : list of LimitMargin
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
         For figures.
-    reflexes : list of ReflexExtreme
+    reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
     live : Agreement or None
         How the live node that the recording was played to agrees with the offline result.
@@ -94,9 +94,9 @@ class Replay:
     velocity_lag: tuple[float, float]
     friction_modelled: bool
     shifted_zeros: dict[int, float]
-    extremes: list[Extreme]
+    extremes: list[LimitMargin]
     curves: 'Curves'
-    reflexes: list[ReflexExtreme] = field(default_factory=list)
+    reflexes: list[LimitMargin] = field(default_factory=list)
     live: 'Agreement | None' = None
 
     @property
@@ -222,7 +222,7 @@ def replay(
     pipeline = Pipeline(bag, feedforward, bandwidth=bandwidth)
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
-    watch, reflexes = LimitWatch(robot, bag.names), ReflexWatch(feedforward, bag.names)
+    watch = LimitWatch(feedforward, bag.names)
     few: list[tuple[Array, Array]] = []
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
@@ -239,7 +239,6 @@ def replay(
                 curves = Curves(robot, bag.names, chunk)
             curves.add(chunk)
             watch.add(chunk)
-            reflexes.add(chunk)
             if len(few) < _FEW:
                 some = np.flatnonzero(chunk.used)
                 some = some[::len(some) // MAX_SAMPLES + 1]
@@ -272,5 +271,5 @@ def replay(
         velocity_lag=pipeline.velocity_lag, friction_modelled=robot.friction is not None,
         shifted_zeros=find_shifted_zeros(feedforward, q[::every], effort[::every]),
         extremes=watch.extremes, curves=curves)
-    return replace(result, reflexes=reflexes.extremes(
+    return replace(result, reflexes=watch.reflexes(
         result.motion_supported, result.torque_supported))

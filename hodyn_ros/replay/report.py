@@ -2,7 +2,6 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from html import escape
 import json
 from pathlib import Path
@@ -52,23 +51,20 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
             file.write_bytes(picture)
         images.append((title, base64.b64encode(picture).decode()))
     # The name of a bag may have bytes that are no UTF-8.
-    page = _page(result, robot, images).encode('utf-8', 'backslashreplace').decode()
+    page = _page(result, images).encode('utf-8', 'backslashreplace').decode()
     write_text(output / 'report.html', page, force=force)
 
 
-def _page(result: Replay, robot: Robot, images: Sequence[tuple[str, str]]) -> str:
-    from hodyn_ros.feedforward.limit_table import unit  # as above
-
-    units = {name: partial(unit, robot, joint) for joint, name in enumerate(result.names)}
+def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
     rows = ''.join(
         '<tr><td>' + '</td><td>'.join([
             escape(joint.name), *figures_of(joint), resolved(result, i)]) + '</td></tr>'
         for i, joint in enumerate(result.joints))
     limits = ''.join(
         f'<tr><td>{escape(extreme.joint)}</td><td>{extreme.quantity}</td>'
-        f'<td>{extreme.value:.4g}</td><td>{_limit(extreme.limit)}</td><td>{units[extreme.joint](extreme.quantity)}</td>'
+        f'<td>{extreme.value:.4g}</td><td>{_limit(extreme.allowed)}</td><td>{extreme.unit}</td>'
         f'<td>{extreme.beyond}</td>'
-        f'<td>{1e-9 * (extreme.stamp - result.curves.start):.3f}</td></tr>'
+        f'<td>{1e-9 * (extreme.time - result.curves.start):.3f}</td></tr>'
         for extreme in result.extremes)
     pictures = ''.join(
         f'<h2>{escape(title)}</h2><img alt="{escape(title)}" src="data:image/png;base64,{data}">'
@@ -170,8 +166,14 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'lag': dict(zip(('seconds', 'deviation'), common_lag(result.joints), strict=True)),
         'warnings': warnings(result),
         'statements': [*warnings(result), *facts(result)],
-        'limits': [asdict(extreme) for extreme in result.extremes],
-        'reflexes': [asdict(extreme) for extreme in result.reflexes],
+        'limits': [
+            {'joint': one.joint, 'quantity': one.quantity, 'value': one.value,
+             'limit': one.allowed, 'stamp': one.time, 'beyond': one.beyond,
+             'intervals': one.intervals} for one in result.extremes],
+        'reflexes': [
+            {'name': one.reflex, 'commands': one.commands, 'joint': one.joint,
+             'quantity': one.quantity, 'value': abs(one.value), 'limit': one.allowed,
+             'stamp': one.time} for one in result.reflexes],
         **({} if result.live is None else {'live': _agreement(result.live)}),
         'joints': [
             {

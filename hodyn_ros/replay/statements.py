@@ -5,8 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.timing import StampStatus
+from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import common_lag
-from hodyn_ros.replay.reflex_watch import ReflexExtreme
 from hodyn_ros.replay.replay_bag import Replay
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ def warnings(result: Replay) -> list[str]:
         if extreme.beyond:
             said.append(
                 f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} '
-                f'where {extreme.limit:.4g} is allowed, {_times(extreme.beyond)}.')
+                f'where {extreme.allowed:.4g} is allowed, {_times(extreme.beyond)}.')
     for reflex in result.reflexes:
         if reflex.share > 1.0:
             said.append(
-                f"Beyond a reflex of the vendor's controller: {reflex.name}, {_reflex(reflex)}.")
+                f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}.")
     return said
 
 
@@ -202,7 +202,7 @@ def facts(result: Replay) -> list[str]:
     if result.reflexes and result.reflexes[0].share <= 1.0:
         nearest = result.reflexes[0]
         said.append(
-            f"The nearest reflex of the vendor's controller is {nearest.name}, "
+            f"The nearest reflex of the vendor's controller is {nearest.reflex}, "
             f'{100 * nearest.share:.0f} % of the way to it: {_reflex(nearest)}.')
     if result.live is not None:
         said.append(_live(result.live))
@@ -224,9 +224,10 @@ def _gravity_as_taken(share: float) -> list[str]:
     return said
 
 
-def _reflex(reflex: ReflexExtreme) -> str:
+def _reflex(reflex: LimitMargin) -> str:
     return (
-        f'{reflex.quantity} {reflex.value:.4g} of {reflex.joint}, where {reflex.limit:.4g} is '
+        f'{reflex.quantity} {abs(reflex.value):.4g} of {reflex.joint}, where '
+        f'{abs(reflex.limit):.4g} is '
         'allowed')
 
 

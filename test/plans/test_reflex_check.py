@@ -112,7 +112,7 @@ def test_it_is_tripped_by_the_joint_that_is_first_beyond_not_by_the_worst():
     shares = np.abs(plan.evaluate(t)[:, 1]) / robot.limits.velocity
     first = int((shares > 1.0).any(axis=1).argmax())
     peak = next(one for one in reflex_peaks(plan, FeedForward(robot), 'effort')
-                if one.name == 'joint_velocity_violation')
+                if one.reflex == 'joint_velocity_violation')
     assert peak.tripped_at == pytest.approx(t[first])
     assert peak.tripped_by == f'joint{shares[first].argmax() + 1}'
     assert peak.time == pytest.approx(t[shares.max(axis=1).argmax()])
@@ -134,7 +134,7 @@ def test_what_starts_or_ends_in_motion_trips_unless_it_joins_a_motion():
     start[0], start[1, 1] = MIDDLE, 0.1
     plan = fit_plan([0.0, 3.0], np.stack([MIDDLE, MIDDLE + 0.3]), start=start)
     ff = FeedForward(robot)
-    tripped = {peak.name for peak in reflex_peaks(plan, ff, 'position') if peak.trips}
+    tripped = {peak.reflex for peak in reflex_peaks(plan, ff, 'position') if peak.trips}
     assert tripped == {
         f'joint_motion_generator_{what}_discontinuity' for what in ('velocity', 'acceleration')}
     assert not any(peak.trips for peak in reflex_peaks(plan, ff, 'position', joins=True))

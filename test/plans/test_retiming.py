@@ -16,7 +16,7 @@ from hodyn_ros.plans import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.plans.annotated_file import write_annotated_plan
 from hodyn_ros.plans.files import read_trajectory
 from hodyn_ros.plans.limit_check import check_limits
-from hodyn_ros.plans.retiming import retime_plan
+from hodyn_ros.plans.retiming import retime_plan, search
 from hodyn_ros.plans.retiming.path import path_of, points_of
 from hodyn_ros.plans.retiming.result import momentary_stops
 from hodyn_ros.reference import fit_plan
@@ -72,6 +72,16 @@ def test_a_retimed_path_is_the_same_path_faster_from_rest_to_rest_within_all_lim
     assert (np.abs(after - before) <= 1e-5 * scale).all()
 
 
+@pytest.mark.parametrize('seed', [8, 12])
+def test_a_short_motion_is_returned_in_pieces_that_make_it_no_slower(panda, seed, monkeypatch):
+    middle = 0.5 * (panda.limits.position_min + panda.limits.position_max)
+    points = middle + 0.15 * (waypoints(panda, seed) - middle)
+    found = hd.retime(panda, points)
+    assert found.duration < 0.5
+    monkeypatch.setattr(search, 'MIN_PIECES', 4000)
+    assert found.duration <= 1.01 * hd.retime(panda, points).duration
+
+
 def test_more_room_is_never_slower_and_a_part_of_the_limits_is_kept(panda):
     durations = [
         hd.retime(panda, [HOME, NEXT], limits={
@@ -103,7 +113,7 @@ def test_what_is_found_trips_no_reflex(panda, seed):
     prepared = prepare_plan(PlanRequest(trajectory, scaled, PlanSettings(stretch='retime')))
     assert prepared.refusal == ''
     nearest = prepared.reflexes[0]
-    assert nearest.name == 'controller_torque_discontinuity'
+    assert nearest.reflex == 'controller_torque_discontinuity'
     assert 0.98 < nearest.share <= 1.0
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay import traces
 from hodyn_ros.replay.comparison import (
     COULOMB_WIDTH,
@@ -16,10 +17,12 @@ from hodyn_ros.replay.comparison import (
     Spectrum,
     common_lag,
 )
-from hodyn_ros.replay.limit_watch import QUANTITIES, LimitWatch
+from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.traces import Trace
 
 PANDA = load_robot('panda')
+QUANTITIES = (
+    'position', 'velocity', 'acceleration', 'jerk', 'torque', 'torque_rate', 'power')
 NAMES = tuple(f'j{i}' for i in range(7))
 
 
@@ -246,7 +249,7 @@ def test_joints_that_contradict_each_other_have_no_lag_in_common():
 
 def watched(q, torque, used, robot=PANDA, pieces=7):
     rng = np.random.default_rng(4)
-    watch = LimitWatch(robot, NAMES)
+    watch = LimitWatch(FeedForward(robot), NAMES)
     stamps = 10 ** 6 * np.arange(len(q))
     for part in cuts(len(q), pieces, rng):
         watch.add(SimpleNamespace(
@@ -281,12 +284,12 @@ def test_the_extremes_of_a_motion_are_those_of_all_its_samples():
                 ('power', torque[:, 0, i] * q[:, 1, i], np.inf)):
             one = found[name, quantity]
             at = np.flatnonzero(used)[np.abs(values[used]).argmax()]
-            assert (one.value, one.stamp, one.limit) == (values[at], stamps[at], bound)
+            assert (one.value, one.time, one.allowed) == (values[at], stamps[at], bound)
             assert one.beyond == np.count_nonzero(np.abs(values[used]) > bound)
         one, position = found[name, 'position'], q[:, 0, i]
         outside = np.maximum(position - limits.position_max[i], limits.position_min[i] - position)
         at = np.flatnonzero(used)[outside[used].argmax()]
-        assert (one.value, one.stamp) == (position[at], stamps[at])
+        assert (one.value, one.time) == (position[at], stamps[at])
         assert one.limit == (
             limits.position_max[i] if position[at] > middle[i] else limits.position_min[i])
         assert one.beyond == np.count_nonzero(outside[used] > 0.0)
@@ -302,11 +305,11 @@ def test_near_the_end_of_its_range_a_joint_is_beyond_what_it_can_be_stopped_from
     allowed = np.minimum(2.62, np.maximum(0.0, np.sqrt(12.0 * (2.7501 - q[:, 0, 0])) - 0.3))
     one = watched(q, torque, np.ones(50, dtype=bool), fr3)['j0', 'velocity']
     assert one.beyond == np.count_nonzero(allowed < 1.5) > 0
-    assert (one.value, one.stamp) == (1.5, 49 * 10 ** 6)
+    assert (one.value, one.time) == (1.5, 49 * 10 ** 6)
     assert one.limit == pytest.approx(allowed[-1])
     q[:, 1, 0] = -1.5  # away from it
     one = watched(q, torque, np.ones(50, dtype=bool), fr3)['j0', 'velocity']
-    assert (one.beyond, one.limit) == (0, 2.62)
+    assert (one.beyond, one.allowed) == (0, 2.62)
 
 
 def test_the_first_twenty_intervals_beyond_a_limit_are_listed():
@@ -330,7 +333,7 @@ def test_where_no_limit_is_known_nothing_is_beyond_and_the_largest_value_is_told
     found = watched(q, torque, np.ones(9, dtype=bool), replace(PANDA, limits=free))
     for quantity, value in (('position', -8.0), ('velocity', 8.0)):
         one = found['j1', quantity]
-        assert (one.value, one.stamp, one.beyond, one.intervals) == (value, 8 * 10 ** 6, 0, ())
+        assert (one.value, one.time, one.beyond, one.intervals) == (value, 8 * 10 ** 6, 0, ())
         assert np.isinf(one.limit)
 
 

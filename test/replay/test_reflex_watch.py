@@ -7,7 +7,7 @@ import pytest
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
-from hodyn_ros.replay.reflex_watch import ReflexWatch
+from hodyn_ros.replay.limit_watch import LimitWatch
 
 ALL = np.ones((5, 7), dtype=bool)
 MIDDLE = np.array([0.3, -0.2, 0.1, -1.6, 0.2, 1.8, 0.4])
@@ -31,10 +31,10 @@ def chunks(feedforward):
 
 
 def watched(feedforward, chunks, motion=ALL, torque=ALL[:3]):
-    watch = ReflexWatch(feedforward, feedforward.robot.joint_names)
+    watch = LimitWatch(feedforward, feedforward.robot.joint_names)
     for chunk in chunks:
         watch.add(chunk)
-    return {found.name: found for found in watch.extremes(motion, torque)}
+    return {found.reflex: found for found in watch.reflexes(motion, torque)}
 
 
 def test_each_reflex_has_its_worst_joint_instant_and_value(feedforward, chunks):
@@ -52,7 +52,7 @@ def test_each_reflex_has_its_worst_joint_instant_and_value(feedforward, chunks):
         worst = np.abs(values).max()
         at, joint = np.argwhere(np.abs(values) == worst)[0]
         assert found[name].share == pytest.approx(worst)
-        assert (found[name].joint, found[name].stamp) == (f'joint{joint + 1}', at * 1_000_000)
+        assert (found[name].joint, found[name].time) == (f'joint{joint + 1}', at * 1_000_000)
     shares = [one.share for one in found.values()]
     assert shares == sorted(shares, reverse=True)
 

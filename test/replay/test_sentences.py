@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from hodyn_ros.estimation.timing import StampStatus
+from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.figures import _title
-from hodyn_ros.replay.limit_watch import Extreme
-from hodyn_ros.replay.reflex_watch import ReflexExtreme
 from hodyn_ros.replay.report import figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
 
@@ -27,7 +26,7 @@ def joint(name, **changes):
 
 
 def extreme(beyond=0, limit=2.0):
-    return Extreme('a', 'velocity', 2.51234, limit, 0, beyond, ())
+    return LimitMargin('a', 'velocity', 'rad/s', 0, 2.51234, -limit, limit, beyond=beyond)
 
 
 def timing(**changes):
@@ -65,7 +64,8 @@ def test_where_all_is_well_there_is_no_warning_and_the_facts_are_few():
 
 
 def reflex(share):
-    return ReflexExtreme('stop', 'effort', 'b', 'jerk', 100.0 * share, 100.0, 0)
+    return LimitMargin(
+        'b', 'jerk', 'rad/s³', 0, -100.0 * share, -100.0, 100.0, 'stop', 'effort')
 
 
 DAMAGED = SimpleNamespace(

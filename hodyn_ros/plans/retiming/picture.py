@@ -8,7 +8,7 @@ from hodyn_ros.common import figures
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
-from hodyn_ros.limits.quantities import ORDERS
+from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.plans.curves import image_format
 from hodyn_ros.plans.retiming.result import binding_limits
 from hodyn_ros.reference import Plan
@@ -32,7 +32,7 @@ def draw_margins(
     taken = np.abs(table.shares(plan.evaluate(instants)))
     figure = Figure(figsize=(9.0, 5.0), layout='constrained')
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    quantities = [q for q in ORDERS if any(c.quantity == q for c in table.limited_columns)]
+    quantities = [q for q in QUANTITIES if any(c.quantity == q for c in table.limited_columns)]
     for i, quantity in enumerate(quantities):
         columns = [k for k, c in enumerate(table.limited_columns) if c.quantity == quantity]
         above.plot(

@@ -30,13 +30,14 @@ Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 PATH_TOLERANCE = 1e-3
-PIECE = 5e-3
-"""s, of the plan that is returned."""
+PIECE, MIN_PIECES = 1e-2, 480
+"""s, at most, of the plan that is returned; of one of few pieces of the rate, four for each."""
 # Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
 _COARSE = (40, 40, 60)
-KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.02, 60, 120
-# However long a motion is, s.
-MAX_KNOT_SPACING = 0.07
+# Finer ones, s, no file of samples 5 ms apart could follow.
+KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.0075, 60, 120
+# However long a motion is, s; and at most so many.
+MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
 # Of each step: the highest order of the limits that it minds, and the largest rate. The first is
 # toppra's problem, which is convex; the others begin from there.
 _STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
@@ -220,7 +221,7 @@ def _cost(plan: Plan, table: LimitTable, smoothness: float) -> float:
 
 def _knots(duration: float) -> int:
     fine = int(np.clip(duration / KNOT_SPACING, MIN_KNOTS, MAX_KNOTS))
-    return max(fine, int(duration / MAX_KNOT_SPACING))
+    return max(fine, min(int(duration / MAX_KNOT_SPACING), MOST_KNOTS))
 
 
 def _even_law(path: Plan) -> TimeLaw:
@@ -280,7 +281,8 @@ def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
 
 def _motion(path: Plan, law: TimeLaw, moving: bool) -> Plan:
     """Return the path run by a law, as a plan that ends at rest and, unless moving, starts so."""
-    times = np.linspace(0.0, law.duration, max(2, int(np.ceil(law.duration / PIECE))) + 1)
+    pieces = max(MIN_PIECES, int(np.ceil(law.duration / PIECE)))
+    times = np.linspace(0.0, law.duration, pieces + 1)
     knots = law.motion(path, times)
     knots[-1, 1:] = 0.0
     if not moving:

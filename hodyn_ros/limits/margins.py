@@ -1,0 +1,163 @@
+"""Where the quantities of a motion come closest to their limits, or exceed them most."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Round-off, so that a peak brought to its limit on purpose passes.
+TOLERANCE = 1e-9
+LISTED = 20
+
+
+@dataclass(frozen=True)
+class LimitMargin:
+    """Where a quantity of a joint comes closest to its limit, or exceeds it most.
+
+    Attributes
+    ----------
+    joint, quantity, unit : str
+        Names of the joint and the quantity, and the SI unit of the latter.
+    time : float or int
+        s from the plan's zero, of recordings their stamp in ns.
+    value, lower, upper : float
+        In `unit`; a limit is infinite where none is known, and the value then the largest.
+    reflex, commands : str
+        As of `robot.reflexes.Reflex`, where the limit is one of these; else empty.
+    tripped_at, tripped_by : float and str, or None
+        When a reflex is tripped first, and by which joint; None where it is not.
+    beyond : int
+        Of recordings: messages beyond the limit.
+    intervals : tuple of (ns, ns)
+        The first ones of them, as first and last stamp.
+
+    """
+
+    joint: str
+    quantity: str
+    unit: str
+    time: float
+    value: float
+    lower: float
+    upper: float
+    reflex: str = ''
+    commands: str = ''
+    tripped_at: float | None = None
+    tripped_by: str | None = None
+    beyond: int = 0
+    intervals: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def limit(self) -> float:
+        """The limit that is nearer."""
+        return self.upper if self.upper - self.value <= self.value - self.lower else self.lower
+
+    @property
+    def allowed(self) -> float:
+        """The same as a magnitude, but of positions."""
+        return self.limit if self.quantity == 'position' else abs(self.limit)
+
+    @property
+    def margin(self) -> float:
+        """What is left to the limit, in `unit`; negative beyond it."""
+        return min(self.upper - self.value, self.value - self.lower)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the value is beyond its limit by more than round-off."""
+        return self.margin < -TOLERANCE * max(1.0, abs(self.value))
+
+    @property
+    def share(self) -> float:
+        """Part of what is allowed."""
+        return abs(self.value / self.limit) if self.limit else np.inf
+
+    @property
+    def range_share(self) -> float:
+        """Part of the way from the middle of its bounds to them; not a number without bounds."""
+        half = 0.5 * (self.upper - self.lower)
+        return abs(self.value - 0.5 * (self.upper + self.lower)) / half if (
+            0.0 < half < np.inf) else np.nan
+
+    @property
+    def trips(self) -> bool:
+        """Whether it trips a reflex."""
+        return self.tripped_at is not None
+
+    def __str__(self) -> str:
+        if not self.trips:
+            return (
+                f'{self.joint}: {self.quantity} {self.value:.6g} {self.unit} at '
+                f'{self.time:.4g} s, limit {self.limit:.6g} {self.unit}')
+        return (
+            f'would trip {self.reflex} at {self.tripped_at:.4g} s, {self.tripped_by}: '
+            f'{self.quantity} up to {abs(self.value):.6g} {self.unit} ({self.joint} at '
+            f'{self.time:.4g} s), {abs(self.limit):.6g} {self.unit} allowed')
+
+
+def margins(values: Array, lower: Array, upper: Array) -> Array:
+    """Return what is left to the nearer bound; −|value| where there is none."""
+    left = np.minimum(upper - values, values - lower)
+    free = np.isinf(lower) & np.isinf(upper)
+    if free.any():
+        free = np.broadcast_to(free, left.shape)
+        left[free] = -np.abs(values[free])
+    return left
+
+
+def shares(values: Array, limit: Array) -> Array:
+    """Return the parts of limits that magnitudes take; of a limit of 0 round-off takes none."""
+    found: Array = np.abs(values) / np.maximum(limit, TOLERANCE)
+    return found
+
+
+class Extremes:
+    """Gathers, block by block, where each of C columns is nearest to its bounds.
+
+    Attributes
+    ----------
+    nearness, value, lower, upper, instant : (C,) arrays
+        What is largest, and what there is where it is.
+    beyond : (C,) array of int
+        Samples that are nearer than allowed.
+    intervals : list of list
+        First and last instants of the first intervals of these, by column.
+
+    """
+
+    def __init__(self, allowed: Array, instants: Any) -> None:
+        """Take how near each column may be, (C,), and the type of instants."""
+        self._allowed = allowed
+        self.nearness = np.full(allowed.size, -np.inf)
+        self.value, self.lower, self.upper = np.full((3, allowed.size), np.nan)
+        self.instant = np.zeros(allowed.size, instants)
+        self.beyond = np.zeros(allowed.size, dtype=np.int64)
+        self.intervals: list[list[tuple[Any, Any]]] = [[] for _ in allowed]
+
+    def add(
+        self, columns: slice, instants: NDArray[Any], values: Array, lower: Array, upper: Array,
+        nearness: Array,
+    ) -> None:
+        """Look at (T, k) values of columns, with their bounds, (k,) or (T, k), and nearness."""
+        at = nearness.argmax(axis=0)
+        highest = nearness[at, np.arange(at.size)]
+        nearer = np.flatnonzero(highest > self.nearness[columns])
+        at = at[nearer]
+        for kept, new in (
+                (self.nearness, nearness), (self.value, values), (self.lower, lower),
+                (self.upper, upper)):
+            kept[columns][nearer] = (new[nearer] if new.ndim == 1 else new[at, nearer])
+        self.instant[columns][nearer] = instants[at]
+        allowed = self._allowed[columns]
+        for k in np.flatnonzero(highest > allowed).tolist():
+            edges = np.diff((nearness[:, k] > allowed[k]).astype(np.int8), prepend=0, append=0)
+            begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+            self.beyond[columns][k] += (ends - begins).sum()
+            found = self.intervals[columns.start + k]
+            room = LISTED - len(found)
+            found += zip(
+                instants[begins[:room]].tolist(), instants[ends[:room] - 1].tolist(), strict=True)
