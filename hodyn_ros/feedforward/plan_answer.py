@@ -1,7 +1,10 @@
-"""What becomes of a trajectory that was asked for."""
+"""Who makes trajectories plans, and what becomes of one that was asked for."""
 from dataclasses import dataclass
+from typing import Protocol
 
+from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.plan import Plan
+from hodyn_ros.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,3 +48,26 @@ class Refused:
     why: str
     fault: str = ''
     traceback: str = ''
+
+
+class PlanMaker(Protocol):
+    """Makes trajectories plans, without a cycle waiting for it; see `plans.planner.Planner`."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a plan is being made."""
+
+    def submit(
+        self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
+        left_out: int = 0,
+    ) -> None:
+        """Have a serialized trajectory made a plan, in the place of one that is being made."""
+
+    def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
+        """Let the reference follow a plan that is ready; None if there is none."""
+
+    def cancel(self) -> bool:
+        """Drop the plan that is being made; return whether there was one."""
+
+    def change_robot(self, robot: Robot) -> None:
+        """Make plans for another model from now on."""

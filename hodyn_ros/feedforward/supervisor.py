@@ -1,38 +1,30 @@
-"""What an active node does, and why, free of ROS: the one owner of its state, model and settings.
+"""What an active node does with all that comes in, free of ROS.
 
 What takes it from one state to another stands in the table of `transitions`; what it computes
 in a cycle is the controller's.
 """
-from collections import Counter
-from collections.abc import Sequence
 import math
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.plan_answer import Accepted, Refused
+from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
 from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState
-from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, of_departure
+from hodyn_ros.feedforward.reasons import of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
-from hodyn_ros.feedforward.state_arrivals import StateArrivals
-from hodyn_ros.feedforward.stream_schedule import StreamSchedule, check_range
+from hodyn_ros.feedforward.state_machine import StateMachine
+from hodyn_ros.feedforward.stream_schedule import check_range
 from hodyn_ros.feedforward.torque import FeedForward
-from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.feedforward.trajectory_goals import (
-    ACTION,
     PLAN,
     REPLACED,
     ErrorCode,
     Goal,
-    TrajectoryGoals,
 )
-from hodyn_ros.feedforward.transitions import DEACTIVATED, TRANSITIONS, Cause, State
-from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
-from hodyn_ros.reference.manager import ReferenceManager
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.feedforward.transitions import Cause, State
+from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
@@ -47,48 +39,11 @@ TELL_AWAY = 1.0
 BEYOND = 1e-3
 
 UNLIKE = 'for three joint states in a row that agree with each other'
-STREAMING = 'a streamed reference is followed; let it end first'
 CLOCK_SET_BACK = 'the clock was set back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
-JOINT_STATES_LOST = 'joint states are lost'
-# Why nothing is taken.
-UNREADY = {
-    State.WAITING: 'no joint state yet, so nobody knows where the arm is',
-    State.DEPARTING: '{why}: stopping',
-    State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
-    State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
-# What `~/state` calls the states in which it does not say what the reference does.
-NAMES = {
-    State.SILENT: 'fault', State.ENDING: 'stopping', State.FADING: 'fading'}
-CODES = {
-    Cause.DEPARTED: ErrorCode.PATH_TOLERANCE_VIOLATED,
-    Cause.ELSEWHERE: ErrorCode.PATH_TOLERANCE_VIOLATED}
 
 
-class PlanMaker(Protocol):
-    """Makes trajectories plans, without a cycle waiting for it; see `plans.planner.Planner`."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether a plan is being made."""
-
-    def submit(
-        self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
-        left_out: int = 0,
-    ) -> None:
-        """Have a serialized trajectory made a plan, in the place of one that is being made."""
-
-    def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
-        """Let the reference follow a plan that is ready; None if there is none."""
-
-    def cancel(self) -> bool:
-        """Drop the plan that is being made; return whether there was one."""
-
-    def change_robot(self, robot: Robot) -> None:
-        """Make plans for another model from now on."""
-
-
-class Supervisor:
+class Supervisor(StateMachine):
     """One arm's feed-forward from activation to the end of its deactivation.
 
     Instants (`now`, `stamp`) are ns on the clock of the joint states' stamps, times of arrival
@@ -96,75 +51,41 @@ class Supervisor:
 
     Attributes
     ----------
-    state : State
-        What is done.
-    controller : FeedforwardController or None
-        Reference and torques; None while `WAITING`.
-    reasons : Reasons
-        What there is to say of it.
-    counts : Counter
-        How often things happened, for diagnostics.
     measured : (2, n) array
         Position and velocity of the last state.
-    left_out : float
-        How long the reference did not move in all, as time was missing between cycles, s.
+    clock : ReferenceClock
+        Turns stamps into instants.
     annotated : bytes
         The last plan that was accepted, annotated, if that was asked for; whoever publishes it
         empties it.
-    why_waiting : str
-        Why none of the states so far is taken; empty if none came.
 
     """
 
     def __init__(
         self, feedforward: FeedForward, settings: SupervisorSettings, planner: PlanMaker,
     ) -> None:
-        robot = feedforward.robot
-        self.feedforward = feedforward
-        self.settings = settings
-        self.state = State.WAITING
-        self.controller: FeedforwardController | None = None
-        self.counts: Counter[str] = Counter()
-        self.measured = np.zeros((2, robot.n))
-        self.left_out = 0.0
+        super().__init__(feedforward, settings, planner)
+        self.measured = np.zeros((2, feedforward.robot.n))
         self.annotated = b''
-        self.why_waiting = ''
-        self.arrivals = StateArrivals(settings.state_timeout)
         self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
-        self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
-        self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
-        self._planner = planner
-        self._wrenches = WrenchInputs(
-            robot, settings.max_force, settings.max_moment, settings.wrench_timeout)
-        self._plausible = PlausibleState(robot.limits)
-        self._tracking = TrackingWatch(settings.tracking_tolerance)
-        self.reasons = Reasons(robot)
-        self._joints: Sequence[str] = robot.joint_names
-        self._believed = np.zeros_like(self.measured)
+        self._plausible = PlausibleState(feedforward.robot.limits)
         self._has_velocity = False
         self._unbelieved = 0
         self._last_stamp, self._answered_at = 0, 0.0
         self._told_away_at = -math.inf
         self._told_timeout = 0.0
-        # Plans that were requested before the activation are not followed.
-        planner.cancel()
 
     # Cycles
-
-    def bind(self, joints: Sequence[str]) -> None:
-        """Take the names of the joints in the joint states."""
-        self._joints = joints
-        self.goals.bind(joints)
 
     def take_state(
         self, position: Array, velocity: Array | None, stamp: int, at: float,
     ) -> bool:
         """Take a measured state, (n,) each; return whether a cycle should answer it."""
-        self.arrivals.arrived(at)
         starts = self.state in (State.WAITING, State.LOST, State.SILENT)
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             self._check_stamp(stamp, at)
+        self.arrivals.arrived(at)
         is_believed = self._plausible.believe(position, velocity, stamp)
         if starts and not is_believed:
             self.why_waiting = UNLIKE
@@ -296,33 +217,6 @@ class Supervisor:
         elapsed = round((at - self._answered_at) * 1e9)
         return max(self._last_stamp + elapsed, self.clock.stamp)
 
-    # What is asked for
-
-    def hold(self, why: str) -> None:
-        """Stop and hold until the next plan or stream."""
-        if self.controller is None:
-            raise HodynError('it waits for a joint state')
-        self._go(Cause.HELD, why=why)
-
-    def deactivate(self) -> None:
-        """Come to rest, and let the output go over to the weight: `evaluate` until `ENDED`."""
-        self._go(Cause.DEACTIVATED)
-
-    def change_model(self, feedforward: FeedForward) -> None:
-        """Take another model of the robot, with another payload say, without a step in torque."""
-        if self.controller is not None:
-            self.controller.replace(feedforward)
-        self.feedforward = feedforward
-        self._planner.change_robot(feedforward.robot)
-
-    def why_no_plan(self) -> str:
-        """Return why no trajectory at all can be taken now; empty if one can."""
-        try:
-            controller = self._ready()
-        except HodynError as error:
-            return str(error)
-        return STREAMING if controller.reference.streaming else ''
-
     def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
         """Have a serialized trajectory made a plan, of a goal of the action or of the topic."""
         if refusal := self.why_no_plan():
@@ -334,13 +228,6 @@ class Supervisor:
             data, controller.reference, controller.now, annotate=annotate,
             left_out=self.clock.left_out)
         self.goals.prepare(goal)
-
-    def cancel(self, goal: Goal) -> None:
-        """Give up a goal, and stop if it is followed."""
-        if self.goals.is_prepared(goal):
-            self._planner.cancel()
-        if self.goals.cancel(goal):
-            self._go(Cause.CANCELED)
 
     def take_sample(
         self, position: Array, velocity: Array | None, stamp: int | None, at: float,
@@ -379,64 +266,7 @@ class Supervisor:
                 f'of {stiffness[joint]:.4g} N m/rad that are asked for, as far as the limits of '
                 'its motors and springs allow')
 
-    # What is said
-
-    def report(self, at: float) -> tuple[str, str]:
-        """Return what `~/state` says: what is done, and why."""
-        controller = self.controller
-        if controller is None:
-            return 'waiting', self.why_waiting
-        if not controller.is_finite:
-            return 'fault', NOT_FINITE
-        if self.state is State.ENDED:
-            return 'inactive', ''
-        name = NAMES.get(self.state) or controller.reference.mode(controller.now)
-        is_lost = self.state in (State.LOST, State.SILENT)
-        return name, self.reasons.text(at, JOINT_STATES_LOST if is_lost else '')
-
-    def statistics(self) -> dict[str, str]:
-        """Return what is counted, for diagnostics."""
-        return {
-            'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
-            **{name: str(self.counts[name]) for name in (
-                'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')}}
-
     # What follows
-
-    @property
-    def _running(self) -> FeedforwardController:
-        assert self.controller is not None
-        return self.controller
-
-    def _ready(self) -> FeedforwardController:
-        """Return what takes an input; raise HodynError while nothing can be taken."""
-        if why := UNREADY.get(self.state, ''):
-            raise HodynError(why.format(why=self.reasons.why))
-        return self._running
-
-    def _go(self, cause: Cause, **words: object) -> None:
-        """Do what the table says of a cause."""
-        row = TRANSITIONS[self.state, cause]
-        self.state = row.after or self.state
-        why = row.reason.format(**words)
-        controller = self.controller
-        if row.gives_up:
-            self._drop_plan(why)
-            self.stream.hold()
-            self.goals.stop(CODES.get(cause, ErrorCode.INVALID_GOAL), why)
-        if controller is not None:
-            if row.reference == 'stop' and not controller.reference.is_idle(controller.now):
-                controller.stop(controller.now)
-            elif row.reference == 'latch':
-                controller.latch(self._believed[0].copy())
-                self._tracking.forget()
-            if row.drops_wrenches:
-                self._wrenches.forget(controller)
-        if self.state is State.SILENT:
-            self.goals.settle(is_stopping=False)
-        self.reasons.why = why or self.reasons.why
-        if row.level:
-            self.reasons.tell(row.level, row.says.format(**words))
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
         """Hold a position, unless the arm is too heavy there; return whether it is held."""
@@ -474,18 +304,6 @@ class Supervisor:
                 self.reasons.tell(
                     'error', f'plans that wait for their start are dropped: {CLOCK_SET_BACK}',
                     PLAN)
-
-    def _drop_plan(self, why: str) -> None:
-        """Drop a plan that is being prepared."""
-        if self._planner.cancel():
-            why = f'dropped while it was prepared: {why}'
-            self.reasons.tell('error', why, self._topic)
-            self.goals.drop(why)
-
-    @property
-    def _topic(self) -> str:
-        """Where the trajectory came from that is being prepared."""
-        return ACTION if self.goals.prepares else PLAN
 
     def _take_plan(self, now: int) -> None:
         """Let the reference follow a plan that is ready, if there is one."""

@@ -13,7 +13,8 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
-from hodyn_ros.feedforward.supervisor import UNREADY, WATCH_PERIOD, Supervisor
+from hodyn_ros.feedforward.state_machine import UNREADY
+from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import TABLE, TRANSITIONS, Cause, State
 from hodyn_ros.reference.rest_to_rest import move_plan

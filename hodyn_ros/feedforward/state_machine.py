@@ -1,0 +1,201 @@
+"""What an active node is doing, and why: the state machine that the table describes."""
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.plan_answer import PlanMaker
+from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons
+from hodyn_ros.feedforward.settings import SupervisorSettings
+from hodyn_ros.feedforward.state_arrivals import StateArrivals
+from hodyn_ros.feedforward.stream_schedule import StreamSchedule
+from hodyn_ros.feedforward.torque import FeedForward
+from hodyn_ros.feedforward.tracking import TrackingWatch
+from hodyn_ros.feedforward.trajectory_goals import (
+    ACTION,
+    PLAN,
+    ErrorCode,
+    Goal,
+    TrajectoryGoals,
+)
+from hodyn_ros.feedforward.transitions import DEACTIVATED, TRANSITIONS, Cause, State
+from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
+from hodyn_ros.robot import HodynError
+
+Array = NDArray[np.float64]
+
+STREAMING = 'a streamed reference is followed; let it end first'
+JOINT_STATES_LOST = 'joint states are lost'
+# Why nothing is taken.
+UNREADY = {
+    State.WAITING: 'no joint state yet, so nobody knows where the arm is',
+    State.DEPARTING: '{why}: stopping',
+    State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
+    State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
+# What `~/state` calls the states in which it does not say what the reference does.
+NAMES = {
+    State.SILENT: 'fault', State.ENDING: 'stopping', State.FADING: 'fading'}
+CODES = {
+    Cause.DEPARTED: ErrorCode.PATH_TOLERANCE_VIOLATED,
+    Cause.ELSEWHERE: ErrorCode.PATH_TOLERANCE_VIOLATED}
+
+
+class StateMachine:
+    """The one owner of a node's state, model and settings.
+
+    Attributes
+    ----------
+    state : State
+        What is done.
+    controller : FeedforwardController or None
+        Reference and torques; None while `WAITING`.
+    feedforward : FeedForward
+        The model, with its payload.
+    settings : SupervisorSettings
+        How long and how far things may be away.
+    reasons : Reasons
+        What there is to say of it.
+    counts : Counter
+        How often things happened, for diagnostics.
+    left_out : float
+        How long the reference did not move in all, as time was missing between cycles, s.
+    why_waiting : str
+        Why none of the states so far is taken; empty if none came.
+    goals : TrajectoryGoals
+        Those of the action.
+    stream : StreamSchedule
+        What is streamed.
+    arrivals : StateArrivals
+        When joint states came.
+
+    """
+
+    def __init__(
+        self, feedforward: FeedForward, settings: SupervisorSettings, planner: PlanMaker,
+    ) -> None:
+        robot = feedforward.robot
+        self.feedforward = feedforward
+        self.settings = settings
+        self.state = State.WAITING
+        self.controller: FeedforwardController | None = None
+        self.reasons = Reasons(robot)
+        self.counts: Counter[str] = Counter()
+        self.left_out = 0.0
+        self.why_waiting = ''
+        self.arrivals = StateArrivals(settings.state_timeout)
+        self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
+        self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
+        self._planner = planner
+        self._wrenches = WrenchInputs(
+            robot, settings.max_force, settings.max_moment, settings.wrench_timeout)
+        self._tracking = TrackingWatch(settings.tracking_tolerance)
+        self._joints: Sequence[str] = robot.joint_names
+        self._believed = np.zeros((2, robot.n))
+        # Plans that were requested before the activation are not followed.
+        planner.cancel()
+
+    def bind(self, joints: Sequence[str]) -> None:
+        """Take the names of the joints in the joint states."""
+        self._joints = joints
+        self.goals.bind(joints)
+
+    def hold(self, why: str) -> None:
+        """Stop and hold until the next plan or stream."""
+        if self.controller is None:
+            raise HodynError('it waits for a joint state')
+        self._go(Cause.HELD, why=why)
+
+    def deactivate(self) -> None:
+        """Come to rest, and let the output go over to the weight: `evaluate` until `ENDED`."""
+        self._go(Cause.DEACTIVATED)
+
+    def change_model(self, feedforward: FeedForward) -> None:
+        """Take another model of the robot, with another payload say, without a step in torque."""
+        if self.controller is not None:
+            self.controller.replace(feedforward)
+        self.feedforward = feedforward
+        self._planner.change_robot(feedforward.robot)
+
+    def why_no_plan(self) -> str:
+        """Return why no trajectory at all can be taken now; empty if one can."""
+        try:
+            controller = self._ready()
+        except HodynError as error:
+            return str(error)
+        return STREAMING if controller.reference.streaming else ''
+
+    def cancel(self, goal: Goal) -> None:
+        """Give up a goal, and stop if it is followed."""
+        if self.goals.is_prepared(goal):
+            self._planner.cancel()
+        if self.goals.cancel(goal):
+            self._go(Cause.CANCELED)
+
+    def report(self, at: float) -> tuple[str, str]:
+        """Return what `~/state` says: what is done, and why."""
+        controller = self.controller
+        if controller is None:
+            return 'waiting', self.why_waiting
+        if not controller.is_finite:
+            return 'fault', NOT_FINITE
+        if self.state is State.ENDED:
+            return 'inactive', ''
+        name = NAMES.get(self.state) or controller.reference.mode(controller.now)
+        is_lost = self.state in (State.LOST, State.SILENT)
+        return name, self.reasons.text(at, JOINT_STATES_LOST if is_lost else '')
+
+    def statistics(self) -> dict[str, str]:
+        """Return what is counted, for diagnostics."""
+        return {
+            'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
+            **{name: str(self.counts[name]) for name in (
+                'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')}}
+
+    @property
+    def _running(self) -> FeedforwardController:
+        assert self.controller is not None
+        return self.controller
+
+    def _ready(self) -> FeedforwardController:
+        """Return what takes an input; raise HodynError while nothing can be taken."""
+        if why := UNREADY.get(self.state, ''):
+            raise HodynError(why.format(why=self.reasons.why))
+        return self._running
+
+    def _go(self, cause: Cause, **words: object) -> None:
+        """Do what the table says of a cause."""
+        row = TRANSITIONS[self.state, cause]
+        self.state = row.after or self.state
+        why = row.reason.format(**words)
+        controller = self.controller
+        if row.gives_up:
+            self._drop_plan(why)
+            self.stream.hold()
+            self.goals.stop(CODES.get(cause, ErrorCode.INVALID_GOAL), why)
+        if controller is not None:
+            if row.reference == 'stop' and not controller.reference.is_idle(controller.now):
+                controller.stop(controller.now)
+            elif row.reference == 'latch':
+                controller.latch(self._believed[0].copy())
+                self._tracking.forget()
+            if row.drops_wrenches:
+                self._wrenches.forget(controller)
+        if self.state is State.SILENT:
+            self.goals.settle(is_stopping=False)
+        self.reasons.why = why or self.reasons.why
+        if row.level:
+            self.reasons.tell(row.level, row.says.format(**words))
+
+    def _drop_plan(self, why: str) -> None:
+        """Drop a plan that is being prepared."""
+        if self._planner.cancel():
+            why = f'dropped while it was prepared: {why}'
+            self.reasons.tell('error', why, self._topic)
+            self.goals.drop(why)
+
+    @property
+    def _topic(self) -> str:
+        """Where the trajectory came from that is being prepared."""
+        return ACTION if self.goals.prepares else PLAN
