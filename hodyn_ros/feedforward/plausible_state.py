@@ -69,7 +69,7 @@ class PlausibleState:
         self, before: tuple[Array, Array, int], after: tuple[Array, Array, int], known: bool,
     ) -> bool:
         seconds = (after[2] - before[2]) * 1e-9
-        if not 0.0 < seconds < LONGEST:
+        if not 0.0 <= seconds < LONGEST:
             return False
         change = np.abs(after[0] - before[0])
         beyond = change > self._fastest * seconds + SLACK
