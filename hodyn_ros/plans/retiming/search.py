@@ -42,6 +42,8 @@ MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
 # toppra's problem, which is convex; the others begin from there.
 _STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
 CONVERGED = 2e-3
+# Of the duration: a step that peaks so far beyond the limits between its samples is too coarse.
+LOST = 1.005
 COST_SAMPLES = 4000
 WAY_SAMPLES = 400
 # s, of a first motion, before it is known whether it is within the limits.
@@ -180,8 +182,9 @@ def _retime_section(
     uniform = None if moving or slow is None else slow.duration
     best = slow
     cost = np.inf if slow is None else _cost(slow, table, smoothness)
+    finer = 1
     for i, (order, max_rate) in enumerate(_STEPS):
-        knots = _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
+        knots = finer * _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
         rate = fastest_rate(path, law, table, StepSettings(
             knots, order, max_rate, i >= len(_COARSE),
             (1.0, MOVING_SHARE)[moving], smoothness, moving))
@@ -199,7 +202,9 @@ def _retime_section(
         if found is None:
             continue
         value = _cost(found, table, smoothness)
-        converged = cost * (1.0 - CONVERGED) < value < cost
+        is_coarse = found.duration > LOST * law.duration
+        finer = 2 if is_coarse else finer
+        converged = not is_coarse and cost * (1.0 - CONVERGED) < value < cost
         if value < cost:
             best, cost = found, value
         if converged:
