@@ -271,20 +271,21 @@ class Supervisor(StateMachine):
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
         """Hold a position, unless the arm is too heavy there; return whether it is held."""
         self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
-        held = self._within_range(position)
         controller = FeedforwardController(
-            self.feedforward, held, self.clock.now, self.settings.controller)
+            self.feedforward, position, self.clock.now, self.settings.controller)
         self.why_waiting = controller.excess_of_weight
         if self.why_waiting:
             self.reasons.notice('weight', self.why_waiting, at, 'error')
             return False
         self.controller = controller
         self._go(Cause.FOUND)
-        if (beyond := np.abs(position - held)).max() > BEYOND:
+        limits = self.feedforward.robot.limits
+        beyond = np.maximum(position - limits.position_max, limits.position_min - position)
+        if beyond.max() > BEYOND:
             joint = int(beyond.argmax())
             self.reasons.why = (
-                f'{self._joints[joint]} is at {position[joint]:.4g}, beyond its range: it is held '
-                f'at the end, {held[joint]:.4g}')
+                f'{self._joints[joint]} is at {position[joint]:.4g}, {beyond[joint]:.3g} beyond '
+                'its range: it is held there')
             self.reasons.tell('warning', self.reasons.why)
         return True
 
@@ -332,9 +333,11 @@ class Supervisor(StateMachine):
             self.reasons.tell('error', str(error), 'reference')
 
     def _within_range(self, position: Array) -> Array:
-        """Return a position, (n,), as the reference can be there: no further than the range."""
-        limits = self.feedforward.robot.limits
-        return np.clip(position, limits.position_min, limits.position_max)
+        """Return a position, (n,), no further beyond the range than the reference is."""
+        limits, reference = self.feedforward.robot.limits, self._running.q[0]
+        return np.clip(
+            position, np.minimum(limits.position_min, reference),
+            np.maximum(limits.position_max, reference))
 
     def _latch(self, when: str = '') -> None:
         position = self.measured[0]

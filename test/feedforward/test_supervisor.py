@@ -1,6 +1,8 @@
 """What an active node does, whatever comes in: a rule machine over all that may happen to it."""
 from collections import Counter
 import contextlib
+from pathlib import Path
+import re
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -394,6 +396,15 @@ def test_the_table_leads_from_each_state_to_an_end_and_has_no_row_for_nothing():
     assert not any(state is State.ENDED for state, _ in TRANSITIONS)
 
 
+def test_the_page_of_faults_has_the_words_of_each_row_of_the_table():
+    page = (Path(__file__).parents[2] / 'docs' / 'faults.md').read_text('utf-8')
+    for row in TABLE:
+        for text in (row.says, row.reason):
+            for part in re.split(r'\{.*?\}', text):
+                words = part.strip(' :')
+                assert words in page, (row.cause, words)
+
+
 def test_a_driver_that_pauses_while_the_arm_holds_leaves_no_reason_behind():
     world = running()
     world.pass_time(1.0)
@@ -464,22 +475,40 @@ def test_what_the_goal_is_told_is_what_happened():
         assert world.goals[0].outcome == code
 
 
-def test_an_arm_beyond_its_range_is_held_at_the_end_and_can_be_led_back():
+def test_an_arm_beyond_its_range_is_held_there_which_is_said_and_can_be_led_back():
     world = World()
     world.arm = HOME.copy()
     world.arm[5] = PANDA.limits.position_max[5] + 0.3
-    world.away[5] = 0.3  # it stays there
     for _ in range(50):
         world.state()
     name, reason = world.supervisor.report(world.at)
     assert name == 'holding'
-    assert 'beyond its range: it is held at the end' in reason
-    controller = world.supervisor.controller
-    assert controller.q[0, 5] == PANDA.limits.position_max[5]
+    assert 'joint6 is at 4.053, 0.3 beyond its range: it is held there' in reason
     world.supervisor.take_trajectory(b'0.0', None, annotate=False)
-    world.away[5] = 0.0  # it follows
     world.settle()
-    np.testing.assert_allclose(controller.q[0], HOME, atol=1e-9)
+    np.testing.assert_allclose(world.supervisor.controller.q[0], HOME, atol=1e-9)
+
+
+def test_an_arm_that_stays_beyond_its_range_is_held_at_the_end_and_can_be_led_back():
+    """It was latched again each second, and plans were dropped each time."""
+    world = running()
+    reach = PANDA.limits.position_max[5] - HOME[5] + 0.3
+    for k in range(200):  # a hand leads it there, and it is held wherever it is
+        world.away[5] = reach * (k + 1) / 200 - (world.supervisor.controller.q[0, 5] - HOME[5])
+        world.state()
+    end = PANDA.limits.position_max[5]
+    for _ in range(500):
+        world.away[5] = end + 0.3 - world.supervisor.controller.q[0, 5]
+        world.state()
+    assert world.supervisor.report(world.at)[0] == 'holding'
+    assert world.supervisor.controller.q[0, 5] == pytest.approx(end, abs=0.2)
+    world.logged.clear()
+    for _ in range(500):
+        world.state()
+    assert not any('away from the reference' in line and 'held' in line for line in world.logged)
+    world.supervisor.take_trajectory(b'0.0', None, annotate=False)
+    world.settle()
+    np.testing.assert_allclose(world.supervisor.controller.q[0], HOME, atol=1e-9)
 
 
 def test_a_driver_that_becomes_slow_is_taken_as_it_is():

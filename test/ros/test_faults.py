@@ -34,9 +34,9 @@ evaluate = FeedforwardController.evaluate
 
 def evaluate_or_fail(self, now, measured=None):
     evaluate(self, now, measured)
-    if measured is not None and measured[0, 6] == 1.0:
+    if measured is not None and measured[0, 6] == 0.8:
         self.output[0, 3] = np.nan
-    if measured is not None and measured[0, 6] == 2.0:
+    if measured is not None and measured[0, 6] == 0.75:
         raise RuntimeError('in evaluate')
 
 
@@ -465,7 +465,7 @@ def test_a_torque_that_is_not_finite_is_kept_back_and_an_unforeseen_error_ends_n
     reports = node.subscribe(DiagnosticArray, '/diagnostics')
     node.first_answer(NOW, home)
     t = NOW
-    for seventh, why in ((1.0, 'the torque is not finite'), (2.0, 'a cycle failed: see the log')):
+    for seventh, why in ((0.8, 'the torque is not finite'), (0.75, 'a cycle failed: see the log')):
         count = node.settle()
         node.send_state(t + 0.1, [*home[:6], seventh])
         assert node.spin_until(lambda: node.states[-1] == 'fault', 10.0), node.log
