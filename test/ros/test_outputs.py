@@ -43,7 +43,8 @@ class Node:
     def __init__(self):
         self.topics, self.logged = {}, []
 
-    def create_lifecycle_publisher(self, kind, topic, qos):
+    def create_lifecycle_publisher(self, kind, topic, qos, qos_overriding_options=None):
+        assert qos_overriding_options is None
         assert topic not in self.topics
         self.topics[topic] = Publisher(kind, qos)
         return self.topics[topic]
