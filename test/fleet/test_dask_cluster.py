@@ -67,10 +67,11 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster
     assert [name for name in names if outcomes[name].status != 'ok'] == ['bag03', 'bag04']
     assert "KeyError: 'of ours'" in outcomes['bag03'].status
     assert outcomes['bag04'].status == 'wrong'
-    # One had begun where the worker was killed, and was begun anew.
+    # One had begun where the worker was killed, and was begun anew; and perhaps one that was done
+    # there and not fetched yet.
     begun = [word for word in task.diary.read_text().split() if word != 'warm-up']
     assert set(begun) == set(names)
-    assert len(begun) <= len(names) + 1
+    assert len(begun) <= len(names) + 2
 
 
 def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
