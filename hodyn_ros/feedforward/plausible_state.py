@@ -35,7 +35,7 @@ class PlausibleState:
     Attributes
     ----------
     joint : int
-        The joint for which the last state was left out.
+        The joint for which the last state was left out; −1 where its stamp is far away.
 
     """
 
@@ -70,6 +70,7 @@ class PlausibleState:
     ) -> bool:
         seconds = (after[2] - before[2]) * 1e-9
         if not 0.0 <= seconds < LONGEST:
+            self.joint = -1
             return False
         change = np.abs(after[0] - before[0])
         beyond = change > self._fastest * seconds + SLACK

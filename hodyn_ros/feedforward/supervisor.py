@@ -70,7 +70,7 @@ class Supervisor(StateMachine):
         self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         self._plausible = PlausibleState(feedforward.robot.limits)
         self._has_velocity = False
-        self._unbelieved = 0
+        self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at = 0, 0.0
         self._told_away_at = -math.inf
         self._told_timeout = 0.0
@@ -103,7 +103,7 @@ class Supervisor(StateMachine):
                 f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference'))
         if is_believed:
             self._believed[:] = self.measured
-            self._unbelieved = 0
+            self._readings, self._unbelieved = self._unbelieved + 1, 0
         else:
             self._unbelieved += 1
             self._leave_out(at)
@@ -157,7 +157,7 @@ class Supervisor(StateMachine):
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
             self._within_range(self.measured[0]),
-            controller.q[0] - self.settings.lookahead * controller.q[1])
+            controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
         if watch.has_departed:
             if np.abs(controller.q[1]).max() < AT_REST:
                 self._latch()
@@ -361,6 +361,8 @@ class Supervisor(StateMachine):
     def _leave_out(self, at: float) -> None:
         """Say that a measured state does not reach the torque: it contradicts the ones before."""
         joint = self._plausible.joint
+        if joint < 0:  # the clock was set, which is said as such
+            return
         position, velocity = self.measured[:, joint]
         self.counts['states left out'] += 1
         self.reasons.notice(

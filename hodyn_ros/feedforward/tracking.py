@@ -53,12 +53,12 @@ class TrackingWatch:
         """Whether a joint was beyond its tolerance each of the last times."""
         return self._beyond >= PERSISTENCE
 
-    def compare(self, measured: Array, reference: Array) -> None:
-        """Compare positions, (n,) each, of the same instant."""
+    def compare(self, measured: Array, reference: Array, readings: int = 1) -> None:
+        """Compare positions, (n,) each, of the same instant, of so many readings that agree."""
         error = measured - reference
         self.joint, self.ratio = largest_ratio(error, self.tolerance)
         self.error = error.item(self.joint)
-        self._beyond = self._beyond + 1 if self.ratio > 1.0 else 0
+        self._beyond = self._beyond + readings if self.ratio > 1.0 else 0
 
     def forget(self) -> None:
         """Begin anew: the reference was led to the arm."""
