@@ -80,9 +80,9 @@ class Reasons:
                 if motors.feasible.all() else
                 f'the motors of {joints[int(np.argmin(motors.feasible))]} cannot do it: their '
                 'reference is held'), at, 'warning')
-        if controller.reference.is_held_back and self.why != HELD_BACK:
+        if controller.reference.is_held_back:
             self.why = HELD_BACK
-            self.tell('warning', HELD_BACK)
+            self.notice('held back', HELD_BACK, at, 'warning')
 
     def of_excess(self, excess: EffortExcess) -> str:
         """Return what is beyond its limit."""

@@ -139,6 +139,8 @@ class Supervisor(StateMachine):
         mode = controller.reference.mode(controller.now)
         if self.state is State.RUNNING and mode in ('following', 'streaming'):
             self.reasons.why = ''
+        self.reasons.notice_cycle(controller, at)
+        if self.state is State.RUNNING and mode in ('following', 'streaming'):
             if controller.excess is not None:
                 self._go(Cause.EXCEEDED, why=self.reasons.of_excess(controller.excess))
         elif mode == 'holding' and (self.state is State.ENDING or (
@@ -146,11 +148,12 @@ class Supervisor(StateMachine):
             self._go(Cause.AT_REST)
         elif self.state is State.FADING and not (controller.is_fading and controller.is_finite):
             self._go(Cause.FADED)
-        self.reasons.notice_cycle(controller, at)
 
     def compare(self, stamp: int, at: float) -> FeedforwardController:
         """Compare a measured state with the reference and with the goal that is followed."""
         controller, watch = self._running, self._tracking
+        if self.state is State.DEPARTING and controller.reference.is_idle(controller.now):
+            self._go(Cause.AT_REST)
         if self._unbelieved:  # one wrong reading is no departure, and no place to be held at
             watch.forget()
             return controller
@@ -166,8 +169,6 @@ class Supervisor(StateMachine):
         elif watch.is_notable and at > self._told_away_at + TELL_AWAY:
             self._told_away_at = at
             self.reasons.tell('warning', of_departure(watch, self._joints))
-        if self.state is State.DEPARTING and controller.reference.is_idle(controller.now):
-            self._go(Cause.AT_REST)
         measured = self.measured if self._has_velocity else self.measured[:1]
         if why := self.goals.watch(controller, measured, stamp):
             self._go(Cause.ABORTED, why=why)

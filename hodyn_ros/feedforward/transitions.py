@@ -94,8 +94,8 @@ TABLE = (
         says='{why}: the arm is held {where}',
         reason='{why}: the arm is held {where}'),
     Transition(
-        (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, level='error',
-        says='{why}: stopping', reason='{why}'),
+        # What is beyond its limit is logged when it begins, also at rest.
+        (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, reason='{why}'),
     Transition(
         _ACTIVE, Cause.HELD, None, 'stop', gives_up=True, level='info', says='{why}',
         reason='{why}'),
