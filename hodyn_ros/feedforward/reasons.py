@@ -82,7 +82,7 @@ class Reasons:
                 'reference is held'), at, 'warning')
         if controller.reference.is_held_back:
             self.why = HELD_BACK
-            self.notice('held back', HELD_BACK, at, 'warning')
+            self.notice('held back', '', at, 'warning', HELD_BACK)
 
     def of_excess(self, excess: EffortExcess) -> str:
         """Return what is beyond its limit."""
