@@ -46,7 +46,7 @@ class FeedforwardController:
         The reference.
     excess : EffortExcess or None
         What of the motion, with all terms, is beyond its limit by more than `limit_margin`, or
-        no number.
+        no number, or refused by the last gate.
     now : int
         The last instant, ns. Earlier ones count as this one.
     motors : MotorStage or None
@@ -60,6 +60,7 @@ class FeedforwardController:
         self.reference = ReferenceManager(position, options.bandwidth)
         self.q = _still(position)
         self.excess: EffortExcess | None = None
+        self._refused: EffortExcess | None = None
         self.motors = (
             None if feedforward.motor_side is None
             else MotorStage(
@@ -136,14 +137,13 @@ class FeedforwardController:
         self._is_broken = not (
             is_finite(self.q) and all(is_finite(each.wanted) for each in self._outputs))
         for each in self._outputs:
-            if self._is_broken:
+            if self._is_broken or each.refused is not None:
                 each.keep(dt)
             else:
                 each.resume(dt)
             if self._options.at_measurement:
                 each.deviate(self._feedforward, point, self._wrenches)
             each.stage.advance(each.wanted, dt)
-        motors = None
         if self.motors is not None:
             if self._stiffness is not None and self._sigma is not None:
                 asked, when, _ = self._stiffness_taken
@@ -152,9 +152,8 @@ class FeedforwardController:
                     self.set_stiffness(asked)
                 self._sigma = self._stiffness.advance(dt)
             self.motors.evaluate(self.q, self.torque, self._sigma, dt)
-            motors = self.motors.wanted
         self.now = now
-        self._judge(motors)
+        self._judge()
 
     @property
     def is_fading(self) -> bool:
@@ -163,12 +162,12 @@ class FeedforwardController:
             self.motors is not None and self.motors.is_changing)
 
     @property
-    def is_finite(self) -> bool:
-        """Whether reference, output and the motors' reference are."""
+    def may_be_published(self) -> bool:
+        """Whether all are numbers, and the last gate lets them pass."""
         parts = [self.q, self.output]
         if self.motors is not None:
             parts.append(self.motors.reference)
-        return all(is_finite(part) for part in parts)
+        return self._refused is None and all(is_finite(part) for part in parts)
 
     @property
     def excess_of_weight(self) -> str:
@@ -286,13 +285,18 @@ class FeedforwardController:
             each.want(self._feedforward, self.q, self._wrenches)
             each.go_over()
 
-    def _judge(self, motors: Array | None) -> None:
-        """Find what of the motion is beyond its limit."""
+    def _judge(self) -> None:
+        """Find what of the motion is beyond its limit, and what must not be published."""
         self._judged[0] = self._whole.stage.unlimited
         self._judged[1] = self._whole.wanted[1]
-        self.excess = self._watch.excess(self._judged, motors)
+        self.excess = self._watch.excess(
+            self._judged, None if self.motors is None else self.motors.judged)
         if self._is_broken:
             self.excess = EffortExcess(0, 'torque', math.nan, math.inf)
+        self._refused = next(
+            (each.refused for each in (*self._outputs, self.motors)
+             if each is not None and each.refused is not None), None)
+        self.excess = self._refused or self.excess
 
     def _passed_by_weight(self, weight: Array, before: Array) -> str:
         """Return which effort limit a weight (n,) passes that is more than before; empty if none.

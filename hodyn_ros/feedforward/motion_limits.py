@@ -61,17 +61,21 @@ def effort_jerk(feedforward: FeedForward, position: Array) -> float:
 
 @dataclass(frozen=True)
 class EffortExcess:
-    """An effort, or a motor's speed, beyond its limit.
+    """An effort, or a motor's speed or deflection, beyond its limit.
 
     Attributes
     ----------
     place : int
         The joint or, of a motor's quantities, the motor.
     quantity : str
-        'torque', 'torque rate', 'motor velocity' or 'motor torque'.
+        'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; 'motor position'
+        of what the gate refused.
     value, limit : float
         The value, with its sign, and the limit of its magnitude: N m, N m/s, rad/s (prismatic:
         N, N/s, m/s).
+    is_refused : bool
+        Whether the last gate refused it, as no cycle may follow the one before with it: it is not
+        published.
 
     """
 
@@ -79,6 +83,7 @@ class EffortExcess:
     quantity: str
     value: float
     limit: float
+    is_refused: bool = False
 
 
 class EffortWatch:
@@ -88,13 +93,15 @@ class EffortWatch:
         """Take the robot's limits, and by which fraction of them they may be passed."""
         # Of Q̈, and of the motors' positions and accelerations, there are no limits.
         self._of_links = _Rows(feedforward, (*EFFORTS, ''))
-        self._of_motors = _Rows(feedforward, ('', 'motor_velocity', '', 'motor_effort'))
+        self._of_motors = _Rows(
+            feedforward, ('', 'motor_velocity', '', 'motor_effort', 'deflection'))
         self._margin = 1.0 + margin
 
     def excess(self, torque: Array, motors: Array | None) -> EffortExcess | None:
         """Return the worst value beyond what is allowed, if one is.
 
-        Of Q and Q̇, the first rows of (3, n), or θ̇ and τ_m of the motors' reference, (4, m).
+        Of Q and Q̇, the first rows of (3, n), or of θ̇ and τ_m of the motors' reference and the
+        elongations of their springs, (5, m).
         """
         found = self._of_links.excess(torque, self._margin)
         if found is None and motors is not None:
@@ -106,11 +113,14 @@ class _Rows:
     """Bounds of the table as rows of an array, infinite where the name of a row is empty."""
 
     def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
-        bounds = {
-            name: LimitTable(feedforward, quantities=(name,)).upper for name in names if name}
-        self._names, self._count = names, max(bound.size for bound in bounds.values())
-        self._limits = np.concatenate([
-            bounds.get(name, np.full(self._count, np.inf)) for name in names])
+        tables = {name: LimitTable(feedforward, quantities=(name,)) for name in names if name}
+        self._names, self._count = names, max(table.upper.size for table in tables.values())
+        self._limits = np.full((len(names), self._count), np.inf)
+        for row, name in enumerate(names):
+            if name:
+                places = [column.rank[-1] for column in tables[name].columns]
+                self._limits[row, places] = tables[name].upper
+        self._limits = self._limits.ravel()
 
     def excess(self, values: Array, most: float) -> EffortExcess | None:
         """Return the value that is the largest part of its limit, if that is above `most`."""

@@ -5,12 +5,17 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, INERTIA, VISCOUS
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.jit import njit
-from hodyn_ros.feedforward.output_stage import OutputStage, soft_limit, soft_part
+from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.output_stage import OutputStage
+from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 
 Array = NDArray[np.float64]
 
 MOST_CARRIED = 0.9
 """Of a motor's limit: the rest is there to change its velocity whatever it carries."""
+# Of θ and of what a motor carries, each with two derivatives.
+QUANTITIES = (
+    ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
 
 
 class MotorStage:
@@ -56,6 +61,7 @@ class MotorStage:
         self._effort = self._effort.copy()
         self._carried = np.zeros((3, side.actuators.n_motors))
         self._bounds = np.zeros((2, side.actuators.n_motors))
+        self._judged = np.zeros((5, side.actuators.n_motors))
         self._was_feasible = np.ones(side.actuators.n, dtype=np.bool_)
         self._theta: OutputStage | None = None
         self._load: OutputStage | None = None
@@ -80,6 +86,23 @@ class MotorStage:
             held[self.actuators.motor_joints[changing]] = True
         return held
 
+    @property
+    def refused(self) -> EffortExcess | None:
+        """What the gate refused in the last cycle."""
+        for stage, quantities in zip((self._theta, self._load), QUANTITIES, strict=True):
+            if stage is not None and stage.refused is not None:
+                value, row, motor = stage.refused
+                limit = float(self._velocity[motor]) if quantities[row] == 'motor velocity' else (
+                    np.inf)
+                return EffortExcess(motor, quantities[row], value, limit, is_refused=True)
+        return None
+
+    @property
+    def judged(self) -> Array:
+        """The motors as the motion would have them, and the elongation of springs, (5, m)."""
+        self._judged[:4], self._judged[4] = self.wanted, self.side.elongation
+        return self._judged
+
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
         """Evaluate the reference dt (s) after the last, as `MotorSide.evaluate` without check."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
@@ -87,8 +110,9 @@ class MotorStage:
         if self._theta is None or self._load is None:
             self._begin(wanted)
             return
-        if not np.array_equal(self.feasible, self._was_feasible):
-            joints = np.flatnonzero(self.feasible != self._was_feasible)
+        if self.refused is not None or not np.array_equal(self.feasible, self._was_feasible):
+            joints = np.flatnonzero((self.feasible != self._was_feasible) | (
+                self.refused is not None))
             self._was_feasible = self.feasible.copy()
             which = np.isin(self.actuators.motor_joints, joints)
             self._theta.go_over(wanted[:3], which, dt)

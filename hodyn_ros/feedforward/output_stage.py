@@ -21,12 +21,15 @@ changes it: the arm is held elsewhere, a payload, a wrench that is given up. Pub
   be by a second derivative within them that changes no faster than ω of their width.
 
 So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| keep their limits by the margin, whatever
-causes come in whatever order.
+causes come in whatever order. `last_gate` sees to it without knowing how: what it refuses is not
+published, and P goes over from what was published last.
 """
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
+from hodyn_ros.feedforward.last_gate import first_wrong
+from hodyn_ros.feedforward.soft_limit import before_limit, soft_limit, soft_part
 from hodyn_ros.reference.smoothing import advance_joint
 
 Array = NDArray[np.float64]
@@ -37,8 +40,6 @@ RATE_SHARE = 0.5
 """Of the rate limit, the slope of v."""
 SLOWEST = 0.02
 """ε, the least speed of v's time."""
-LEAST_MARGIN = 0.01
-"""So soft is the limit at least, as a fraction of it."""
 TRANSIENT_SHARE = 4.6
 """ω of m, times L/|m̈₀|, at which m̈₀ adds 0.05 L to Ṗ: 0.231/0.05."""
 # After so many time constants a change has come to rest to round-off of what is published.
@@ -53,8 +54,6 @@ CHANGING, SATURATED = 1, 2
 LEAST_SLOPE = 1e-9
 # In less time, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
-# So near to the top of a limit its slope is taken at the least.
-ALMOST = 0.999
 # Of the second derivative with which a rate just comes to rest at another.
 BRAKING = 0.8
 # By which a second derivative may pass its bounds before it is held back.
@@ -85,6 +84,9 @@ class OutputStage:
     ----------
     published : (3, n) array
         What is published, with its derivatives.
+    refused : (float, int, int) or None
+        The value, its derivative and its column, that the gate refused in the last cycle:
+        `published` is what it was.
 
     """
 
@@ -94,15 +96,13 @@ class OutputStage:
     ) -> None:
         n = start.shape[1]
         self.published = start.copy()
+        self.refused: tuple[float, int, int] | None = None
+        self._before = start.copy()
         self._fade = fade
-        self._state = state = np.zeros((ROWS, n))
-        state[RAW:RAW + 3] = start
-        state[SLOPE] = np.inf
-        state[CLOCK] = 1.0
-        state[FADE] = fade
-        state[LIMIT] = limit
-        state[RATE] = np.maximum(rate_limit, 1e-9)
-        state[KNEE], state[TOP] = soft_part(margin, strict=strict)
+        self._limit, self._rate_limit = limit.copy(), np.maximum(rate_limit, 1e-9)
+        self._knee, self._top = soft_part(margin, strict=strict)
+        self._state = np.zeros((ROWS, n))
+        self._begin_at(self.published)
         self._free = np.full((2, n), np.inf)
         self._free[0] = -np.inf
         self._flags = 0
@@ -170,33 +170,29 @@ class OutputStage:
         `wanted`, (3, n), is what should be, without what `set_target` adds; `bounds`, (2, n), are
         the least and the largest second derivative that there may be.
         """
+        before, published = self._before, self.published
+        before[:] = published
         self._flags = _advance(
-            self._state, wanted, interval, self._free if bounds is None else bounds,
-            self.published)
-        published: Array = self.published
+            self._state, wanted, interval, self._free if bounds is None else bounds, published)
+        row, column = first_wrong(
+            before, published, interval, self._limit, self._rate_limit, self._top)
+        self.refused = None
+        if row >= 0:
+            self.refused = float(published[row, column]), row, column
+            published[:] = before
+            self._begin_at(published)
         return published
 
-
-def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
-    """Return from where on, and up to where, values are held back, in units of the limit.
-
-    `strict` is below the limit itself, else it may be passed by the margin.
-    """
-    if strict:
-        return 1.0 - LEAST_MARGIN, 1.0
-    return 1.0 - max(LEAST_MARGIN - margin, 0.0), 1.0 + margin
-
-
-@njit()
-def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
-    """Return s(x) and its first two derivatives: x up to the knee, below the top beyond; C²."""
-    if abs(x) <= knee:
-        return x, 1.0, 0.0
-    width = top - knee
-    bend = np.tanh((abs(x) - knee) / width)
-    slope = 1.0 - bend * bend
-    sign = 1.0 if x > 0.0 else -1.0
-    return sign * (knee + width * bend), slope, -sign * 2.0 * bend * slope / width
+    def _begin_at(self, published: Array) -> None:
+        """Let what is published be all that is known."""
+        state = self._state
+        state[:] = 0.0
+        state[SLOPE] = np.inf
+        state[CLOCK] = 1.0
+        state[FADE] = self._fade
+        state[LIMIT], state[RATE] = self._limit, self._rate_limit
+        state[KNEE], state[TOP] = self._knee, self._top
+        _begin_at(state, published)
 
 
 @njit()
@@ -212,17 +208,6 @@ def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
 
 
 @njit()
-def _before_limit(value: float, limit: float, knee: float, top: float) -> tuple[float, float]:
-    """Return what the soft limit makes a value of, and the slope of the limit there."""
-    if abs(value) <= knee * limit:
-        return value, 1.0
-    width = top - knee
-    bend = min((abs(value) / limit - knee) / width, ALMOST)
-    before = limit * (knee + width * np.arctanh(bend))
-    return (before if value > 0.0 else -before), 1.0 - bend * bend
-
-
-@njit()
 def _go_over(
     state: Array, wanted: Array, which: NDArray[np.bool_], ahead: float, fade: float,
 ) -> None:
@@ -233,7 +218,7 @@ def _go_over(
         raw0 += ahead * (raw1 + 0.5 * ahead * raw2)
         raw1 += ahead * raw2
         limit = state[RATE, i]
-        raw1, slope = _before_limit(raw1, limit, state[KNEE, i], state[TOP, i])
+        raw1, slope = before_limit(raw1, limit, state[KNEE, i], state[TOP, i])
         value = raw0 - wanted[0, i]
         rate = raw1 - wanted[1, i]
         second = raw2 / slope - wanted[2, i]
@@ -382,13 +367,32 @@ def _advance(
             flags |= SATURATED | CHANGING
             raw0 = even
         state[RAW, i], state[RAW + 1, i], state[RAW + 2, i] = raw0, raw1, raw2
-        limit = state[LIMIT, i]
-        if abs(raw0) > knee * limit:
-            y, slope, bend = soft_limit(raw0 / limit, knee, top)
-            flags |= SATURATED
-            published[0, i] = y * limit
-            published[1, i] = slope * raw1
-            published[2, i] = slope * raw2 + bend * raw1 * raw1 / limit
-        else:
-            published[0, i], published[1, i], published[2, i] = raw0, raw1, raw2
+        flags |= _limit_value(state, i, published)
     return flags
+
+
+@njit()
+def _begin_at(state: Array, published: Array) -> None:
+    """Set what is published of which, and without a limit; write what there is of it."""
+    for i in range(published.shape[1]):
+        raw, slope = before_limit(
+            published[0, i], state[LIMIT, i], state[KNEE, i], state[TOP, i])
+        state[RAW, i] = raw
+        state[RAW + 1, i] = published[1, i] / slope
+        state[RAW + 2, i] = published[2, i] / slope
+        _limit_value(state, i, published)
+
+
+@njit()
+def _limit_value(state: Array, i: int, published: Array) -> int:
+    """Write what is published of a column, its value within the limit; return SATURATED or 0."""
+    raw0, raw1, raw2 = state[RAW, i], state[RAW + 1, i], state[RAW + 2, i]
+    limit, knee, top = state[LIMIT, i], state[KNEE, i], state[TOP, i]
+    if abs(raw0) <= knee * limit:
+        published[0, i], published[1, i], published[2, i] = raw0, raw1, raw2
+        return 0
+    y, slope, bend = soft_limit(raw0 / limit, knee, top)
+    published[0, i] = y * limit
+    published[1, i] = slope * raw1
+    published[2, i] = slope * raw2 + bend * raw1 * raw1 / limit
+    return SATURATED

@@ -91,6 +91,11 @@ class Reasons:
             names = self._robot.actuators.motor_names
         if not math.isfinite(excess.value):
             return NOT_FINITE
+        if excess.is_refused:
+            return (
+                f'{excess.quantity} of {names[excess.place]} would be {excess.value:.4g}, to '
+                'which no motion within the limits leads from what was published last: it is not '
+                'published. Report it: no input should cause that')
         return (
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
             f'beyond its limit of {excess.limit:g}')

@@ -138,8 +138,9 @@ class StateMachine:
         controller = self.controller
         if controller is None:
             return 'waiting', self.why_waiting
-        if not controller.is_finite:
-            return 'fault', NOT_FINITE
+        if not controller.may_be_published:
+            excess = controller.excess
+            return 'fault', NOT_FINITE if excess is None else self.reasons.of_excess(excess)
         if self.state is State.ENDED:
             return 'inactive', ''
         name = NAMES.get(self.state) or controller.reference.mode(controller.now)

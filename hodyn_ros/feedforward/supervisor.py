@@ -146,7 +146,7 @@ class Supervisor(StateMachine):
         elif mode == 'holding' and (self.state is State.ENDING or (
                 self.state is State.LOST and not controller.is_fading)):
             self._go(Cause.AT_REST)
-        elif self.state is State.FADING and not (controller.is_fading and controller.is_finite):
+        elif self.state is State.FADING and not (controller.is_fading and controller.may_be_published):
             self._go(Cause.FADED)
 
     def compare(self, stamp: int, at: float) -> FeedforwardController:

@@ -5,10 +5,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
+from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.torque import FeedForward
 
 Array = NDArray[np.float64]
+
+
+QUANTITIES = ('torque', 'torque rate', "torque's second derivative")
 
 
 class Terms(TypedDict, total=False):
@@ -40,10 +44,21 @@ class TorqueOutput:
         self.stage = OutputStage(
             self.wanted, limits.effort, limits.effort_rate, fade, margin, strict=strict)
         self._terms = terms
+        self._bounds = limits.effort, limits.effort_rate
         self._most = limits.effort * (1.0 + margin)
         self._there = np.zeros_like(self.wanted)
         self._deviates = False
         self._kept: Array | None = None
+
+    @property
+    def refused(self) -> EffortExcess | None:
+        """What the gate refused in the last cycle."""
+        if self.stage.refused is None:
+            return None
+        value, row, joint = self.stage.refused
+        bound = self._bounds[row][joint] if row < len(self._bounds) else np.inf
+        return EffortExcess(
+            joint, QUANTITIES[row], value, float(bound), is_refused=True)
 
     def want(self, feedforward: FeedForward, motion: Array, wrenches: Array | None) -> None:
         """Evaluate what should be published for a motion, (5, n)."""

@@ -45,7 +45,7 @@ def warm_up(
 
     def evaluate() -> None:
         controller.evaluate(next(moments), measured)
-        if not controller.is_finite:
+        if not controller.may_be_published:
             raise HodynError(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 

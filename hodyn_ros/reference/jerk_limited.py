@@ -139,6 +139,27 @@ class JerkLimitedMotion:
         """The times at which the jerk of a joint steps, s, increasing."""
         return np.unique(np.cumsum(self.durations, axis=1))
 
+    def instants(self, end: float, shortest: float, longest: float, travel: float) -> Array:
+        """Return times from 0 to `end`, s, close where the motion is fast.
+
+        Each step of the jerk is one; between them no more than `longest` passes (s), and no joint
+        moves by more than `travel` (rad or m) but in a time below `shortest` (s).
+        """
+        knots = np.concatenate(([0.0], self.steps, [end]))
+        knots = np.unique(knots[knots <= end])
+        velocities = np.empty((knots.size, self.start.shape[1]))
+        _velocities_at(self.start, self.durations, self.jerks, knots, velocities)
+        gaps = np.diff(knots)
+        fastest = np.maximum(*(np.abs(each).max(axis=1) for each in (
+            velocities[:-1], velocities[1:])))
+        with np.errstate(divide='ignore'):
+            spacing = np.maximum(np.minimum(travel / fastest, longest), shortest)
+        counts = np.ceil(gaps / spacing).astype(int)
+        of = np.repeat(np.arange(gaps.size), counts)
+        place = np.arange(of.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        times: Array = np.append(knots[of] + place * (gaps / counts)[of], end)
+        return times
+
     @property
     def end(self) -> Array:
         """q, q̇, q̈, (3, n), when the last piece of each joint ends, before it is at rest."""
@@ -186,6 +207,16 @@ class JerkLimitedMotion:
         _filtered(
             self.start, self.durations, self.jerks, omega, outputs.copy(), times, samples)
         return samples
+
+
+@njit()
+def _velocities_at(
+    start: Array, durations: Array, jerks: Array, times: Array, out: Array,
+) -> None:
+    state = np.empty_like(start)
+    for k in range(times.size):
+        _state_at(start, durations, jerks, times[k], True, state)
+        out[k] = state[1]
 
 
 @njit()

@@ -15,10 +15,11 @@ from hodyn_ros.reference.pieces import Array
 # The fractions of the velocity, and of acceleration and jerk, that are tried in turn where effort
 # limits leave no more.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
-# The efforts of a motion are judged so often, s, but no more times than that ...
-INTERVAL, MAX_INTERVALS = 0.015, 100
+# The efforts of a motion are judged so often: each time a joint has moved so far, rad or m, not
+# more often than the shortest interval, s, at least so many times ...
+TRAVEL, SHORTEST, INTERVALS = 0.06, 0.015, 40
 # ... and after each step of the jerk while the filter answers it, in units of 1/ω.
-ANSWER = np.array([0.0, 0.6, 1.4, 3.0])
+ANSWER = np.array([0.6, 1.4, 3.0])
 # After so many time constants the filter has come to rest to round-off.
 SETTLED = 30.0
 # What cannot be followed is tried again so much later, and no more so long after its end, ns.
@@ -266,8 +267,9 @@ class Stream:
             return 0.0
         end = motion.duration + 4.0 / self._omega
         answers = (motion.steps[:, np.newaxis] + ANSWER / self._omega).ravel()
-        count = min(int(end / INTERVAL) + 2, MAX_INTERVALS)
-        times = np.concatenate((np.linspace(0.0, end, count), answers[answers < end]))
+        times = np.concatenate((
+            motion.instants(end, SHORTEST, max(end / INTERVALS, SHORTEST), TRAVEL),
+            answers[answers < end]))
         times.sort()
         return self._limits.effort_ratio(
             motion.filtered_samples(self._omega, outputs, times))

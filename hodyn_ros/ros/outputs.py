@@ -62,7 +62,7 @@ class Outputs:
 
     def publish(self, controller: FeedforwardController, stamp: int) -> bool:
         """Publish the result of a cycle with one stamp (ns); return whether it was finite."""
-        if not controller.is_finite:
+        if not controller.may_be_published:
             return False
         for k in range(len(TORQUE_NAMES)):
             writer = self._torques[k]

@@ -6,7 +6,7 @@ import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
-from hodyn_ros.actuators.laws import Rigid
+from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motion_limits import (
@@ -68,7 +68,9 @@ def test_the_jerk_of_all_joints_at_once_takes_the_torque_rate(panda):
 
 def test_each_quantity_is_watched_against_its_own_limit_and_the_margin(panda):
     motors = Actuators(panda.joint_names, tuple(
-        JointActuator(Rigid(), Motor(0.5, max_velocity=3.0, max_effort=40.0)) for _ in range(7)))
+        JointActuator(
+            LinearSpring(500.0), Motor(0.5, max_velocity=3.0, max_effort=40.0),
+            max_deflection=0.2) for _ in range(7)))
     watch = EffortWatch(FeedForward(replace(panda, actuators=motors)), 0.05)
     limits = panda.limits
     for row, quantity, limit in ((0, 'torque', limits.effort), (1, 'torque rate',
@@ -80,8 +82,9 @@ def test_each_quantity_is_watched_against_its_own_limit_and_the_margin(panda):
         assert watch.excess(torque, None) == EffortExcess(2, quantity, torque[row, 2], limit[2])
     torque = np.zeros((3, 7))
     torque[2] = 1e9  # of Q̈ there is no limit
-    for row, quantity, limit in ((1, 'motor velocity', 3.0), (3, 'motor torque', 40.0)):
-        reference = np.full((4, 7), 0.1)
+    for row, quantity, limit in (
+            (1, 'motor velocity', 3.0), (3, 'motor torque', 40.0), (4, 'deflection', 0.2)):
+        reference = np.full((5, 7), 0.1)
         reference[[0, 2]] = 1e9
         reference[row, 4] = 1.04 * limit
         assert watch.excess(torque, reference) is None

@@ -81,7 +81,7 @@ def cycle(**changes):
     numbers = np.arange(1.0, 1.0 + 2 * 16).reshape(16, 2)
     reference = SimpleNamespace(progress=lambda now: (now / 1e9, 8.0) if now >= 0 else None)
     return SimpleNamespace(**{
-        'q': numbers[:5], 'torque': numbers[5:8], 'output': numbers[8:11], 'is_finite': True,
+        'q': numbers[:5], 'torque': numbers[5:8], 'output': numbers[8:11], 'may_be_published': True,
         'clipped': False, 'motors': None, 'reference': reference, 'now': 2 * 10**9, **changes})
 
 
@@ -106,7 +106,7 @@ def test_torques_and_rates_carry_the_motion_that_they_are_of(node, outputs):
 
 def test_a_torque_that_is_not_finite_is_not_published(node, outputs):
     begin(outputs)
-    assert not outputs.publish(cycle(is_finite=False), STAMP)
+    assert not outputs.publish(cycle(may_be_published=False), STAMP)
     assert node.found('torque') == []
 
 

@@ -277,25 +277,26 @@ def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home
 
 
 def test_a_stream_does_not_run_past_what_was_asked_of_a_joint_without_limits(live, home, tmp_path):
-    """Samples back and forth: it went on for 3.8 rad."""
+    """Samples back and forth, of which each came while it swung: it went 2.07 rad past all."""
     built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
     mapping = yaml.safe_load(built_in.read_text('utf-8'))
     for quantity, none in (
-            ('position', [-1e4, 1e4]), ('velocity', 100.0), ('acceleration', 10.0)):
+            ('position', [-1e4, 1e4]), ('velocity', 100.0), ('acceleration', 40.0)):
         mapping['limits'][quantity][0] = none
     path = tmp_path / 'turning.yaml'
     path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
     node = live(f'robot:={path}')
     stream = node.publisher(JointState, '/feedforward/reference')
     node.first_answer(NOW, home)
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(21)
+    rng.random()
     asked, q = [home[0]], list(home)
-    for k in range(1, 2000):
-        if k % 60 == 1:
+    for k in range(1, 1500):
+        if k % 20 == 1:
             # The other joints use the efforts up, so that slower motions are tried.
             goal = np.clip(
                 home + rng.uniform(-1.0, 1.0, 7), PANDA.position_min, PANDA.position_max)
-            goal[0] = rng.uniform(-3.0, 3.0)
+            goal[0] = rng.uniform(-10.0, 10.0)
             asked.append(goal[0])
             stream.publish(JointState(name=node.joints, position=goal.tolist()))
         answers = node.answer(NOW + 0.004 * k, q)
@@ -303,11 +304,9 @@ def test_a_stream_does_not_run_past_what_was_asked_of_a_joint_without_limits(liv
         q = list(answers[0].position)
     _, values = cycles(node)
     moved, speed = values[:, 0, 0], np.abs(values[:, 1, 0]).max()
-    # As far as it takes to stop at 10 rad/s², and the filter's lag.
-    way = speed**2 / (2.0 * 10.0) + speed * (2.0 / 50.0 + 0.05)
-    assert min(asked) - way <= moved.min()
-    assert moved.max() <= max(asked) + way
-    assert speed > 1.0, 'it was not driven hard'
+    assert min(asked) - 0.5 <= moved.min()
+    assert moved.max() <= max(asked) + 0.5
+    assert speed > 10.0, 'it was not driven hard'
     assert_efforts_within(node)
 
 
