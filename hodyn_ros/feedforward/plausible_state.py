@@ -36,6 +36,9 @@ class PlausibleState:
     ----------
     joint : int
         The joint for which the last state was left out; −1 where its stamp is far away.
+    persists : bool
+        Whether the last three positions agree with each other, whatever their velocities are: then
+        the arm is there, also if its driver has velocities wrong for good.
 
     """
 
@@ -44,42 +47,49 @@ class PlausibleState:
             np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
         self._believed: tuple[Array, Array, int] | None = None
         self._last: tuple[Array, Array, int] | None = None
-        self._agreeing = 0
+        self._agreeing = self._agreeing_positions = 0
+        self.persists = False
         self.joint = 0
 
     def forget(self) -> None:
         """Believe nothing of before any more: three readings must agree."""
         self._believed = self._last = None
-        self._agreeing = 0
+        self._agreeing = self._agreeing_positions = 0
+        self.persists = False
 
     def believe(self, position: Array, velocity: Array | None, stamp: int) -> bool:
         """Return whether a state, (n,) each, of a stamp (ns), is believed."""
         known = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
-        agrees = self._last is not None and self._agree(self._last, state, known)
+        positions, agrees = self._agree(self._last, state, known)
+        self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
+        self.persists = self._agreeing_positions >= PERSISTENCE
         self._agreeing = self._agreeing + 1 if agrees else 1
         self._last = state
-        is_believed = self._agreeing >= PERSISTENCE or (
-            self._believed is not None and self._agree(self._believed, state, known))
+        is_believed = self._agreeing >= PERSISTENCE or self._agree(self._believed, state, known)[1]
         if is_believed:
             self._believed = state
         return is_believed
 
     def _agree(
-        self, before: tuple[Array, Array, int], after: tuple[Array, Array, int], known: bool,
-    ) -> bool:
+        self, before: tuple[Array, Array, int] | None, after: tuple[Array, Array, int],
+        known: bool,
+    ) -> tuple[bool, bool]:
+        """Return whether positions agree, and whether velocities, where they are known, do too."""
+        if before is None:
+            return False, False
         seconds = (after[2] - before[2]) * 1e-9
         if not 0.0 <= seconds < LONGEST:
             self.joint = -1
-            return False
-        change = np.abs(after[0] - before[0])
-        beyond = change > self._fastest * seconds + SLACK
+            return False, False
+        change = after[0] - before[0]
+        leaps = np.abs(change) > self._fastest * seconds + SLACK
+        wrong = leaps
         if known:
             velocity = after[1]
-            beyond |= np.abs(velocity) > self._fastest
-            beyond |= np.abs(after[0] - before[0] - velocity * seconds) > (
-                VELOCITY_SLACK * self._fastest * seconds + SLACK)
-        if beyond.any():
-            self.joint = int(beyond.argmax())
-            return False
-        return True
+            wrong = leaps | (np.abs(velocity) > self._fastest) | (
+                np.abs(change - velocity * seconds) > (
+                    VELOCITY_SLACK * self._fastest * seconds + SLACK))
+        if wrong.any():
+            self.joint = int(wrong.argmax())
+        return not leaps.any(), not wrong.any()

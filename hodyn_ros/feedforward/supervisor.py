@@ -106,6 +106,8 @@ class Supervisor(StateMachine):
             self._readings, self._unbelieved = self._unbelieved + 1, 0
         else:
             self._unbelieved += 1
+            if self._plausible.persists:
+                self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
             self.clock.resume_at(stamp)
@@ -154,8 +156,9 @@ class Supervisor(StateMachine):
         controller, watch = self._running, self._tracking
         if self.state is State.DEPARTING and controller.reference.is_idle(controller.now):
             self._go(Cause.AT_REST)
-        if self._unbelieved:  # one wrong reading is no departure, and no place to be held at
-            watch.forget()
+        has_velocity = self._has_velocity and not self._unbelieved
+        if self._unbelieved and not self._plausible.persists:
+            watch.forget()  # one wrong reading is no departure, and no place to be held at
             return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
@@ -169,7 +172,7 @@ class Supervisor(StateMachine):
         elif watch.is_notable and at > self._told_away_at + TELL_AWAY:
             self._told_away_at = at
             self.reasons.tell('warning', of_departure(watch, self._joints))
-        measured = self.measured if self._has_velocity else self.measured[:1]
+        measured = self.measured if has_velocity else self.measured[:1]
         if why := self.goals.watch(controller, measured, stamp):
             self._go(Cause.ABORTED, why=why)
         return controller
@@ -366,7 +369,12 @@ class Supervisor(StateMachine):
             return
         position, velocity = self.measured[:, joint]
         self.counts['states left out'] += 1
+        if self._plausible.persists:
+            self.reasons.notice(
+                'velocity', f'the velocity of {self._joints[joint]}, {velocity:.4g}, contradicts '
+                'its positions: velocities are left out. See their unit, and how late their filter '
+                'makes them', at, 'warning')
+            return
         self.reasons.notice(
             'state', f'{self._joints[joint]} at {position:.4g}, moving at {velocity:.4g}, '
             'contradicts the state before: it is left out', at, 'warning')
-

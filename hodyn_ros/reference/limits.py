@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 import math
 
 import numpy as np
@@ -91,8 +92,9 @@ class MotionLimits:
         return replace(
             self, acceleration=np.minimum(self.acceleration, 0.5 * self.law[DECELERATION]))
 
+    @cached_property
     def reachable(self) -> tuple[Array, Array]:
-        """Return the least and the largest position, (n,), at which a joint can come to rest."""
+        """The least and the largest position, (n,), at which a joint can come to rest."""
         margin = np.minimum(MARGIN, (self.upper - self.lower) / 4.0)
         lower, upper = self.lower + margin, self.upper - margin
         if self.law is not None:

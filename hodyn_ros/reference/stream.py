@@ -259,7 +259,7 @@ class Stream:
             state, np.hstack((moving.durations, rest[0])), np.hstack((moving.jerks, rest[1])))
 
     def _in_range(self, position: Array) -> Array:
-        lower, upper = self._limits.reachable()
+        lower, upper = self._limits.reachable
         return np.clip(position, lower, upper)
 
     def _effort_ratio(self, motion: JerkLimitedMotion, outputs: Array) -> float:

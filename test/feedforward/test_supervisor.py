@@ -523,3 +523,25 @@ def test_a_driver_that_becomes_slow_is_taken_as_it_is():
         world.state(elapsed=0.2)
     assert world.supervisor.report(world.at)[0] == 'holding'
     assert not any('no joint state' in line for line in world.logged), world.logged
+
+
+def test_a_driver_whose_velocities_are_wrong_for_good_hides_no_departure():
+    """In degrees a second, say: they are left out, and said; its positions still count."""
+    world = running()
+    world.goals = [Goal()]
+    world.supervisor.take_trajectory(b'0.4', world.goals[0], annotate=False)
+    reasons = set()
+
+    def drive(cycles):
+        for _ in range(cycles):
+            world.state(velocity=np.degrees(world.supervisor.controller.q[1]))
+            reasons.add(world.supervisor.report(world.at)[1])
+
+    drive(150)
+    assert world.goals[0].outcome is None
+    assert any('velocities are left out' in reason for reason in reasons), reasons
+    world.away[3] = 0.5
+    drive(20)
+    assert any('away from the reference' in line for line in world.logged)
+    drive(1500)
+    assert world.goals[0].outcome == ErrorCode.PATH_TOLERANCE_VIOLATED
