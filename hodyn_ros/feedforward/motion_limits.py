@@ -115,12 +115,12 @@ class _Rows:
     def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
         tables = {name: LimitTable(feedforward, quantities=(name,)) for name in names if name}
         self._names, self._count = names, max(table.upper.size for table in tables.values())
-        self._limits = np.full((len(names), self._count), np.inf)
+        limits = np.full((len(names), self._count), np.inf)
         for row, name in enumerate(names):
             if name:
                 places = [column.rank[-1] for column in tables[name].columns]
-                self._limits[row, places] = tables[name].upper
-        self._limits = self._limits.ravel()
+                limits[row, places] = tables[name].upper
+        self._limits = limits.ravel()
 
     def excess(self, values: Array, most: float) -> EffortExcess | None:
         """Return the value that is the largest part of its limit, if that is above `most`."""

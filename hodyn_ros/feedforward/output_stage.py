@@ -170,7 +170,8 @@ class OutputStage:
         `wanted`, (3, n), is what should be, without what `set_target` adds; `bounds`, (2, n), are
         the least and the largest second derivative that there may be.
         """
-        before, published = self._before, self.published
+        before = self._before
+        published: Array = self.published
         before[:] = published
         self._flags = _advance(
             self._state, wanted, interval, self._free if bounds is None else bounds, published)

@@ -148,7 +148,7 @@ class Supervisor(StateMachine):
         elif mode == 'holding' and (self.state is State.ENDING or (
                 self.state is State.LOST and not controller.is_fading)):
             self._go(Cause.AT_REST)
-        elif self.state is State.FADING and not (controller.is_fading and controller.may_be_published):
+        elif self.state is State.FADING and not controller.is_fading:
             self._go(Cause.FADED)
 
     def compare(self, stamp: int, at: float) -> FeedforwardController:
@@ -372,8 +372,8 @@ class Supervisor(StateMachine):
         if self._plausible.persists:
             self.reasons.notice(
                 'velocity', f'the velocity of {self._joints[joint]}, {velocity:.4g}, contradicts '
-                'its positions: velocities are left out. See their unit, and how late their filter '
-                'makes them', at, 'warning')
+                'its positions: velocities are left out. See their unit, and how late their '
+                'filter makes them', at, 'warning')
             return
         self.reasons.notice(
             'state', f'{self._joints[joint]} at {position:.4g}, moving at {velocity:.4g}, '

@@ -32,7 +32,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD
 from hodyn_ros.feedforward.trajectory_goals import ACTION
 from hodyn_ros.feedforward.transitions import DEACTIVATED
-from hodyn_ros.feedforward.warm_up import warm_up
+from hodyn_ros.feedforward.warm_up import is_warm, warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
@@ -59,6 +59,8 @@ MAX_JOINTS = 64
 MAX_BODIES = 500
 REPORT_PERIOD = 1.0
 RESULT_TIME = 0.1
+COMPILES = ('the kernels are compiled, once on this machine: that takes 10 to 30 s, longer while '
+            'it is busy')
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
@@ -235,6 +237,8 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is not None:
             self._planner.close()
             self._planner = None
+        if not is_warm():
+            self.get_logger().info(COMPILES)
         worker = PlanWorker(robot)
 
         def wait() -> None:

@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 TRACKING_ERROR = 0.2
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
+# What coming to rest may take, s, and how many times `fade` to go over to the weight.
+LONGEST_STOP, FADES = 60.0, 4.0
 # Bytes of a message: one that is longer is not looked at. A plan of 7 joints with velocities has
 # some 130 a point.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
@@ -206,8 +208,14 @@ class Session:
     def wind_down(self) -> None:
         """Stop the reference within limits, fade the output out, publishing all the while."""
         self.supervisor.deactivate()
+        end = time.monotonic() + LONGEST_STOP + FADES * self._settings.fade
         while self.supervisor.state is not State.ENDED:
             now = time.monotonic()
+            if now > end:
+                self._log['error'](
+                    f'not at rest {LONGEST_STOP + FADES * self._settings.fade:g} s after the '
+                    'deactivation: it ends in motion')
+                return
             self._step(self.supervisor.stamp_at(now), now)
             self._say()
             time.sleep(WIND_DOWN_STEP)

@@ -81,8 +81,9 @@ def cycle(**changes):
     numbers = np.arange(1.0, 1.0 + 2 * 16).reshape(16, 2)
     reference = SimpleNamespace(progress=lambda now: (now / 1e9, 8.0) if now >= 0 else None)
     return SimpleNamespace(**{
-        'q': numbers[:5], 'torque': numbers[5:8], 'output': numbers[8:11], 'may_be_published': True,
-        'clipped': False, 'motors': None, 'reference': reference, 'now': 2 * 10**9, **changes})
+        'q': numbers[:5], 'torque': numbers[5:8], 'output': numbers[8:11],
+        'may_be_published': True, 'clipped': False, 'motors': None, 'reference': reference,
+        'now': 2 * 10**9, **changes})
 
 
 def begin(outputs, commands=None, motor_commands=None):
