@@ -12,18 +12,15 @@ import warnings
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-import numpy as np
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from rclpy.timer import Timer
 from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -34,42 +31,41 @@ from hodyn_ros.feedforward.trajectory_goals import ACTION
 from hodyn_ros.feedforward.transitions import DEACTIVATED
 from hodyn_ros.feedforward.warm_up import is_warm, warm_up
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import PlanWorker
-from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.files import load_robot, with_actuators
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameter_file, parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.neighbours import state_of_another
-from hodyn_ros.ros.outputs import LATCHED_QOS, Outputs
+from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
-from hodyn_ros.ros.session import Session, controller_settings, supervisor_settings
+from hodyn_ros.ros.robot_and_settings import (
+    contents_of_torque,
+    controller_settings,
+    load_with,
+    plan_settings,
+    supervisor_settings,
+    with_payload,
+)
+from hodyn_ros.ros.robot_description import RobotDescription
+from hodyn_ros.ros.session import Session
 from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 NAME = 'feedforward'
-MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024
-# With more joints a stop takes longer to compute than joint states may be silent; a cycle with
-# as many takes an eighth of a millisecond. Links that are fixed to others cost nothing but time
-# at the start.
+# With more a stop takes longer to compute than joint states may be silent.
 MAX_JOINTS = 64
-MAX_BODIES = 500
 REPORT_PERIOD = 1.0
 RESULT_TIME = 0.1
-COMPILES = ('the kernels are compiled, once on this machine: that takes 10 to 30 s, longer while '
-            'it is busy')
+COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
 WORKER_TIMEOUT = 120.0  # it compiles at its first run
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
 class FeedforwardNode(LifecycleNode):
     """Publishes Q, Q̇ and Q̈ of the reference at the stamp of each joint state.
-
-    configure loads the robot and compiles the kernels; activate waits for a joint state and holds
-    the position that it has, until a reference comes; deactivate stops and fades out.
 
     Attributes
     ----------
@@ -89,8 +85,7 @@ class FeedforwardNode(LifecycleNode):
         self._watches = False
         self._let_sleep: Callable[[], object] = lambda: None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._description = ''
-        self._listens_for_description = False
+        self._description = RobotDescription(self, self._on_description)
         try:
             parameters.declare(self)
             self._files_at_start: dict[str, str] = {
@@ -99,7 +94,7 @@ class FeedforwardNode(LifecycleNode):
                 self.add_pre_set_parameters_callback(parameters.as_declared)
             self.add_on_set_parameters_callback(self._on_parameters)
             if self.get_parameter('robot').value == DESCRIPTION:
-                self._listen_for_description()
+                self._description.listen()
             elif self.get_parameter('auto_activate').value and not self._start_up():
                 raise HodynError('not started: see the error above')
         except BaseException:
@@ -214,20 +209,20 @@ class FeedforwardNode(LifecycleNode):
         settings = parameters.read(self)
         source = settings.robot
         if source == DESCRIPTION:
-            self._listen_for_description()
-            if not self._description:
+            self._description.listen()
+            if not self._description.text:
                 raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
-            source = self._description
+            source = self._description.text
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            unloaded = _with_springs(_loaded(source, settings), settings)
+            unloaded = load_with(settings, source)
         for warning in caught:
             self.get_logger().warning(str(warning.message))
         if unloaded.n > MAX_JOINTS:
             raise HodynError(
                 f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the cycles of '
                 f'the node hold for up to {MAX_JOINTS}: give it a robot with the arm alone')
-        robot = _with_payload(unloaded, settings)
+        robot = with_payload(unloaded, settings)
         supervisor_settings(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
@@ -253,12 +248,7 @@ class FeedforwardNode(LifecycleNode):
         except BaseException:
             worker.close()
             raise
-        self._planner = Planner(worker, robot, PlanSettings(
-            joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
-            interpolation=settings.interpolation,
-            overshoot_tolerance=settings.overshoot_tolerance,
-            start_tolerance=settings.start_tolerance, stretch=settings.stretch,
-            gravity=settings.gravity_in_output, friction=settings.friction_in_output))
+        self._planner = Planner(worker, robot, plan_settings(settings))
         # Only now: what failed must not pass for what is loaded when it is tried again.
         self._unloaded_robot, self._feedforward, self._settings = unloaded, feedforward, settings
 
@@ -283,30 +273,11 @@ class FeedforwardNode(LifecycleNode):
             self._let_sleep = realtime.keep_awake(self.get_logger().warning)
         realtime.warm_up_log()
         realtime.freeze_gc()
-        self._say_what_is_left_out()
-
-    def _say_what_is_left_out(self) -> None:
-        """Say what the torque contains: a robot that adds it as well gets it twice."""
-        contents, left_out = [], []
-        for term in ('gravity', 'friction'):
-            name = f'{term}_in_output'
-            is_in = getattr(self._settings, name)
-            is_default = is_in and name not in parameters.given(self)
-            contents.append(
-                f'{"with" if is_in else "without"} {term}{" (by default)" if is_default else ""}')
-            if not is_in:
-                left_out.append(term)
-        if self._settings.friction_in_output and self._unloaded_robot.friction is None:
-            contents[-1] = 'without friction, of which the robot file has none'
-            left_out.append('friction, if it can')
-        self.get_logger().info(
-            f'torque for robot {self._settings.robot!r} {", ".join(contents)}: its controller '
-            f'must add {" and ".join(left_out) or "neither"}')
+        self.get_logger().info(contents_of_torque(
+            self._settings, parameters.given(self), self._unloaded_robot.friction is not None))
 
     def _end_session(self) -> None:
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
+        self._destroy_timer()
         session, self._session = self._session, None
         if session is not None and self._outputs is not None:
             self._watch.cancel()
@@ -328,11 +299,10 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().error(f'{ACTION} rejected: {why}')
 
     def _shut_down(self) -> None:
-        was_active = self._session is not None
-        self._end_session()
-        if not was_active:
+        if self._session is None:
             self._release()
             return
+        self._end_session()
         # The client library sends the results of goals in callbacks: these come first.
         self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
@@ -340,9 +310,7 @@ class FeedforwardNode(LifecycleNode):
         session, self._session, self.is_moving = self._session, None, False
         if session is not None:
             session.supervisor.goals.close(DEACTIVATED)
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
+        self._destroy_timer()
         while self._entities:
             self._entities.pop()()
         self._let_sleep()
@@ -351,6 +319,11 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is not None:
             self._planner.close()
         self._outputs = self._planner = None
+
+    def _destroy_timer(self) -> None:
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
 
     def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
         """Call a method of the session, if there is one; log and count errors nobody foresaw."""
@@ -392,30 +365,7 @@ class FeedforwardNode(LifecycleNode):
         response.success, response.message = not refusal, refusal or 'stops and holds'
         return response
 
-    def _listen_for_description(self) -> None:
-        if self._listens_for_description:
-            return
-        self._listens_for_description = True
-        self.create_subscription(
-            String, DESCRIPTION, self._on_description, LATCHED_QOS, raw=True)
-        self.get_logger().info(f'waiting for a robot on {DESCRIPTION}')
-
-    def _on_description(self, message: bytes) -> None:
-        if len(message) > MAX_DESCRIPTION_BYTES:
-            self.get_logger().error(
-                f'{DESCRIPTION} rejected: {len(message)} bytes; at most {MAX_DESCRIPTION_BYTES} '
-                'are read')
-            return
-        try:
-            text: str = deserialize_message(message, String).data
-        except Exception:  # the client library raises bare ones
-            text = ''
-        if not text.lstrip().startswith('<'):
-            # Nothing that comes in a message may name a file.
-            self.get_logger().error(
-                f'{DESCRIPTION} rejected: {len(message)} bytes that are no URDF')
-            return
-        self._description = text
+    def _on_description(self) -> None:
         if self._planner is None and self.get_parameter('auto_activate').value:
             self._start_up()
 
@@ -427,48 +377,12 @@ class FeedforwardNode(LifecycleNode):
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
             try:
-                feedforward = FeedForward(_with_payload(self._unloaded_robot, settings))
+                feedforward = FeedForward(with_payload(self._unloaded_robot, settings))
                 self._session.change_model(feedforward, settings)
             except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             self._feedforward, self._settings = feedforward, settings
         return result
-
-
-def _loaded(source: str, settings: parameters.Parameters) -> Robot:
-    locked = {}
-    for text in filter(None, settings.locked_joints):
-        joint, _, value = text.rpartition('=')
-        try:
-            locked[joint] = float(value)
-        except ValueError:
-            raise HodynError(
-                f'parameter locked_joints: {text!r}; expected JOINT=VALUE, finger_joint1=0.04 say',
-            ) from None
-    check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
-    return load_robot(
-        source, inertia_check=check, locked_joints=locked, limits=settings.limits_file or None,
-        max_bodies=MAX_BODIES)
-
-
-def _with_payload(robot: Robot, settings: parameters.Parameters) -> Robot:
-    if not settings.payload_link:
-        return robot
-    return robot.with_payload(
-        settings.payload_link, settings.payload_mass, settings.payload_com,
-        np.reshape(settings.payload_inertia, (3, 3)))
-
-
-def _with_springs(robot: Robot, settings: parameters.Parameters) -> Robot:
-    stiffness, inertia = settings.spring_stiffness, settings.motor_inertia
-    if not any(stiffness):
-        return robot
-    for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
-        if len(values) != robot.n:
-            raise HodynError(f'parameter {name} has {len(values)} values for {robot.n} joints')
-    return with_actuators(robot, {'actuators': {
-        joint: {'law': 'spring', 'stiffness': k, 'motor': {'inertia': b}}
-        for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

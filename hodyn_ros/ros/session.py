@@ -9,7 +9,6 @@ from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.reasons import joined
-from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal, GoalRequest
 from hodyn_ros.feedforward.transitions import State
@@ -19,17 +18,16 @@ from hodyn_ros.messages.joint_states import JointStateReader
 from hodyn_ros.messages.joint_trajectory import is_empty
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, NoKnownJointError, Robot
+from hodyn_ros.robot import HodynError, NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters
+from hodyn_ros.ros.robot_and_settings import supervisor_settings
 
 Array = NDArray[np.float64]
 
-# The tracking tolerance where the robot file gives none, rad or m.
-TRACKING_ERROR = 0.2
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
 # What coming to rest may take, s, and how many times `fade` to go over to the weight.
@@ -39,35 +37,6 @@ LONGEST_STOP, FADES = 60.0, 4.0
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_WRENCH_BYTES = 4096
-
-
-def controller_settings(settings: Parameters) -> ControllerSettings:
-    """Return what the parameters ask of a cycle."""
-    return ControllerSettings(
-        gravity_in_output=settings.gravity_in_output,
-        friction_in_output=settings.friction_in_output,
-        limit_output=settings.limit_output,
-        at_measurement=settings.evaluate_at == 'measurement',
-        bandwidth=settings.stream_bandwidth,
-        wrench_bandwidth=settings.wrench_bandwidth,
-        limit_margin=settings.limit_margin,
-        fade=settings.fade)
-
-
-def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSettings:
-    """Return what the parameters ask of a robot; raise HodynError where they do not fit it."""
-    given = np.array(settings.tracking_tolerance)
-    if given.size not in (1, robot.n):
-        raise HodynError(
-            f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
-            'for all or one a joint')
-    own = robot.limits.tracking_error
-    tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
-    return SupervisorSettings(
-        controller_settings(settings), np.where(given < 0.0, np.inf, tolerance),
-        **{name: getattr(settings, name) for name in (
-            'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
-            'wrench_timeout', 'max_force', 'max_moment')})
 
 
 class Session:

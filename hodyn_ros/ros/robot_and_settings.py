@@ -1,0 +1,117 @@
+"""What the parameters of the node make of a robot and of the settings of its parts."""
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+
+from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
+from hodyn_ros.plans.prepare import PlanSettings
+from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.files import load_robot, with_actuators
+from hodyn_ros.ros.parameters import Parameters
+
+MAX_BODIES = 500
+# The tracking tolerance where the robot file gives none, rad or m.
+TRACKING_ERROR = 0.2
+
+
+def load_with(settings: Parameters, source: str) -> Robot:
+    """Return the robot of a source as the parameters want it, without its payload.
+
+    Raises HodynError for what does not fit, naming the parameter.
+    """
+    locked = {}
+    for text in filter(None, settings.locked_joints):
+        joint, _, value = text.rpartition('=')
+        try:
+            locked[joint] = float(value)
+        except ValueError:
+            raise HodynError(
+                f'parameter locked_joints: {text!r}; expected JOINT=VALUE, finger_joint1=0.04 say',
+            ) from None
+    check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
+    return _with_springs(load_robot(
+        source, inertia_check=check, locked_joints=locked, limits=settings.limits_file or None,
+        max_bodies=MAX_BODIES), settings)
+
+
+def with_payload(robot: Robot, settings: Parameters) -> Robot:
+    """Return a robot with the payload that the parameters give it, if they do."""
+    if not settings.payload_link:
+        return robot
+    return robot.with_payload(
+        settings.payload_link, settings.payload_mass, settings.payload_com,
+        np.reshape(settings.payload_inertia, (3, 3)))
+
+
+def _with_springs(robot: Robot, settings: Parameters) -> Robot:
+    stiffness, inertia = settings.spring_stiffness, settings.motor_inertia
+    if not any(stiffness):
+        return robot
+    for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
+        if len(values) != robot.n:
+            raise HodynError(f'parameter {name} has {len(values)} values for {robot.n} joints')
+    return with_actuators(robot, {'actuators': {
+        joint: {'law': 'spring', 'stiffness': k, 'motor': {'inertia': b}}
+        for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})
+
+
+def controller_settings(settings: Parameters) -> ControllerSettings:
+    """Return what the parameters ask of a cycle."""
+    return ControllerSettings(
+        gravity_in_output=settings.gravity_in_output,
+        friction_in_output=settings.friction_in_output,
+        limit_output=settings.limit_output,
+        at_measurement=settings.evaluate_at == 'measurement',
+        bandwidth=settings.stream_bandwidth,
+        wrench_bandwidth=settings.wrench_bandwidth,
+        limit_margin=settings.limit_margin,
+        fade=settings.fade)
+
+
+def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSettings:
+    """Return what the parameters ask of a robot; raise HodynError where they do not fit it."""
+    given = np.array(settings.tracking_tolerance)
+    if given.size not in (1, robot.n):
+        raise HodynError(
+            f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
+            'for all or one a joint')
+    own = robot.limits.tracking_error
+    tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
+    return SupervisorSettings(
+        controller_settings(settings), np.where(given < 0.0, np.inf, tolerance),
+        **{name: getattr(settings, name) for name in (
+            'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
+            'wrench_timeout', 'max_force', 'max_moment')})
+
+
+def plan_settings(settings: Parameters) -> PlanSettings:
+    """Return what the parameters ask of plans."""
+    return PlanSettings(
+        joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
+        interpolation=settings.interpolation, overshoot_tolerance=settings.overshoot_tolerance,
+        start_tolerance=settings.start_tolerance, stretch=settings.stretch,
+        gravity=settings.gravity_in_output, friction=settings.friction_in_output)
+
+
+def contents_of_torque(
+    settings: Parameters, given: Container[str], has_friction: bool,
+) -> str:
+    """Return what the torque contains, in a line: a robot that adds it as well gets it twice.
+
+    `given` are the names of the parameters that the user has set.
+    """
+    contents, left_out = [], []
+    for term in ('gravity', 'friction'):
+        name = f'{term}_in_output'
+        is_in = getattr(settings, name)
+        by_default = ' (by default)' if is_in and name not in given else ''
+        contents.append(f'{"with" if is_in else "without"} {term}{by_default}')
+        if not is_in:
+            left_out.append(term)
+    if settings.friction_in_output and not has_friction:
+        contents[-1] = 'without friction, of which the robot file has none'
+        left_out.append('friction, if it can')
+    return (
+        f'torque for robot {settings.robot!r} {", ".join(contents)}: its controller must add '
+        f'{" and ".join(left_out) or "neither"}')

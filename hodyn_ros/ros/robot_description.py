@@ -1,0 +1,54 @@
+"""The robot as `robot_state_publisher` has it: a URDF on a topic."""
+from collections.abc import Callable
+
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+
+from hodyn_ros.ros.outputs import LATCHED_QOS
+from hodyn_ros.ros.parameters import DESCRIPTION
+
+MAX_BYTES = 4 * 1024 * 1024
+
+
+class RobotDescription:
+    """Keeps the last URDF that came on `robot_description`.
+
+    Attributes
+    ----------
+    text : str
+        The URDF; empty before one came.
+
+    """
+
+    def __init__(self, node: Node, on_change: Callable[[], object]) -> None:
+        """Take whose topic it is, and what is called when a URDF came."""
+        self.text = ''
+        self._node = node
+        self._on_change = on_change
+        self._listens = False
+
+    def listen(self) -> None:
+        """Listen from now on."""
+        if not self._listens:
+            self._listens = True
+            self._node.create_subscription(
+                String, DESCRIPTION, self._take, LATCHED_QOS, raw=True)
+            self._node.get_logger().info(f'waiting for a robot on {DESCRIPTION}')
+
+    def _take(self, message: bytes) -> None:
+        if len(message) > MAX_BYTES:
+            self._node.get_logger().error(
+                f'{DESCRIPTION} rejected: {len(message)} bytes; at most {MAX_BYTES} are read')
+            return
+        try:
+            text: str = deserialize_message(message, String).data
+        except Exception:  # the client library raises bare ones
+            text = ''
+        if not text.lstrip().startswith('<'):
+            # Nothing that comes in a message may name a file.
+            self._node.get_logger().error(
+                f'{DESCRIPTION} rejected: {len(message)} bytes that are no URDF')
+            return
+        self.text = text
+        self._on_change()
