@@ -3,65 +3,30 @@ from collections.abc import Callable
 import functools
 import math
 import threading
-from typing import Any, Literal, NoReturn, Protocol, get_args, overload
+from typing import Any, NoReturn, overload
 
-from numba.core import config
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.dynamics import closed_form
 from hodyn_ros.dynamics.argument_checks import base_state, doubt_derivatives
-from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
+from hodyn_ros.dynamics.formulations import (
+    FORMULATIONS,
+    Formulation,
+    UnrolledKernels,
+    recursion,
+    unrolled_kernels,
+)
 from hodyn_ros.dynamics.kernels.decorators import prepare
-from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.given import check_robot
 
 Array = NDArray[np.float64]
-Formulation = Literal['spatial', 'body_fixed', 'closed_form']
-_FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
-
 _NO_WRENCHES = np.zeros((1, 0, 0, 0))
-
-
-class RecursiveKernels(Protocol):
-    """The module of a formulation's recursion for any order."""
-
-    def workspace(self, n_bodies: int, order: int) -> Array:
-        """Return the scratch memory of both kernels."""
-
-    def single(
-        self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-        memory: Array, q: Array, out: Array,
-    ) -> None:
-        """Write Q and its derivatives for one motion on a fixed base."""
-
-    def inverse_dynamics(
-        self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-        memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
-    ) -> None:
-        """Write Q and its derivatives for T motions."""
-
-
-class UnrolledKernels(Protocol):
-    """The module of a formulation's unrolled recursion for order 2."""
-
-    def workspace(self, robot: Robot, motions: int) -> Array:
-        """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
-
-    def wrench_transforms(self, robot: Robot) -> Array:
-        """Return what takes wrenches to the frames of the kernel, (n_bodies, 6, 6)."""
-
-    def single(self, memory: Array, q: Array, out: Array) -> None:
-        """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
-
-    def batch(
-        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
-    ) -> None:
-        """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
 
 
 class InverseDynamics(functools.partial[None]):
@@ -106,12 +71,12 @@ class InverseDynamics(functools.partial[None]):
     ) -> 'InverseDynamics':
         """Choose the kernel: the unrolled one if there is one, else that of any order."""
         check_robot(robot)
-        if formulation not in _FORMULATIONS:
+        if formulation not in FORMULATIONS:
             raise HodynError(
-                f'formulation {formulation!r}: expected one of {", ".join(_FORMULATIONS)}')
+                f'formulation {formulation!r}: expected one of {", ".join(FORMULATIONS)}')
         if not isinstance(order, (int, np.integer)) or order < 0:
             raise HodynError(f'order must be an integer of at least 0, got {order!r}')
-        unrolled = _unrolled(robot, order, formulation)
+        unrolled = unrolled_kernels(robot, order, formulation)
         kernel: Callable[..., None]
         arguments: tuple[Any, ...]
         bodies = len(robot.bodies)
@@ -223,7 +188,7 @@ class InverseDynamics(functools.partial[None]):
 
     @functools.cached_property
     def _unrolled(self) -> UnrolledKernels | None:
-        return _unrolled(self.robot, self.order, self.formulation)
+        return unrolled_kernels(self.robot, self.order, self.formulation)
 
     @functools.cached_property
     def _wrench_transforms(self) -> Array:
@@ -241,19 +206,6 @@ class InverseDynamics(functools.partial[None]):
     def _scratch(self) -> ThreadScratch:
         return ThreadScratch(lambda: recursion(self.formulation).workspace(
             len(self.robot.bodies), self.order))
-
-
-def _unrolled(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
-    """Return the module of the unrolled kernels, or None where there are none.
-
-    With numba switched off there are none: their numbers are registers, which Python has not.
-    """
-    numba_config: Any = config  # filled at run time
-    if order != 2 or formulation == 'closed_form' or numba_config.DISABLE_JIT:
-        return None
-    if formulation == 'spatial':
-        return second_order_spatial
-    return second_order_body_fixed if robot.serial else None
 
 
 def _model(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
@@ -294,11 +246,6 @@ def _prepared(
 ) -> InverseDynamics:
     """Return a handle, one for each thread."""
     return InverseDynamics(robot, order, formulation)
-
-
-def recursion(formulation: Formulation) -> RecursiveKernels:
-    """Return the module of the recursive kernels of 'spatial' or 'body_fixed'."""
-    return rnea_spatial if formulation == 'spatial' else rnea_body_fixed
 
 
 @overload

@@ -13,7 +13,7 @@ from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.files.writer import robot_mapping
-from hodyn_ros.robot.model import Limits
+from hodyn_ros.robot.joint_limits import Limits
 
 MIDDLE = np.array([0.3, -0.2, 0.1, -1.6, 0.2, 1.8, 0.4])
 STARTS = {

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.factorization import SINGULAR, factorize, solve
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
 
-_SINGULAR = 1e-13  # S · M^A S counts as zero up to this times the sum of its terms' magnitudes
 _EPSILON = 2.0**-52
 
 
@@ -163,7 +163,7 @@ def hybrid_dynamics(
         if not _articulate(state, i, parent[i], prescribed[i - floating], round_off):
             return i
     round_off[0, :floating] = 0.0
-    if floating > 0 and not base_prescribed and not _factorize(state.articulated[0], factors):
+    if floating > 0 and not base_prescribed and not factorize(state.articulated[0], factors):
         return 0
 
     factorial = 1.0  # k!
@@ -213,7 +213,7 @@ def hybrid_dynamics(
                 if not base_prescribed:
                     for c in range(6):
                         correction[c] = base_inputs[k, c] / factorial - state.wrench[i, k, c]
-                    _solve(factors, correction)
+                    solve(factors, correction)
             elif not prescribed[i - floating]:
                 if k == 0:
                     for c in range(6):
@@ -291,7 +291,7 @@ def _articulate(
                 state.reaction[i, row] += part
                 scale += abs(screw[row] * part)
             state.joint_inertia[i] += screw[row] * state.reaction[i, row]
-        if not state.joint_inertia[i] > _SINGULAR * scale:
+        if not state.joint_inertia[i] > SINGULAR * scale:
             return False
         # What is added by the children is an absolute error until here.
         round_off[0, i] = (round_off[0, i] + _EPSILON * scale) / state.joint_inertia[i]
@@ -378,33 +378,3 @@ def _correct(state: _State, i: int, k: int, mass: float) -> None:
             correction[3 + c] + correction[nxt] * com[0, last] - correction[last] * com[0, nxt])
         com[k + 2, c] += of_com / ((k + 1) * (k + 2))
         state.force[i, k, c] += mass * of_com
-
-
-@step
-def _factorize(matrix: Array, factors: Array) -> bool:
-    """Write L and D of L D Lᵀ = matrix (6, 6), D on the diagonal; False unless positive."""
-    for row in range(6):
-        for c in range(row + 1):
-            value = matrix[row, c]
-            for d in range(c):
-                value -= factors[row, d] * factors[d, d] * factors[c, d]
-            if c < row:
-                factors[row, c] = value / factors[c, c]
-            else:
-                if not value > _SINGULAR * matrix[row, row]:
-                    return False
-                factors[row, row] = value
-    return True
-
-
-@step
-def _solve(factors: Array, x: Array) -> None:
-    """Replace x by the solution of L D Lᵀ y = x."""
-    for row in range(6):
-        for c in range(row):
-            x[row] -= factors[row, c] * x[c]
-    for row in range(6):
-        x[row] /= factors[row, row]
-    for row in range(5, -1, -1):
-        for c in range(row + 1, 6):
-            x[row] -= factors[c, row] * x[c]

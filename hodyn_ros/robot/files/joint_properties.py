@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
-from hodyn_ros.robot.model import Limits
+from hodyn_ros.robot.joint_limits import Limits
 
 Array = NDArray[np.float64]
 PerJoint = TypeVar('PerJoint', Limits, SigmoidFriction)

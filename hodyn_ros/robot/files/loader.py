@@ -35,8 +35,9 @@ from hodyn_ros.robot.files.joint_properties import (
 )
 from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import Source, read_source, robot_names
+from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mass_matrix import massless_fault
-from hodyn_ros.robot.model import Limits, Robot
+from hodyn_ros.robot.model import Robot
 
 RANGE_TOLERANCE = 1e-6  # rad or m: digits that are left out of either
 MAX_MOVING = 500  # bodies: mass matrices are dense, and no robot has as many

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
-from hodyn_ros.robot.model import Limits
+from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.reflexes import COMMANDS, QUANTITIES, Commands, Reflex, Reflexes
 
 Array = NDArray[np.float64]

@@ -17,7 +17,8 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.given import check_robot
-from hodyn_ros.robot.model import Body, Limits, Robot
+from hodyn_ros.robot.joint_limits import Limits
+from hodyn_ros.robot.model import Body, Robot
 from hodyn_ros.robot.reflexes import Reflex
 
 Array = NDArray[np.float64]

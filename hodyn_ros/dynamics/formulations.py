@@ -1,0 +1,69 @@
+"""The formulations of inverse dynamics, and which kernels there are of each."""
+from typing import Any, Literal, Protocol, get_args
+
+from numba.core import config
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
+from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+Formulation = Literal['spatial', 'body_fixed', 'closed_form']
+FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
+
+
+class RecursiveKernels(Protocol):
+    """The module of a formulation's recursion for any order."""
+
+    def workspace(self, n_bodies: int, order: int) -> Array:
+        """Return the scratch memory of both kernels."""
+
+    def single(
+        self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+        memory: Array, q: Array, out: Array,
+    ) -> None:
+        """Write Q and its derivatives for one motion on a fixed base."""
+
+    def inverse_dynamics(
+        self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+        memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
+    ) -> None:
+        """Write Q and its derivatives for T motions."""
+
+
+class UnrolledKernels(Protocol):
+    """The module of a formulation's unrolled recursion for order 2."""
+
+    def workspace(self, robot: Robot, motions: int) -> Array:
+        """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+
+    def wrench_transforms(self, robot: Robot) -> Array:
+        """Return what takes wrenches to the frames of the kernel, (n_bodies, 6, 6)."""
+
+    def single(self, memory: Array, q: Array, out: Array) -> None:
+        """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
+
+    def batch(
+        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
+    ) -> None:
+        """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
+
+
+def recursion(formulation: Formulation) -> RecursiveKernels:
+    """Return the module of the recursive kernels of 'spatial' or 'body_fixed'."""
+    return rnea_spatial if formulation == 'spatial' else rnea_body_fixed
+
+
+def unrolled_kernels(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
+    """Return the module of the unrolled kernels, or None where there are none.
+
+    With numba switched off there are none: their numbers are registers, which Python has not.
+    """
+    numba_config: Any = config  # filled at run time
+    if order != 2 or formulation == 'closed_form' or numba_config.DISABLE_JIT:
+        return None
+    if formulation == 'spatial':
+        return second_order_spatial
+    return second_order_body_fixed if robot.serial else None

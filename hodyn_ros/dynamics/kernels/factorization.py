@@ -1,0 +1,40 @@
+"""L D Lᵀ of the inertia of a body that moves freely, (6, 6)."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.kernels.decorators import step
+
+Array = NDArray[np.float64]
+
+SINGULAR = 1e-13
+"""Up to this times the sum of its terms' magnitudes a pivot counts as zero."""
+
+
+@step
+def factorize(matrix: Array, factors: Array) -> bool:
+    """Write L and D of L D Lᵀ = matrix (6, 6), D on the diagonal; False unless positive."""
+    for row in range(6):
+        for c in range(row + 1):
+            value = matrix[row, c]
+            for d in range(c):
+                value -= factors[row, d] * factors[d, d] * factors[c, d]
+            if c < row:
+                factors[row, c] = value / factors[c, c]
+            else:
+                if not value > SINGULAR * matrix[row, row]:
+                    return False
+                factors[row, row] = value
+    return True
+
+
+@step
+def solve(factors: Array, x: Array) -> None:
+    """Replace x by the solution of L D Lᵀ y = x."""
+    for row in range(6):
+        for c in range(row):
+            x[row] -= factors[row, c] * x[c]
+    for row in range(6):
+        x[row] /= factors[row, row]
+    for row in range(5, -1, -1):
+        for c in range(row + 1, 6):
+            x[row] -= factors[c, row] * x[c]
