@@ -25,11 +25,11 @@ MAY_IMPORT = {
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
     'plans': {'common', 'limits', 'robot', 'reference', 'messages', 'feedforward'},
-    'estimation': {'common', 'robot', 'messages', 'feedforward'},
+    'estimation': {'common', 'robot', 'messages'},
     'replay': {'common', 'limits', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
     'fleet': {'common', 'robot', 'plans', 'replay'},
     'identification': {
-        'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
+        'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation', 'replay'},
     'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
     'cli': {
         'common', 'limits', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.plans.waypoints import MIN_SPACING
 from hodyn_ros.replay.computed_bag import ComputedBag
+from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]

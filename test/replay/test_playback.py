@@ -6,12 +6,12 @@ import pytest
 from recordings import PANDA, messages, record, write
 
 from hodyn_ros.cli.replay import run_replay
-from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.messages.joint_trajectory import decode
 from hodyn_ros.replay.playback import APPROACH, Playback, PlaybackBuilder, compare_answers
+from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import load_robot, without_limits
 from hodyn_ros.robot.joint_names import JointNames
@@ -23,7 +23,7 @@ def playback(tmp_path, recording) -> Playback:
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     with JointStateBag(path, JointNames(PANDA)) as bag:
         builder = PlaybackBuilder()
-        for chunk in Pipeline(bag, FeedForward(PANDA)).chunks():
+        for chunk in RecordedTorques(bag, FeedForward(PANDA)).chunks():
             builder.add(chunk)
         return builder.build(bag.names, FREE)
 

@@ -7,11 +7,11 @@ import pytest
 from rosbags.highlevel import AnyReader
 
 from hodyn_ros import load_robot
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.playback import write_answers
+from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.replay.replay_bag import Curves
 
 PANDA = load_robot('panda')
@@ -32,8 +32,8 @@ def chunk():
     begins = np.zeros(COUNT, dtype=bool)
     begins[[0, 20]] = True
     return Chunk(
-        states, stamps, stamps - 7, used, numbers(5), numbers(5), numbers(3), numbers(3),
-        numbers(2), numbers(2), begins)
+        states, stamps, stamps - 7, used, begins, numbers(5), numbers(5), numbers(3), numbers(3),
+        numbers(2), numbers(2))
 
 
 def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
