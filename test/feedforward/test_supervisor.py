@@ -545,3 +545,15 @@ def test_a_driver_whose_velocities_are_wrong_for_good_hides_no_departure():
     assert any('away from the reference' in line for line in world.logged)
     drive(1500)
     assert world.goals[0].outcome == ErrorCode.PATH_TOLERANCE_VIOLATED
+
+
+def test_an_arm_that_stays_away_from_its_reference_is_one_line():
+    """An arm that sags was a line a second, for as long as the node ran."""
+    world = running()
+    world.logged.clear()
+    for away in (0.15, 0.0, 0.15):
+        world.away[3] = away
+        for _ in range(1500):
+            world.state()
+    away = {line: n for line, n in world.logged.items() if 'away from the reference' in line}
+    assert list(away.values()) == [2], world.logged
