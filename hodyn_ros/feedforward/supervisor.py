@@ -102,7 +102,7 @@ class Supervisor(StateMachine):
             self._readings, self._unbelieved = self._unbelieved + 1, 0
         else:
             self._unbelieved += 1
-            if self._plausible.persists:
+            if self._plausible.is_there:
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
@@ -153,7 +153,7 @@ class Supervisor(StateMachine):
         if self.state is State.DEPARTING and controller.reference.is_idle(controller.now):
             self._go(Cause.AT_REST)
         has_velocity = self._has_velocity and not self._unbelieved
-        if self._unbelieved and not self._plausible.persists:
+        if self._unbelieved and not self._plausible.is_there:
             watch.forget()  # one wrong reading is no departure, and no place to be held at
             return controller
         # The reference is ahead of the measurement by the lookahead.
@@ -364,7 +364,7 @@ class Supervisor(StateMachine):
             return
         position, velocity = self.measured[:, joint]
         self.counts['states left out'] += 1
-        if self._plausible.persists:
+        if self._plausible.is_there and self._unbelieved >= PERSISTENCE:
             self.reasons.notice(
                 'velocity', f'the velocity of {self._joints[joint]}, {velocity:.4g}, contradicts '
                 'its positions: velocities are left out. See their unit, and how late their '
