@@ -119,6 +119,15 @@ def test_a_computed_bag_has_a_topic_of_each_torque_in_the_order_of_time(tmp_path
             np.testing.assert_array_equal(message.effort, chunk.torque[k, order])
 
 
+def test_receive_times_before_1970_become_0(tmp_path, chunk):
+    """SQLite has such times, of a damaged row or a clock never set, and MCAP has not."""
+    received = chunk.states.received - chunk.states.received[20]
+    with ComputedBag(tmp_path / 'computed', NAMES) as bag:
+        bag.write(chunk.states.stamp, received, chunk.q, chunk.torque)
+    for pairs in read(tmp_path / 'computed')[0].values():
+        assert [time for time, _ in pairs] == np.maximum(received, 0).tolist()
+
+
 def test_answers_of_a_node_are_written_at_the_samples_that_it_answered(tmp_path, chunk):
     torque = chunk.torque.copy()
     torque[3, 1, 2], torque[8] = np.nan, np.nan
