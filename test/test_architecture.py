@@ -26,16 +26,16 @@ MAY_IMPORT = {
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
     'plans': {'common', 'limits', 'robot', 'reference', 'messages', 'feedforward'},
     'estimation': {'common', 'robot', 'messages'},
-    'replay': {'common', 'limits', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
+    'replay': {'common', 'limits', 'robot', 'messages', 'feedforward', 'estimation'},
     'fleet': {'common', 'robot', 'plans', 'replay'},
     'identification': {
         'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation', 'replay'},
-    'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
+    'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans'},
     'cli': {
         'common', 'limits', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
         'estimation', 'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 80
+MAX_ARROWS = 78
 MAX_FLOORS = 9
 
 

@@ -3,7 +3,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,6 @@ from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
-
-if TYPE_CHECKING:
-    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -74,8 +70,6 @@ class Replay:
         For figures.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
-    live : Agreement or None
-        How the live node that the recording was played to agrees with the offline result.
 
     """
 
@@ -99,7 +93,6 @@ class Replay:
     extremes: list[LimitMargin]
     curves: 'Curves'
     reflexes: list[LimitMargin] = field(default_factory=list)
-    live: 'Agreement | None' = None
 
     @property
     def torque_supported(self) -> NDArray[np.bool_]:

@@ -183,7 +183,6 @@ def test_a_task_alone_tells_what_is_wrong_and_removes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(('options', 'said'), [
-    (('--jobs', '2', '--live'), '--live goes with one bag'),
     (('--resume',), 'has no fleet.json of an earlier run'),
     (('--scheduler', 'nowhere.json'), 'no such scheduler file'),
 ])

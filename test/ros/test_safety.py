@@ -202,12 +202,12 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     arm = Stepper(node, home)
     # Pushed away at rest: by a little, then by much.
     arm.offset[0] = 0.15
-    arm.step(3)
+    arm.step(40)
     node.wait_log('fer_joint1 is +0.15 away from the reference (tracking_tolerance 0.2)')
     assert 'held where it is' not in node.log
     arm.offset[0] = 0.5
     where = home[0] + 0.5
-    arm.step(4, until=lambda: arm.q[0] == pytest.approx(where))
+    arm.step(40, until=lambda: arm.q[0] == pytest.approx(where))
     arm.offset[0] = 0.0
     arm.step(3)
     assert node.spin_until(lambda: bool(re.search(
@@ -453,7 +453,7 @@ def test_an_arm_that_was_pushed_away_does_not_follow_the_plan_that_waited(live, 
     for k in range(1, 800):
         answers = node.answer(arm.time + 0.01 * k, pushed)
         assert answers is not None
-        if k > 5:
+        if k > 15:  # a leap: believed when nothing came from the place before for 0.1 s
             np.testing.assert_array_equal(answers[0].position, pushed)
     assert 'fer_joint1 is +0.3 away from the reference' in node.log
     assert 'the arm is held where it is' in node.log
