@@ -26,11 +26,11 @@ from hodyn_ros.estimation.timing import (
     MIN_RUN,
     Run,
     StampStatus,
-    TimingStatistics,
     analyse,
     choose_clock,
     typical_period,
 )
+from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot import HodynError
 

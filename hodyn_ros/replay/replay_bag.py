@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Noise
 from hodyn_ros.estimation.message_counts import MessageCounts
-from hodyn_ros.estimation.timing import TimingStatistics
+from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_state_bag import JointStateBag
