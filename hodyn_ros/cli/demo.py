@@ -53,7 +53,6 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     elastic.add_argument(
         '--compare', action='store_true',
         help='run one motion with rigid, torque, torque_rate and full feed-forward, without ROS')
-    elastic.add_argument('--direct', action='store_true', help=argparse.SUPPRESS)  # it always is
     elastic.add_argument(
         '--bandwidth', type=float, help='bandwidth of the motor loop, rad/s (default: 50)')
     elastic.add_argument(
@@ -101,7 +100,7 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 def _refuse_unused(options: argparse.Namespace) -> None:
     """Raise HodynError for what the chosen kind of demo would not use."""
     if not options.compare:
-        if unused := _given(options, 'direct', 'bandwidth', 'speed', 'robustness'):
+        if unused := _given(options, 'bandwidth', 'speed', 'robustness'):
             raise HodynError(f'--{next(iter(unused))} goes with --compare')
         if options.stiffness is not None and options.actuator is None:
             raise HodynError('--stiffness goes with --actuator sea or vsa')

@@ -283,7 +283,7 @@ class _Log:
         rise = np.abs(levels[_LEVEL:] - levels[:-_LEVEL])
         begin = int(np.argmax(rise))
         if rise[begin] < _STEP * period:
-            return np.flatnonzero(set_there)
+            return newest[:0]
         step = begin + int(np.argmax(np.abs(np.diff(late[begin:begin + 2 * _LEVEL]))))
         return newest[step:step + 1] + 1
 

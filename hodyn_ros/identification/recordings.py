@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO
 
 import numpy as np
@@ -60,7 +60,7 @@ class Source:
     gravity : bool or None
         Whether the efforts contain gravity; None finds out.
     kept : dict
-        The motions that have been estimated, by the path of the bag.
+        The motions that have been estimated, by the real path of the bag.
 
     """
 
@@ -68,7 +68,7 @@ class Source:
     topic: str | None = None
     prefix: str = ''
     gravity: bool | None = None
-    kept: dict[Path, '_Kept'] = field(default_factory=dict, repr=False)
+    kept: dict[str, '_Kept'] = field(default_factory=dict, repr=False)
 
 
 Take = Callable[[Array, Array, Blocks, NDArray[np.bool_], bool, int], None]
@@ -95,10 +95,10 @@ def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
 
     Its motion is estimated once, and kept in a temporary file with the source.
     """
-    path = recording.path
-    if path not in source.kept:
-        source.kept[path] = _estimate(path, source)
-    kept = source.kept[path]
+    place = os.path.realpath(recording.path)
+    if place not in source.kept:
+        source.kept[place] = _estimate(recording.path, source)
+    kept = source.kept[place]
     kept.file.seek(0)
     for _ in range(kept.pieces):
         q, effort, block, stands = (np.load(kept.file) for _ in range(4))
@@ -124,8 +124,14 @@ def _estimate(path: Path, source: Source) -> _Kept:
             block = np.maximum((stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             q, deviation = piece.q[inner][used], piece.deviation[inner][used]
             stands = standing(piece.instants[inner][used], q[:, 1], deviation[:, 1])
-            for values in (q, piece.states.effort[inner][used], block[used], stands):
-                np.save(file, values)
+            try:
+                for values in (q, piece.states.effort[inner][used], block[used], stands):
+                    np.save(file, values)
+                file.flush()
+            except OSError as error:
+                raise HodynError(
+                    f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
+                    f'({error}): set TMPDIR to one with room') from None
             pieces += 1
         return _Kept(file, pieces, efforts.with_gravity, bag.usable, motion.counts)
 

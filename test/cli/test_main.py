@@ -33,7 +33,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize('option', [
-    ('--bandwidth', '50'), ('--speed', '0.5'), ('--robustness',), ('--direct',),
+    ('--bandwidth', '50'), ('--speed', '0.5'), ('--robustness',),
 ])
 def test_options_of_the_comparison_are_refused_without_it(capsys, option):
     assert f'{option[0]} goes with --compare' in refusal(capsys, 'demo', *option)

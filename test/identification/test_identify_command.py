@@ -13,16 +13,11 @@ from recordings import PANDA, joint_state, messages, motion, record, write
 from rich.console import Console
 import yaml
 
-from hodyn_ros import inverse_dynamics, load_robot
+from hodyn_ros import HodynError, inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import (
-    _doubts,
-    _gains,
-    _print_rests,
-    _verdict,
-    run_identify,
-)
+from hodyn_ros.cli.identify import run_identify
+from hodyn_ros.cli.identify_report import _print_rests, doubts, far_gains, verdict
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
@@ -366,6 +361,24 @@ def judged(path, found, terms, monkeypatch):
     return validate(robot_source, source, recordings, given, terms, found)
 
 
+def test_a_temporary_folder_without_room_is_named_and_each_bag_is_read_once(
+    tmp_path, monkeypatch,
+):
+    path = bag(tmp_path / 'bag', duration=12.0)
+    opened = []
+    opening = recordings.open_recording
+    monkeypatch.setattr(
+        recordings, 'open_recording',
+        lambda *given, **options: opened.append(given) or opening(*given, **options))
+    source = Source(PANDA)
+    for _ in range(2):
+        read_data([Recording(path)], source)
+    assert len(opened) == 1
+    monkeypatch.setattr(recordings, 'TemporaryFile', lambda: Path('/dev/full').open('w+b'))
+    with pytest.raises(HodynError, match='its motion cannot be kept in the temporary folder'):
+        read_data([Recording(path)], Source(PANDA))
+
+
 def test_the_figures_before_are_those_of_a_replay_of_the_file_that_was_given(
     tmp_path, monkeypatch,
 ):
@@ -397,7 +410,7 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
 
 def test_what_the_file_is_worth_is_said_of_each_joint():
     def said(held_out, worse, doubtful=()):
-        return _verdict(PANDA, SimpleNamespace(
+        return verdict(PANDA, SimpleNamespace(
             before_by_gains_found=np.ones(7), held_out=np.array(held_out),
             worse=np.array(worse)), doubtful)
 
@@ -555,7 +568,7 @@ def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
     assert overloaded_joints(PANDA, given, found) == ['joint2']
     found.joints['effort_gain'][1] = 0.9
     assert overloaded_joints(PANDA, given, found) == []
-    said, = _doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
+    said, = doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
 
@@ -566,16 +579,16 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     assert misplaced_joints(PANDA, given) == []
     found = misplaced_joints(PANDA, replace(given, q=np.degrees(q)))
     assert {'joint2', 'joint4', 'joint6'} <= set(found)
-    said, = _doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
+    said, = doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
     assert said.startswith('Positions of ')
     assert 'degrees' in said
 
 
 def test_gains_that_no_command_has_are_named():
     found = Estimate(joints={'effort_gain': np.array([1.0, -1.0, 0.01, 2.0, 0.5, 1.0, 1.0])})
-    said, = _gains(PANDA, found)
+    said, = far_gains(PANDA, found)
     assert 'joint2 ×-1, joint3 ×0.01. They' in said
-    assert _gains(PANDA, Estimate()) == []
+    assert far_gains(PANDA, Estimate()) == []
 
 
 def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
@@ -583,7 +596,7 @@ def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
                  np.arange(100))
     worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
     assert unexplained_joints(PANDA, given, Estimate(), worth) == ['joint1']
-    said, = _doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
+    said, = doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
     assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
     worth.held_out_less_mean[0] = 0.7
     assert unexplained_joints(PANDA, given, Estimate(), worth) == []
