@@ -2,6 +2,7 @@
 from dataclasses import replace
 from io import StringIO
 import json
+from pathlib import Path
 import re
 import shutil
 from types import SimpleNamespace

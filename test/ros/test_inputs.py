@@ -136,7 +136,7 @@ def test_two_drivers_that_contradict_each_other_are_named(live, home):
     assert '/driver, /other publish states of this arm on /joint_states that contradict' in \
         reason(node)
     assert 'contradict each other: end all but the driver' in node.log
-    # The reference was pulled to and fro between both.
+    # The reference hopped between both.
     q = np.array([message.position for message in node.messages['torque']])
     assert len(q) > 20
     np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
