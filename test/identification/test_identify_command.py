@@ -1,5 +1,6 @@
 """``hodyn identify``: what is written, read back, is what was judged; every option counts."""
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 import json
 from pathlib import Path
@@ -375,7 +376,7 @@ def test_a_temporary_folder_without_room_is_named_and_each_bag_is_read_once(
     for _ in range(2):
         read_data([Recording(path)], source)
     assert len(opened) == 1
-    monkeypatch.setattr(recordings, 'TemporaryFile', lambda: Path('/dev/full').open('w+b'))
+    monkeypatch.setattr(recordings, 'TemporaryFile', partial(Path('/dev/full').open, 'w+b'))
     with pytest.raises(HodynError, match='its motion cannot be kept in the temporary folder'):
         read_data([Recording(path)], Source(PANDA))
 
