@@ -170,17 +170,14 @@ class OutputStage:
         `wanted`, (3, n), is what should be, without what `set_target` adds; `bounds`, (2, n), are
         the least and the largest second derivative that there may be.
         """
-        before = self._before
         published: Array = self.published
-        before[:] = published
-        self._flags = _advance(
-            self._state, wanted, interval, self._free if bounds is None else bounds, published)
-        row, column = first_wrong(
-            before, published, interval, self._limit, self._rate_limit, self._top)
+        self._flags, row, column = _advance(
+            self._state, wanted, interval, self._free if bounds is None else bounds,
+            self._before, published, self._limit, self._rate_limit, self._top)
         self.refused = None
         if row >= 0:
             self.refused = float(published[row, column]), row, column
-            published[:] = before
+            published[:] = self._before
             self._begin_at(published)
         return published
 
@@ -293,6 +290,18 @@ def _lead(
 
 @njit()
 def _advance(
+    state: Array, wanted: Array, interval: float, bounds: Array, before: Array, published: Array,
+    limit: Array, rate_limit: Array, top: float,
+) -> tuple[int, int, int]:
+    """Publish the next values; return the flags, and the row and column that must not be."""
+    before[:] = published
+    flags = _next(state, wanted, interval, bounds, published)
+    row, column = first_wrong(before, published, interval, limit, rate_limit, top)
+    return flags, row, column
+
+
+@njit()
+def _next(
     state: Array, wanted: Array, interval: float, bounds: Array, published: Array,
 ) -> int:
     flags = 0
