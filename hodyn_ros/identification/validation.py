@@ -134,9 +134,11 @@ class _Excess:
 class _Judge:
     """The feed-forward of a file, for arms with and without the payload."""
 
-    def __init__(self, write: Callable[[Path, bool], None], folder: Path) -> None:
+    def __init__(
+        self, write: Callable[[Path, bool], None], folder: Path, loads: Collection[bool],
+    ) -> None:
         self._feedforward = {}
-        for loaded in (True, False):
+        for loaded in loads:
             file = folder / f'{loaded}.yaml'
             write(file, loaded)
             self._feedforward[loaded] = FeedForward(load_robot(file))
@@ -148,7 +150,7 @@ class _Judge:
             effort if gain is None else gain * effort))
 
     def friction(self, q: Array) -> Array:
-        law = self._feedforward[True].robot.friction
+        law = next(iter(self._feedforward.values())).robot.friction
         return np.zeros_like(q[:, 0]) if law is None else law.torque(q)[:, 0]
 
 
@@ -171,7 +173,8 @@ def validate(
             folder.mkdir()
             return _Judge(
                 lambda file, loaded: write_robot(
-                    robot_source, robot, estimate, file, payload=loaded), folder)
+                    robot_source, robot, estimate, file, payload=loaded), folder,
+                {recording.loaded for recording in recordings})
 
         former = judge('before', Estimate())
         whole = judge('after', found)
