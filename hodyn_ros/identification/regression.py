@@ -30,7 +30,7 @@ _ROUNDS, _ROUGH = 5, 2  # errors and levels of each round are those that the one
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Shares of ±100 % to which links and gains may be known."""
 _USUAL = {  # logarithm's mean and deviation, where the evidence says little
-    'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0),
+    'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
     'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
 
 

@@ -62,7 +62,8 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
     names = robot.joint_names
     heard = np.isfinite(data.effort).any(axis=0)
     if 'effort_gain' in found.joints:
-        unknown = np.isin(names, (*dict(found.held).get('effort_gain', ()), *found.gains_by_others))
+        held = dict(found.held).get('effort_gain', ())
+        unknown = np.isin(names, (*held, *found.gains_by_others))
         factors = found.gain_factors(robot)[heard & ~unknown]
         if (unknown & heard).any() and are_far(factors):
             return tuple(

@@ -13,7 +13,6 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.identify import MIN_BLOCKS, identify
-from hodyn_ros.identification.presliding import Presliding, PreslidingFit
 from hodyn_ros.identification.recordings import (
     FOLDS,
     STRETCH,
@@ -23,7 +22,7 @@ from hodyn_ros.identification.recordings import (
     stream,
 )
 from hodyn_ros.identification.robot_writer import write_robot
-from hodyn_ros.robot.files import load_robot
+from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -51,8 +50,6 @@ class Validation:
         deviations, by the spread over blocks of time.
     by_bag : bool
         Whether whole recordings were held out, else stretches of each.
-    presliding : Presliding or None
-        What friction with a memory would make of `held_out`, where friction was fitted.
 
     """
 
@@ -64,7 +61,6 @@ class Validation:
     held_out_less_mean: Array
     worse: NDArray[np.bool_]
     by_bag: bool
-    presliding: Presliding | None
 
 
 class Folds:
@@ -135,23 +131,18 @@ class _Judge:
     """The feed-forward of a file, for arms with and without the payload."""
 
     def __init__(
-        self, write: Callable[[Path, bool], None], folder: Path, loads: Collection[bool],
+        self, write: Callable[[Path, bool], Robot], folder: Path, loads: Collection[bool],
     ) -> None:
         self._feedforward = {}
         for loaded in loads:
-            file = folder / f'{loaded}.yaml'
-            write(file, loaded)
-            self._feedforward[loaded] = FeedForward(load_robot(file))
+            robot = write(folder / f'{loaded}.yaml', loaded)
+            self._feedforward[loaded] = FeedForward(robot)
 
     def error(self, q: Array, effort: Array, loaded: bool, gravity: bool) -> Array:
         feedforward = self._feedforward[loaded]
         gain = feedforward.robot.effort_gain
         return np.asarray(feedforward.torque(q, gravity=gravity)[:, 0] - (
             effort if gain is None else gain * effort))
-
-    def friction(self, q: Array) -> Array:
-        law = next(iter(self._feedforward.values())).robot.friction
-        return np.zeros_like(q[:, 0]) if law is None else law.torque(q)[:, 0]
 
 
 def validate(
@@ -190,7 +181,6 @@ def validate(
     gain_factors = np.abs(found.gain_factors(robot))
     before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))
     excess = _Excess(robot.n)
-    presliding = PreslidingFit(robot.n, folds.count) if 'friction' in terms else None
     for bag, recording in enumerate(recordings):
 
         def take(
@@ -211,16 +201,11 @@ def validate(
                         np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity)
             held_out.add(bag, apart_error)
             excess.add(bag, block, apart_error, gain_factors * given)
-            if presliding is not None:
-                presliding.add(q, -apart_error, whole.friction(q), part)
 
-        if presliding is not None:
-            presliding.restart()
         # Whether there is gravity is judged as a replay of the given robot does.
         stream(recording, replace(source, gravity=None), take)
     comparable = gain_factors * before.rms()
     worse = (held_out.rms() > _WORSE * comparable) & excess.is_significant()
     return Validation(
         before.rms(), after.rms(), comparable, [after.rms(bag) for bag in range(len(recordings))],
-        held_out.rms(), held_out.less_mean(), worse, folds.by_bag,
-        None if presliding is None else presliding.result())
+        held_out.rms(), held_out.less_mean(), worse, folds.by_bag)

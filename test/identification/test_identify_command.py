@@ -16,12 +16,12 @@ import yaml
 from hodyn_ros import inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import (
-    _doubts,
-    _gains,
+from hodyn_ros.cli.identify import run_identify
+from hodyn_ros.cli.identify_report import (
     _print_rests,
-    _verdict,
-    run_identify,
+    doubts,
+    far_gains,
+    verdict,
 )
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -396,7 +396,7 @@ def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypa
 
 def test_what_the_file_is_worth_is_said_of_each_joint():
     def said(held_out, worse, doubtful=()):
-        return _verdict(PANDA, SimpleNamespace(
+        return verdict(PANDA, SimpleNamespace(
             before_by_gains_found=np.ones(7), held_out=np.array(held_out),
             worse=np.array(worse)), doubtful)
 
@@ -554,7 +554,7 @@ def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
     assert overloaded_joints(PANDA, given, found) == ['joint2']
     found.joints['effort_gain'][1] = 0.9
     assert overloaded_joints(PANDA, given, found) == []
-    said, = _doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
+    said, = doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
 
@@ -565,16 +565,16 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     assert misplaced_joints(PANDA, given) == []
     found = misplaced_joints(PANDA, replace(given, q=np.degrees(q)))
     assert {'joint2', 'joint4', 'joint6'} <= set(found)
-    said, = _doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
+    said, = doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
     assert said.startswith('Positions of ')
     assert 'degrees' in said
 
 
 def test_gains_that_no_command_has_are_named():
     found = Estimate(joints={'effort_gain': np.array([1.0, -1.0, 0.01, 2.0, 0.5, 1.0, 1.0])})
-    said, = _gains(PANDA, found)
+    said, = far_gains(PANDA, found)
     assert 'joint2 ×-1, joint3 ×0.01. They' in said
-    assert _gains(PANDA, Estimate()) == []
+    assert far_gains(PANDA, Estimate()) == []
 
 
 def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
@@ -582,7 +582,7 @@ def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
                  np.arange(100))
     worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
     assert unexplained_joints(PANDA, given, Estimate(), worth) == ['joint1']
-    said, = _doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
+    said, = doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
     assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
     worth.held_out_less_mean[0] = 0.7
     assert unexplained_joints(PANDA, given, Estimate(), worth) == []
