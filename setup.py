@@ -112,7 +112,7 @@ setup(
     extras_require={
         'ros': ROS,
         'sim': SIMULATION,
-        'cluster': ['pyarrow>=14', 'dask', 'distributed'],
+        'cluster': ['pyarrow>=14', 'dask', 'distributed', 'cryptography'],
         'test': TEST,
         'docs': DOCS,
         'bench': ['pin', 'casadi', 'toppra'],

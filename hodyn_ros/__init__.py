@@ -2,8 +2,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.common.version import VERSION as __version__  # noqa: F401 (public)
-
 if TYPE_CHECKING:
     from hodyn_ros.codegen import GeneratedCode, generate_c
     from hodyn_ros.dynamics.equations_of_motion import (
@@ -82,6 +80,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == '__version__':  # from the metadata of the package, which takes time to read
+        from hodyn_ros.common.version import VERSION
+        return VERSION
     if name not in _PLACE_OF:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     value = globals()[name] = getattr(import_module(f'{__name__}.{_PLACE_OF[name]}'), name)

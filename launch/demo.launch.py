@@ -4,7 +4,7 @@ ros2 launch hodyn_ros demo.launch.py robot:=panda
 """
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -15,7 +15,7 @@ NAMESPACE = 'hodyn_demo'
 
 
 def nodes(context: LaunchContext) -> list[Action]:
-    check_names(context.launch_configurations, DEMO_ARGUMENTS)
+    lines = check_names(context.launch_configurations, DEMO_ARGUMENTS)
     given = {
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in DEMO_ARGUMENTS}
@@ -28,6 +28,7 @@ def nodes(context: LaunchContext) -> list[Action]:
               # A launch that gets SIGTERM ends without its nodes.
               'additional_env': {END_WITH_PARENT: '1'}}
     return [
+        *(LogInfo(msg=line) for line in lines),
         Node(
             executable='feedforward', name='feedforward', parameters=[parameters],
             sigterm_timeout=str(wanted.end_timeout), **common),

@@ -8,7 +8,7 @@ from pathlib import Path
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -17,12 +17,12 @@ from hodyn_ros.ros.launch_arguments import NODE_ARGUMENTS, check_names, launched
 
 
 def node(context: LaunchContext) -> list[Action]:
-    check_names(context.launch_configurations, NODE_ARGUMENTS)
+    lines = check_names(context.launch_configurations, NODE_ARGUMENTS)
     given = {
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in NODE_ARGUMENTS}
     wanted = launched_node(given, Path(get_package_share_directory('hodyn_ros')) / 'config')
-    return [Node(
+    return [*(LogInfo(msg=line) for line in lines), Node(
         package='hodyn_ros', executable='feedforward', name=given['name'],
         namespace=given['namespace'], output='screen', parameters=[wanted.parameters],
         remappings=wanted.remappings, ros_arguments=wanted.ros_arguments,

@@ -25,17 +25,17 @@ MAY_IMPORT = {
     'simulation': {'common', 'robot', 'actuators', 'reference', 'dynamics', 'feedforward'},
     'codegen': {'common', 'robot', 'actuators', 'dynamics', 'feedforward'},
     'plans': {'common', 'limits', 'robot', 'reference', 'messages', 'feedforward'},
-    'estimation': {'common', 'robot', 'messages', 'feedforward'},
-    'replay': {'common', 'limits', 'robot', 'messages', 'feedforward', 'plans', 'estimation'},
+    'estimation': {'common', 'robot', 'messages'},
+    'replay': {'common', 'limits', 'robot', 'messages', 'feedforward', 'estimation'},
     'fleet': {'common', 'robot', 'plans', 'replay'},
     'identification': {
-        'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation'},
-    'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans', 'replay'},
+        'common', 'robot', 'actuators', 'dynamics', 'feedforward', 'estimation', 'replay'},
+    'ros': {'common', 'robot', 'messages', 'feedforward', 'simulation', 'plans'},
     'cli': {
         'common', 'limits', 'robot', 'feedforward', 'codegen', 'simulation', 'plans',
         'estimation', 'replay', 'fleet', 'identification', 'ros'},
 }
-MAX_ARROWS = 80
+MAX_ARROWS = 78
 MAX_FLOORS = 9
 
 

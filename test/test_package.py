@@ -37,6 +37,14 @@ def test_the_manifest_and_the_installed_package_agree_on_the_version():
     assert manifest.findtext('version') == installed().version
 
 
+def test_little_is_imported_before_signals_are_heard():
+    """A Ctrl-C while the version was read from the package's metadata was a traceback."""
+    code = ('import sys, hodyn_ros.ros.executables; '
+            'print(*(name for name in sys.modules if name.startswith("hodyn_ros")))')
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ['hodyn_ros', 'hodyn_ros.ros', 'hodyn_ros.ros.executables']
+
+
 def test_a_checkout_that_is_not_installed_knows_its_version(monkeypatch, tmp_path):
     manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
 

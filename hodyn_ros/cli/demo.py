@@ -1,8 +1,9 @@
-"""``hodyn demo``: the node and a simulated arm over ROS 2; or, with ``--compare``, `compare`."""
+"""``hodyn demo``: the node and a simulated arm over ROS 2; ``--compare`` is `cli.compare`."""
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.options import (
@@ -43,19 +44,17 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--actuator', choices=['rigid', 'sea', 'vsa'],
         help='give every joint an example actuator: none, springs, or antagonistic motors')
     parser.add_argument(
+        '--stiffness', type=float, help='N m/rad of the example actuators (an example)')
+    parser.add_argument(
         '--retime', action='store_true',
         help='run the path as fast as the limits of the robot allow')
     elastic = parser.add_argument_group(
         'comparison', 'how well an elastic arm tracks with each part of the feed-forward')
     elastic.add_argument(
         '--compare', action='store_true',
-        help='run one motion with rigid, torque, torque_rate and full feed-forward')
-    elastic.add_argument('--direct', action='store_true', help='in this process, without ROS')
+        help='run one motion with rigid, torque, torque_rate and full feed-forward, without ROS')
     elastic.add_argument(
-        '--stiffness', type=float, help='N m/rad of the example actuators (an example)')
-    elastic.add_argument(
-        '--bandwidth', type=float,
-        help='bandwidth of the motor loop, rad/s, with --direct (default: 50)')
+        '--bandwidth', type=float, help='bandwidth of the motor loop, rad/s (default: 50)')
     elastic.add_argument(
         '--speed', type=float,
         help='peak velocities as a share of the limits (default: 0.8)')
@@ -66,44 +65,31 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demo, or the comparison in this process or through ROS."""
-    _refuse_unused(options)
-    check_outputs(options, options.robot, contents=_contents(options))
-    _check_simulation(options.robot)
-    if not options.compare:
-        duration = 10.0 if options.duration is None else options.duration
-        return run_demo(
-            options.robot, duration, options.output, options.json, retimed=options.retime,
-            force=options.force)
-    from hodyn_ros.cli.compare import run_comparison, run_comparison_through_ros
+    """Run the demo or the comparison."""
+    from hodyn_ros.cli import compare
 
-    if options.direct:
+    _refuse_unused(options)
+    check_outputs(
+        options, options.robot, contents=compare.CONTENTS if options.compare else CONTENTS)
+    _check_simulation(options.robot)
+    if options.compare:
         from hodyn_ros.simulation.method_comparison import ComparisonSettings
 
-        return run_comparison(
+        return compare.run_comparison(
             ComparisonSettings(robot=options.robot, actuator=options.actuator, **_given(
                 options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
             options.output, options.json, force=options.force)
-    from hodyn_ros.simulation.examples import DURATION, SPEED
+    duration = 10.0 if options.duration is None else options.duration
+    with tempfile.TemporaryDirectory() as folder:
+        robot = options.robot
+        if options.actuator is not None:  # for processes that take robots by file
+            from hodyn_ros.simulation.examples import write_example_robot
 
-    given = {'duration': DURATION, 'speed': SPEED, **_given(
-        options, 'stiffness', 'duration', 'speed')}
-    return run_comparison_through_ros(
-        options.robot, options.actuator, output=options.output, json_file=options.json,
-        force=options.force, **given)
-
-
-def _contents(options: argparse.Namespace) -> Contents:
-    """Return what the chosen kind of demo leaves in its folder."""
-    if not options.compare:
-        return CONTENTS
-    if options.direct:
-        from hodyn_ros.cli.compare import DIRECT
-
-        return DIRECT
-    from hodyn_ros.ros.demo.method_runs import CONTENTS as THROUGH_ROS
-
-    return THROUGH_ROS
+            robot = str(Path(folder) / 'elastic.yaml')
+            write_example_robot(options.robot, options.actuator, options.stiffness, Path(robot))
+        return run_demo(
+            robot, duration, options.output, options.json, retimed=options.retime,
+            force=options.force)
 
 
 def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -114,17 +100,12 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 def _refuse_unused(options: argparse.Namespace) -> None:
     """Raise HodynError for what the chosen kind of demo would not use."""
     if not options.compare:
-        unused = _given(
-            options, 'actuator', 'direct', 'stiffness', 'bandwidth', 'speed', 'robustness')
-        if unused:
+        if unused := _given(options, 'bandwidth', 'speed', 'robustness'):
             raise HodynError(f'--{next(iter(unused))} goes with --compare')
+        if options.stiffness is not None and options.actuator is None:
+            raise HodynError('--stiffness goes with --actuator sea or vsa')
     elif options.retime:
         raise HodynError('--retime goes without --compare')
-    elif not options.direct:
-        if options.actuator is None:
-            raise HodynError('--compare through ROS needs --actuator; or compare with --direct')
-        if unused := _given(options, 'bandwidth', 'robustness'):
-            raise HodynError(f'--{next(iter(unused))} needs --direct')
 
 
 def _check_simulation(source: str) -> None:
@@ -184,9 +165,9 @@ def run_demo(
 
 
 def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
-    from hodyn_ros.cli.compare import print_disturbance
     from hodyn_ros.cli.tables import make_console, make_table
     from hodyn_ros.feedforward import TORQUE_NAMES
+    from hodyn_ros.ros.demo.run import was_disturbed
 
     table = make_table(
         'joint', 'RMS error (rad)', 'max |Q| (N m)',
@@ -203,5 +184,9 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
         f'{100 * figures["answered_share"]:.2f} % answered '
         f'({100 * figures["same_cycle_share"]:.2f} % within their cycle); '
         f'round trip p50 {trip["p50"]:.0f} µs, p99 {trip["p99"]:.0f} µs')
-    print_disturbance(console, figures, 'the run')
+    if was_disturbed(figures):
+        console.print(
+            f'[bold]the run was disturbed[/bold]: the node stopped {figures["interruptions"]} '
+            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered. '
+            'The machine was busy with other things: the figures are those of the disturbance.')
     console.print(f'plot and bag in {output}/')

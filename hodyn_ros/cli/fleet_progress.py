@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hodyn_ros.fleet.outcome import Outcome
+    from hodyn_ros.fleet.task import Outcome
 
 PERIOD = 10.0
 """s between lines in a pipe."""

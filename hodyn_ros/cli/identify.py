@@ -17,7 +17,6 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
 if TYPE_CHECKING:
-
     from hodyn_ros.robot import Robot
 
 TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
@@ -105,7 +104,7 @@ def run_identify(
         differing_loads,
         doubts,
         far_gains,
-        print_findings,
+        print_identified,
         verdict,
     )
     from hodyn_ros.cli.tables import make_console
@@ -146,14 +145,13 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    paths = [one.path for one in recordings]
     for sentence in (
             *doubts(robot, found, doubtful), *far_gains(robot, found),
-            *differing_loads(found, paths)):
+            *differing_loads(found, [one.path for one in recordings])):
         console.print(f'! {sentence}', style='bold')
-    print_findings(
-        console, robot, found, validation, bags=paths, terms=terms,
-        gravity=data.gravity, is_compared=bool(unloaded))
+    print_identified(
+        console, robot, found, validation, bags=[one.path for one in recordings],
+        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'

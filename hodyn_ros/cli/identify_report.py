@@ -1,4 +1,4 @@
-"""What ``hodyn identify`` says: tables of what was found, its worth, and what is in doubt."""
+"""What ``hodyn identify`` prints of what it found."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -27,11 +27,15 @@ _WORDS = {
     'rotor_inertia': 'rotor', 'effort_gain': 'gain'}
 
 
-def print_findings(
+def print_identified(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
     bags: Sequence[Path], terms: Sequence[str], gravity: bool, is_compared: bool,
 ) -> None:
-    """Print the tables of what was found and of what it is worth, and what to know of them."""
+    """Print what was identified from bags, and what the file is worth.
+
+    `gravity` is whether the efforts contain it, `is_compared` whether there are recordings
+    without the payload.
+    """
     import numpy as np
 
     from hodyn_ros.cli.tables import make_table
@@ -212,7 +216,7 @@ def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
 
 
 def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ()) -> str:
-    """Return for which joints the file is better and worse on held-out motion."""
+    """Return for which joints the file is better on held-out motion, and what to do if not."""
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))

@@ -2,23 +2,25 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
-import hashlib
-import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
+import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, check_output
 
 if TYPE_CHECKING:
-    from hodyn_ros.fleet.outcome import Job, Outcome, Task
-    from hodyn_ros.fleet.run import Workers
-    from hodyn_ros.robot import Robot
+    from hodyn_ros.fleet.task import Job, Outcome, Task
 
 ALL_WELL, SOME_FAILED, NONE, STOPPED = 0, 1, 2, 130
 """Exit codes."""
+
+_MAX_LINES = 15  # of a table
 
 
 def add_many_options(parser: argparse.ArgumentParser) -> None:
@@ -56,21 +58,11 @@ def wants_many(options: argparse.Namespace, paths: Sequence[Path]) -> bool:
         options.jobs or options.resume or options.scheduler is not None or is_many(paths))
 
 
-def settings_of(command: str, robot: Robot, **settings: Any) -> dict[str, Any]:
-    """Return what results depend on beside their files, for the ledger."""
-    from hodyn_ros.common.version import VERSION
-    from hodyn_ros.robot.files import robot_text
-
-    digest = hashlib.sha256(robot_text(robot).encode()).hexdigest()[:16]
-    return {
-        'command': command, 'version': VERSION, 'robot': f'{robot.name} {digest}', **settings}
-
-
 def run_many(
-    options: argparse.Namespace, task: Task, jobs: Sequence[Job], settings: Mapping[str, Any],
-    columns: Mapping[str, str], files: Sequence[str], unit: str,
-) -> tuple[list[Outcome], bool]:
-    """Do many files and write ``summary.parquet``.
+    options: argparse.Namespace, task: Task, jobs: Sequence[Job], columns: Sequence[str],
+    unit: str, show: Callable[[Sequence[Outcome]], None], files: Sequence[str] = (),
+) -> int:
+    """Do what is not done yet of many files, and write ``summary.parquet``.
 
     Parameters
     ----------
@@ -80,105 +72,60 @@ def run_many(
         What is done with each file.
     jobs : sequence of Job
         The files.
-    settings : mapping
-        As of `settings_of`.
-    columns : mapping of str to str
+    columns : sequence of str
         Of the summary.
-    files : sequence of str
-        Names of what is written for all files together.
     unit : str
         What is counted a second.
+    show : callable
+        Shows what became of all files in the folder, those of earlier runs as well.
+    files : sequence of str
+        Names of what else is written for all files together.
 
     Returns
     -------
-    list of Outcome, bool
-        What became of all files in the folder, those of earlier runs as well; and whether all was
-        done.
+    int
+        Exit code: 0 where all is well, 1 where some files failed, 2 where all did, 130 if stopped.
 
     Raises
     ------
     HodynError, OSError
-        When the folder cannot be used.
+        When the folder cannot be used, or the workers cannot.
 
     """
     from hodyn_ros.cli.fleet_progress import FleetProgress
-    from hodyn_ros.fleet.inputs import LEDGER
-    from hodyn_ros.fleet.ledger import Ledger
-    from hodyn_ros.fleet.run import remove_unfinished, run_fleet
+    from hodyn_ros.fleet.engine import engine
+    from hodyn_ros.fleet.inputs import MARK, size
+    from hodyn_ros.fleet.results import Results, settings_of
     from hodyn_ros.fleet.summary import SUMMARY, write_summary
     from hodyn_ros.replay.computed_parquet import need_pyarrow
 
     need_pyarrow()
     folder: Path = options.output
-    has_ledger = (folder / LEDGER).is_file()
-    if options.resume and not has_ledger:
-        raise HodynError(f'--resume: {folder} has no {LEDGER} of an earlier run to go on with')
-    workers = _workers(options)
+    is_there = (folder / MARK).is_file()
+    if options.resume and not is_there:
+        raise HodynError(f'--resume: {folder} has no {MARK} of an earlier run to go on with')
+    work = engine(options.jobs, options.scheduler)
     check_output(
-        folder, Contents(frozenset(files)), inputs=[job.path for job in jobs],
-        force=options.force or has_ledger)
-    if not (has_ledger or options.force):
-        for name in task.folders:
-            if os.path.lexists(folder / name):
-                raise FileExistsError(
-                    f'{folder / name}: exists, and there is no {LEDGER} that says what is in it; '
-                    'choose another output, or --force to replace files of the same names')
-    with Ledger(folder, settings, task.remove, force=options.force) as ledger:
-        ledger.check_names(jobs)
-        _check_places(task, jobs, ledger.begun, options.force)
-        if has_ledger:
-            remove_unfinished(folder)
-        with FleetProgress(options.command, unit) as progress:
-            is_done = run_fleet(task, jobs, ledger, workers, progress)
-        outcomes = [ledger.outcomes[name] for name in sorted(ledger.outcomes)]
-        write_summary(outcomes, columns, folder / SUMMARY)
-    return outcomes, is_done
-
-
-def _check_places(
-    task: Task, jobs: Sequence[Job], begun: Collection[str], force: bool,
-) -> None:
-    """Raise for two files that are written to one place, and for what no run wrote that is there.
-
-    Parameters
-    ----------
-    task : Task
-        What is done with each file.
-    jobs : sequence of Job
-        The files.
-    begun : collection of str
-        Names for which earlier runs may have written something.
-    force : bool
-        Whether what is there is replaced.
-
-    Raises
-    ------
-    HodynError, FileExistsError
-        For the one, and for the other.
-
-    """
-    owners: dict[Path, str] = {}
-    for name in (*sorted(begun), *(job.name for job in jobs)):
-        for place in task.places(name):
-            other = owners.setdefault(place, name)
-            if other != name:
-                raise HodynError(
-                    f'{other} and {name}: both would be written to {place}; rename one, or choose '
-                    'another output')
-    for job in jobs:
-        if job.name not in begun and not force and (there := task.present(job.name)):
-            raise FileExistsError(
-                f'{there[0]}: is of no earlier run; move it away, choose another output, or '
-                '--force to begin anew and replace it')
-
-
-def exit_code(outcomes: Sequence[Outcome], jobs: Sequence[Job], is_done: bool) -> int:
-    """Return 0 where all is well, 1 where some files failed, 2 where all did; 130 if stopped."""
-    names = {job.name for job in jobs}
-    mine = [outcome for outcome in outcomes if outcome.name in names]
-    if not is_done:
+        folder, Contents(frozenset({SUMMARY, *files})), inputs=[job.path for job in jobs],
+        force=options.force or is_there)
+    with Results(task, settings_of(options.command, task), force=options.force) as results:
+        left = results.take(jobs)
+        names = {job.name for job in jobs}
+        with FleetProgress(options.command, unit) as progress, _stopping(progress.stop) as stop:
+            progress.start(
+                [outcome for outcome in results.outcomes if outcome.name in names],
+                {job.name: size(job.path) for job in left})
+            with closing(work(task, left, stop, results.begin)) as outcomes:
+                for outcome in outcomes:
+                    results.add(outcome)
+                    progress.add(outcome)
+        found = results.outcomes
+        write_summary(found, columns, folder / SUMMARY)
+    show(found)
+    mine = [outcome for outcome in found if outcome.name in names]
+    if len(mine) < len(names):
         print(
-            f'stopped after {len(mine)} of {len(jobs)} files: the same command goes on with the '
+            f'stopped after {len(mine)} of {len(names)} files: the same command goes on with the '
             'others', file=sys.stderr)
         return STOPPED
     if all(outcome.is_ok for outcome in mine):
@@ -186,11 +133,36 @@ def exit_code(outcomes: Sequence[Outcome], jobs: Sequence[Job], is_done: bool) -
     return SOME_FAILED if any(outcome.has_result for outcome in mine) else NONE
 
 
-def _workers(options: argparse.Namespace) -> Workers:
-    if options.scheduler is None:
-        from hodyn_ros.fleet.processes import Processes
+def print_ranking(
+    headings: Sequence[str], left: tuple[str, ...], rows: Iterable[Sequence[str]], last: str,
+) -> None:
+    """Print the first rows of a table of files, and a last line; arguments as of `make_table`."""
+    from hodyn_ros.cli.tables import make_console, make_table
 
-        return Processes(options.jobs or len(os.sched_getaffinity(0)))
-    from hodyn_ros.fleet.dask_cluster import DaskCluster
+    console = make_console()
+    table = make_table(*headings, left=left)
+    for row in islice(rows, _MAX_LINES):
+        table.add_row(*row)
+    console.print(table)
+    console.print(last)
 
-    return DaskCluster(options.scheduler)
+
+@contextmanager
+def _stopping(tell: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """Yield what says whether Ctrl-C was pressed; a second one is a KeyboardInterrupt."""
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed.is_set
+        return
+
+    def press(number: int, frame: Any) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+        tell()
+
+    former = signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, former)

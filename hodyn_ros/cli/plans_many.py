@@ -3,19 +3,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hodyn_ros.cli.many import exit_code, run_many, settings_of
+from hodyn_ros.cli.many import print_ranking, run_many
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.fleet.outcome import Outcome
+    from hodyn_ros.fleet.task import Outcome
     from hodyn_ros.plans.prepare import PlanSettings
     from hodyn_ros.robot import Robot
-
-MAX_LINES = 15
 
 
 def plans_many(
@@ -47,35 +44,24 @@ def plans_many(
             raise HodynError(f'--{option} goes with one plan; {SUMMARY} has the figures of many')
     if options.output is None:
         options.output = Path('hodyn_check')
-    jobs = find_plans(options.plans)
     task = PlanTask(
         command, robot, settings, options.output.resolve(), topic=options.topic,
         index=options.number, period=period)
-    # As JSON reads them back: the ledger compares.
-    values = {key: list(value) if isinstance(value, tuple) else value
-              for key, value in asdict(settings).items()}
-    outcomes, is_done = run_many(
-        options, task, jobs, settings_of(
-            command, robot, topic=task.topic, number=task.index, period=period, **values),
-        PLAN_COLUMNS, (SUMMARY,), 'points')
-    _print(outcomes, options.output / SUMMARY)
-    return exit_code(outcomes, jobs, is_done)
+
+    def show(outcomes: Sequence[Outcome]) -> None:
+        ranked = sorted((-_nearest(outcome)[0], outcome.name, outcome) for outcome in outcomes)
+        well = sum(outcome.is_ok for outcome in outcomes)
+        print_ranking(
+            ('plan', 'nearest limit', 'share', 'verdict'), ('nearest limit', 'verdict'),
+            (_row(outcome) for *_, outcome in ranked),
+            f'{well} of {len(outcomes)} plans may run; {options.output / SUMMARY} tells more')
+
+    return run_many(options, task, find_plans(options.plans), PLAN_COLUMNS, 'points', show)
 
 
-def _print(outcomes: Sequence[Outcome], summary: Path) -> None:
-    from hodyn_ros.cli.tables import make_console, make_table
-
-    console = make_console()
-    table = make_table('plan', 'nearest limit', 'share', 'verdict', left=(
-        'nearest limit', 'verdict'))
-    ranked = sorted(outcomes, key=lambda outcome: (-_nearest(outcome)[0], outcome.name))
-    for outcome in ranked[:MAX_LINES]:
-        share, nearest = _nearest(outcome)
-        table.add_row(
-            outcome.name, nearest, f'{share:.3f}' if nearest else '', outcome.status)
-    console.print(table)
-    well = sum(outcome.is_ok for outcome in outcomes)
-    console.print(f'{well} of {len(outcomes)} plans may run; {summary} tells more')
+def _row(outcome: Outcome) -> list[str]:
+    share, nearest = _nearest(outcome)
+    return [outcome.name, nearest, f'{share:.3f}' if nearest else '', outcome.status]
 
 
 def _nearest(outcome: Outcome) -> tuple[float, str]:

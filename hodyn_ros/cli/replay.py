@@ -1,11 +1,9 @@
-"""``hodyn replay``: offline, and with ``--live`` to a live node as well."""
+"""``hodyn replay``: a recording compared with the model."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 import math
 from pathlib import Path
-import tempfile
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.many import add_many_options, wants_many
@@ -17,19 +15,12 @@ from hodyn_ros.cli.options import (
     say_what_is_lost,
 )
 from hodyn_ros.cli.replay_many import replay_many
-from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.output_files import replacing
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from rich.console import Console
 
-    from hodyn_ros.replay.playback import Playback, PlaybackBuilder
     from hodyn_ros.replay.replay_bag import Replay
-
-    Array = NDArray[np.float64]
-    Play = Callable[[Playback, Path, str], tuple[Array, Array]]
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -61,10 +52,6 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--no-report', action='store_true',
         help='write figures for machines only, which is quicker')
-    parser.add_argument(
-        '--live', action='store_true',
-        help='play the recording to a live node as well, on its own clock, and compare what it '
-        'publishes with the offline result (needs ROS 2)')
     add_many_options(parser)
     add_force(parser)
     parser.set_defaults(run=run)
@@ -78,38 +65,27 @@ def _positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay offline and, where asked, live."""
+    """Replay one bag or many."""
     if wants_many(options, options.bags):
-        if options.live:
-            raise HodynError('--live goes with one bag')
         return replay_many(options)
     from hodyn_ros.replay.report import CONTENTS
 
     bag = options.bags[0]
     check_outputs(options, bag, options.robot, contents=CONTENTS)
-    play = None
-    if options.live:
-        try:
-            from hodyn_ros.ros import live_replay
-        except ImportError as error:
-            if (error.name or '').startswith('hodyn_ros'):
-                raise
-            raise HodynError(
-                f'--live needs ROS 2 ({error}): {how_to_install("ros")}; or source a ROS 2 '
-                'installation') from None
-        play = live_replay.play
     return run_replay(
         bag, options.robot, options.output, topic=options.topic,
-        prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet, play=play,
+        prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet,
         report=not options.no_report, bandwidth=options.bandwidth, force=options.force)
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, parquet: bool = False, play: Play | None = None,
-    bandwidth: float | None = None, report: bool = True, force: bool = False,
+    csv: bool = False, parquet: bool = False, bandwidth: float | None = None, report: bool = True,
+    force: bool = False,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
+
+    It is 1 when messages of the bag are lost.
 
     Parameters
     ----------
@@ -127,11 +103,6 @@ def run_replay(
         Write the computed torques as ``computed.csv`` too.
     parquet : bool
         Write the estimated motion and its torques as ``computed.parquet`` too.
-    play : callable, optional
-        Plays the recording to a live node as well, as `hodyn_ros.ros.live_replay.play` does. Its
-        answers are written to the bag ``live`` beside ``computed``; the exit code is 1 when they
-        differ from the offline result by more than round-off. It is 1 as well when messages of the
-        bag are lost.
     bandwidth : float, optional
         Of the estimated motion, Hz; that of maximum likelihood by default.
     report : bool
@@ -142,7 +113,7 @@ def run_replay(
     Raises
     ------
     HodynError, OSError
-        One line that says what is wrong; what was computed before is kept.
+        One line that says what is wrong.
 
     """
     from rich.progress import (
@@ -160,13 +131,8 @@ def run_replay(
     from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
     from hodyn_ros.robot.files import load_robot
 
-    if play is not None:
-        from hodyn_ros.replay.playback import PlaybackBuilder, compare_answers, write_answers
-
-        builder = PlaybackBuilder()
     robot = load_robot(robot_source)
     console = make_console()
-    failure: HodynError | OSError | None = None
     with (
         open_recording(bag, robot, prefix=prefix, topic=topic) as source,
         replacing(output, CONTENTS, force=force) as folder,
@@ -186,41 +152,14 @@ def run_replay(
             result = replay(
                 source, FeedForward(robot), folder, advance, csv=csv,
                 parquet=folder / 'computed.parquet' if parquet else None,
-                bandwidth=bandwidth, listen=None if play is None else builder.add)
-        if play is not None:
-            try:
-                answers = _play(play, builder, result.names, robot_source, prefix)
-                result.live = compare_answers(answers[0], answers[2])
-            except (HodynError, OSError) as error:  # what was computed before is kept
-                failure = error
-            else:
-                write_answers(folder / 'live', *answers)
+                bandwidth=bandwidth)
         if report:
             write_report(result, robot, folder)
         else:
             write_summary(result, folder / 'summary.json')
     _print(console, result, output / ('report.html' if report else 'summary.json'))
-    if failure is not None:
-        raise failure
     say_what_is_lost('replay', result.counts)
-    differs = result.live is not None and not result.live.holds
-    return 1 if result.counts.lost or differs else 0
-
-
-def _play(
-    play: Play, builder: PlaybackBuilder, names: tuple[str, ...], robot_source: str, prefix: str,
-) -> tuple[Playback, Array, Array]:
-    """Play the recording to a live node; return what was played, and the node's answers."""
-    import yaml
-
-    from hodyn_ros.robot.files import load_robot, without_limits
-
-    with tempfile.TemporaryDirectory() as scratch:
-        # A recorded motion beyond limits is to be played all the same.
-        file = Path(scratch) / 'robot.yaml'
-        file.write_text(yaml.safe_dump(without_limits(robot_source), sort_keys=False), 'utf-8')
-        playback = builder.build(names, load_robot(file), prefix)
-        return playback, *play(playback, file, prefix)
+    return 1 if result.counts.lost else 0
 
 
 def _print(console: Console, result: Replay, written: Path) -> None:

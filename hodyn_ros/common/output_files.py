@@ -56,6 +56,12 @@ class Contents:
         """Return what is in a rosbag2 of one storage file, whose folder has a name."""
         return cls(frozenset({'metadata.yaml', f'{name}.db3', f'{name}.mcap'}))
 
+    def all_files(self) -> list[str]:
+        """Return all files, those in folders by their path."""
+        inner = [f'{name}/{file}' for name, contents in self.folders.items()
+                 for file in contents.all_files()]
+        return sorted([*self.files, *inner])
+
     def present(self, folder: Path) -> list[Path]:
         """Return what has one of these names in a folder."""
         named = (folder / name for name in sorted({*self.files, *self.folders}))

@@ -6,9 +6,12 @@ from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 
+MAX_MOVE = 20
+"""Samples are counted within this many periods of the bounds that their stamps set."""
+
 _MISCOUNT = 400.0  # cost, in ½ χ², of a multiple that the interval contradicts: the clock was set
-_STRAY = 8.0  # greatest cost of a stamp far from its instant
-_LOST = 0.7  # cost of each sample that was lost
+_STRAY = 12.0  # greatest cost of a stamp long after its instant
+_LOST, _MOST_LOST = 0.7, 8.0  # cost of each sample that was lost, and of any number in a row
 
 
 @njit(nogil=True)
@@ -25,7 +28,9 @@ def count_periods(
     interval, deviation : (S−1,) arrays
         The time between samples, and its standard deviation, s.
     period, spread : float
-        The period, and the standard deviation by which instants are beyond their bounds, s.
+        The period, and the standard deviation by which instants are beyond their bounds, s. That
+        one is long before its stamp costs little; that it is long after it costs as much as a
+        clock that was set, as no state is stamped before it was sampled.
     max_move : int
         Samples are counted within this many periods of their bounds. The loops are vectorised
         because it is no constant: those would be unrolled.
@@ -43,7 +48,8 @@ def count_periods(
                 steps = nearest[i] - nearest[i - 1] + move - 2 * max_move
                 misfit = (steps * period - interval[i - 1]) / deviation[i - 1]
                 off_cost[move] = min(0.5 * misfit * misfit, _MISCOUNT)
-                lost_cost[move] = _MISCOUNT if steps < 1 else min(_LOST * (steps - 1), _STRAY)
+                lost_cost[move] = _MISCOUNT if steps < 1 else min(
+                    _LOST * (steps - 1), _MOST_LOST)
             least[:] = np.inf
             for before in range(states):
                 first, here = states - 1 - before, cost[before]
@@ -56,8 +62,9 @@ def count_periods(
             came[i] = origin
         for state in range(states):
             time = (nearest[i] + state - max_move) * period
-            beyond = max(0.0, low[i] - time, time - high[i])
-            cost[state] = least[state] + min(0.5 * (beyond / spread) ** 2, _STRAY)
+            early, late = max(0.0, low[i] - time) / spread, max(0.0, time - high[i]) / spread
+            cost[state] = least[state] + min(0.5 * early * early, _STRAY) + min(
+                0.5 * late * late, _MISCOUNT)
     count = np.empty(samples)
     state = int(np.argmin(cost))
     for i in range(samples - 1, -1, -1):

@@ -1,55 +1,61 @@
-"""The instants at which samples were taken, where they show: the clock behind late stamps.
+"""The instants at which states were sampled, by one model of the sampling clock and its stamps.
 
-Who polls a controller, or receives its samples through a buffer, stamps them late, by up to a
-period or more and each by another time. The samples themselves tell how much time lies between
-them: all joints advance by velocity times interval. Where these intervals are whole multiples of
-one period, the period is measured and the samples are counted by it: as the intervals say, and
-held to the stamps where these say too little, by a dynamic program (Viterbi). The stamps are taken
-as they are where no clock shows, or where they agree with the positions as well.
+A controller samples at t_k = φ + T n_k + drift_k, with whole numbers n_k that increase and a drift
+of its clock beside that of the stamps which is slow. A state is stamped s_k when it is delivered:
+not before it was sampled, and not before the last stamp under which an older state was still seen.
+Between these bounds any delay is as likely as another, and beyond them it costs the more the
+farther it is. The joints advance by velocity times interval, so that the states themselves tell
+t_{k+1} − t_k, with a standard deviation that is known (`state_intervals`).
+
+The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost, in
+which a clock that was set is a step that costs much (`count_periods`). Given n_k, T and the drift
+are those of a broken line of weighted least squares between the bounds. One comparison of
+likelihoods then decides whether the intervals between these instants agree with the states better
+than those between the stamps do. Where not, the states count as sampled when they were stamped; of
+messages that are delivered in bursts, as sampled evenly, unless the states contradict.
 """
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.bursts import (
-    burst_size,
-    newest_of_bursts,
-    spread_bursts,
-    spread_out,
+from hodyn_ros.estimation.deliveries import burst_size, ends_of_deliveries
+from hodyn_ros.estimation.period_count import MAX_MOVE, count_periods
+from hodyn_ros.estimation.period_search import (
+    MIN_TOLD,
+    TOLD,
+    likelihood,
+    likely_part,
+    likely_period,
+    rate_of_stamps,
 )
-from hodyn_ros.estimation.clock_drift import (
-    BOUND,
-    MIN_PART,
-    line_between,
-    mean_course,
-    where_set,
-)
-from hodyn_ros.estimation.clock_fit import MAX_MOVE, PASSES, ClockFit, Measure, fit_clock
-from hodyn_ros.estimation.period_count import count_periods
-from hodyn_ros.estimation.period_search import TOLD, common_period
-from hodyn_ros.estimation.state_intervals import LEAST_DEVIATION, WINDOWS, median, state_intervals
+from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_MIN_TOLD = 20  # intervals that are well measured, to speak of a clock
-_BETTER = 0.95  # of the squared misfit under the stamps: what a clock must reach
-_CLOSER = 0.5  # of the median misfit of counts: stamps that are as close tell uneven sampling
-_COHERENT = 0.7  # mean cosine of the intervals' phases in a period, to speak of multiples
-_MIN_REPEATS = 5  # samples read twice that show a reader who polls
-_CLEARLY = 0.9  # of the misfit, as a share of the period: what a part of it must reach
-_DISTINCTLY = 0.1  # of the share that is off: for slopes by which intervals are odd as well
-_BESIDE: dict[str, Any] = {'apart': True, 'windows': WINDOWS[1:]}
-_WIDE = (12, 30)  # windows that hold bursts and their pauses
-_AS_STAMPED = 0.5  # of the misfit, in χ², of messages spread evenly: those who stamp so sample so
+_LEAST_DEVIATION = 0.03  # of a period: intervals count as measured no better
+_MIN_REPEATS = 5  # samples that were read again: of a reader who polls, not by accident
+_ON_THE_CLOCK = 0.2  # of a period: greatest RMS error of intervals; by chance it is 0.29
+_CLEARLY = 0.1  # of a period: with such an error no other way is tried
+_BEYOND, _MOST_BEYOND = 0.3, 0.1  # of a period beyond their bounds; share of such instants
+_BETTER = 0.025  # log-likelihood of an interval by which a clock must be better than the stamps
+_UNEVEN = 0.5  # of the squared errors of messages spread evenly: those who stamp so sample so
 _FAR = 25.0  # greatest part of one interval in that
-_BY_CHANCE = 0.15  # share off: that of any intervals in any period is twice as large
-_FAR_LESS = 0.3  # of the misfit
-_FILLED = 0.6  # of a period, to both sides
-_STRAYING = 0.1  # share of instants beyond their bounds from which these are not believed
+_PASSES = 4  # of counting and fitting
+_FIRST_SPREAD = 5.0  # periods by which instants may be beyond their bounds before drift is known
+_KNOT = 1000  # samples between the knots of the drift
+_STEPS = 30  # of the line between bounds
+_FAR_BEYOND = 0.15  # of a period: beyond its bounds, an instant counts no more for being farther
+_WITHIN = {True: 1e-4, False: 0.5}  # weight of being amid the bounds, polled or received
+_STIFF = 5.0  # periods: cost of a kink of one period in the drift
+_SMOOTH = 25  # deliveries that a mean course is averaged over
+_MIN_PART = 100  # samples between two settings of a clock
+_TILTED, _MOST_TILTED = 0.15, 0.05  # of a period beyond their bounds; share of such instants
+_STEP = 0.5  # of a period: least step of the stamps of a clock that was set
+_LEVEL = 20  # deliveries on both sides of a step of the stamps
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,63 +89,6 @@ class Instants:
     spread: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """What was recorded, and how it came.
-
-    Attributes
-    ----------
-    recorded, stamps : (S,) arrays
-        As they are, and with those of samples that were held up spread out, s.
-    older, position, velocity : arrays
-        As `sampling_instants` has them.
-    typical : float
-        The mean step of the stamps, s.
-    burst : int
-        How many samples come at once as a rule.
-    polled : bool
-        Whether some were read more than once.
-
-    """
-
-    recorded: Array
-    stamps: Array
-    older: Array
-    position: Array
-    velocity: Array
-    typical: float
-    burst: int
-    polled: bool
-
-    @property
-    def newest(self) -> Indices:
-        """Those that are as late as others by nothing but their way: the last of each burst."""
-        if self.burst == 1:
-            return np.arange(len(self.stamps))
-        return newest_of_bursts(np.diff(self.stamps), self.typical)
-
-    def begin_of_burst(self, index: int) -> int:
-        """Return the first sample that came with another one: clocks are set between bursts.
-
-        The other one itself in the first burst, before which there is none.
-        """
-        newest = self.newest
-        burst = int(np.searchsorted(newest, index))
-        return int(newest[burst - 1]) + 1 if burst else index
-
-    def misfit(self, interval: Array, bound: float) -> Array:
-        """Return how far the steps of the stamps are from intervals, (S−1,), at most a bound."""
-        return np.minimum(np.abs(np.diff(self.recorded) - interval), bound)
-
-
-def _samples_of(stamps: Array, older: Array, position: Array, velocity: Array) -> _Samples:
-    typical = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
-    burst = burst_size(np.diff(stamps), typical)
-    polled = np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS
-    spread = spread_out(stamps, typical) if burst == 1 and not polled else stamps
-    return _Samples(stamps, spread, older, position, velocity, typical, burst, bool(polled))
-
-
 def sampling_instants(
     stamps: Array, older: Array, position: Array, velocity: Array,
 ) -> Instants:
@@ -156,204 +105,230 @@ def sampling_instants(
         rad, rad/s; velocities NaN where not recorded.
 
     """
-    if len(stamps) <= _MIN_TOLD:
-        return _as_stamped(stamps)
-    samples = _samples_of(stamps, older, position, velocity)
-    found = _by_the_clock(samples)
-    if np.isnan(found.period) and samples.burst > 1 and not samples.polled:
-        return _spread(samples, found)
-    return found
-
-
-def _by_the_clock(samples: _Samples) -> Instants:
-    """Return the instants by the clock of the sampling; the stamps where none shows."""
-    as_stamped = _as_stamped(samples.recorded)
-    best, other = _intervals(samples)
-    if best.coherence < _COHERENT:
-        deviation = np.maximum(best.deviation, LEAST_DEVIATION * samples.typical)
-        told = deviation < TOLD * samples.typical
-        return replace(as_stamped, misfit=_beyond(
-            samples.misfit(best.interval, samples.typical)[told], deviation[told]))
-    found = _counted(samples, best, other)
-    if np.count_nonzero(found.told) < _MIN_TOLD:
-        return as_stamped
-    as_it_was = samples.misfit(found.interval, found.period)[found.told]
-    as_stamped = replace(as_stamped, misfit=_beyond(as_it_was, found.deviation[found.told]))
-    if median(as_it_was) < _CLOSER * median(found.off[found.told]):
-        return as_stamped  # sampled unevenly, as the stamps say
-    if not samples.polled and not len(found.breaks):
-        found = replace(found, breaks=_where_set(samples, found))
-    if len(found.breaks):
-        if len(found.breaks) * MIN_PART > len(samples.stamps):
-            return as_stamped
-        # The clearest one alone: it bends the drift, by which others seem to be.
-        worst = samples.begin_of_burst(
-            int(found.breaks[np.argmax(found.off[found.breaks - 1])]))
-        return _joined([
-            sampling_instants(*(values[part] for values in (
-                samples.recorded, samples.older, samples.position, samples.velocity)))
-            for part in (slice(worst), slice(worst, None))])
-    if not found.misfit ** 2 < min(
-            _BETTER * np.mean(as_it_was ** 2), (0.2 * found.period) ** 2):
-        return as_stamped
-    time = _between_looks(samples, found) if samples.polled else _before_stamps(samples, found)
-    if time is None or _is_too_late(samples, found.period, time) or (
-            found.is_sparse and _slips(samples, found.period, time)):
-        return as_stamped
-    period = float((time[-1] - time[0]) / (found.count[-1] - found.count[0]))
-    return Instants(
-        time, period, np.append(found.told[:1], found.told), found.breaks, as_stamped.misfit)
-
-
-def _as_stamped(stamps: Array) -> Instants:
-    return Instants(
+    as_stamped = Instants(
         stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.empty(0, dtype=np.intp), np.nan)
+    if len(stamps) <= MIN_TOLD:
+        return as_stamped
+    log = _Log(stamps, older, position, velocity)
+    clock = log.best_clock()
+    told = clock.told
+    if np.count_nonzero(told) < MIN_TOLD:
+        return log.spread(as_stamped)
+    deviation = clock.deviation[told]
+    by_clock, _ = likelihood(clock.off[told], deviation)
+    by_stamps, misfit = likelihood(
+        np.clip(np.diff(stamps) - clock.interval, -log.typical, log.typical)[told], deviation)
+    as_stamped = replace(as_stamped, misfit=misfit)
+    if by_clock < by_stamps + _BETTER:
+        return log.spread(as_stamped)
+    breaks = log.breaks(clock)
+    if len(breaks) * _MIN_PART > len(stamps):
+        return as_stamped
+    if len(breaks):
+        # At the clearest one alone: it bends the drift, by which others seem to be.
+        at = int(breaks[np.argmax(clock.off[breaks - 1])])
+        return _joined([
+            sampling_instants(stamps[part], older[part], position[part], velocity[part])
+            for part in (slice(at), slice(at, None))])
+    if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
+        return log.spread(as_stamped)
+    # A delay common to all does not show: the least one of what is received is taken as none.
+    late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
+    return replace(
+        as_stamped, time=clock.time + late, period=clock.period, told=np.append(told[:1], told))
 
 
-def _spread(samples: _Samples, found: Instants) -> Instants:
-    """Return messages in bursts spread evenly, unless the positions say that they were not so."""
-    time = spread_bursts(samples.recorded, samples.newest, samples.typical)
-    interval, deviation = state_intervals(
-        mean_course(samples.recorded, samples.burst), samples.position, samples.velocity,
-        windows=_WIDE)
-    deviation = np.maximum(deviation, LEAST_DEVIATION * samples.typical)
-    off, as_it_was = (
-        np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
-        for at in (time, samples.recorded))
-    return found if as_it_was < _AS_STAMPED * off else replace(found, time=time, spread=True)
+@dataclass(frozen=True, eq=False)
+class _Clock:
+    """A count of periods: instants, their bounds, and the intervals that the states tell."""
 
-
-class _Intervals(NamedTuple):
-    """The time between samples as the positions tell it, and the period that it has in common."""
-
-    coherence: float
     period: float
+    count: Array
+    time: Array
+    low: Array
+    high: Array
     interval: Array
     deviation: Array
-    measure: Measure
+
+    @property
+    def told(self) -> NDArray[np.bool_]:
+        """Which intervals are measured well enough to tell their number of periods."""
+        return np.asarray(self.deviation < TOLD * self.period)
+
+    @property
+    def off(self) -> Array:
+        """How far counts are from the intervals, at most a period, (S−1,), s."""
+        return np.minimum(
+            np.abs(self.period * np.diff(self.count) - self.interval), self.period)
+
+    @property
+    def beyond(self) -> Array:
+        """How far instants are beyond their bounds, (S,), s."""
+        return np.maximum(0.0, np.maximum(self.low - self.time, self.time - self.high))
+
+    @property
+    def contradicts_stamps(self) -> bool:
+        """Whether many instants are far beyond their bounds."""
+        return bool(np.mean(self.beyond > _BEYOND * self.period) > _MOST_BEYOND)
+
+    @property
+    def error(self) -> float:
+        """RMS error of the told intervals, in periods; 1 where these or the stamps tell none."""
+        if np.count_nonzero(self.told) < MIN_TOLD or self.contradicts_stamps:
+            return 1.0
+        return float(np.sqrt(np.mean(self.off[self.told] ** 2))) / self.period
 
 
-def _measured(samples: _Samples, time: Array, **how: Any) -> _Intervals:
-    """Return the intervals by slopes over a time, and what measures them over another."""
-    measure: Measure = partial(
-        state_intervals, position=samples.position, velocity=samples.velocity, **how)
-    found = measure(time)
-    return _Intervals(*common_period(*found, samples.typical), *found, measure)
+class _Log:
+    """Samples as they were recorded, and the ways to fit a clock to them."""
+
+    def __init__(self, stamps: Array, older: Array, position: Array, velocity: Array) -> None:
+        self.stamps, self.older = stamps, older
+        self.measure = partial(state_intervals, position=position, velocity=velocity)
+        self.typical = float(stamps[-1] - stamps[0]) / (len(stamps) - 1)
+        self.polled = bool(np.count_nonzero(older[1:] > stamps[:-1]) >= _MIN_REPEATS)
+        self.burst = burst_size(np.diff(stamps), self.typical)
+
+    def best_clock(self) -> _Clock:
+        """Return the count of periods that intervals agree with best.
+
+        Intervals depend on the time that slopes are taken over: the stamps, or their mean course.
+        """
+        tried: list[tuple[float, float, Array, Array]] = []
+        for time, windows in product((self._bounds(self.typical)[1], self._mean_course()), (
+                WINDOWS, WIDE)):
+            interval, deviation = self.measure(time, windows=windows)
+            tried.append((
+                *likely_period(interval, deviation, self.typical), interval, deviation))
+        tried.sort(key=lambda one: -one[0])
+        clocks: list[_Clock] = []
+        for _, period, interval, deviation in tried[:3]:
+            clocks.append(self._fitted(period, interval, deviation))
+            if clocks[-1].error < _CLEARLY:
+                break
+        best = min(clocks, key=lambda clock: clock.error)
+        part = likely_part(best.interval, best.deviation, best.period)
+        if part > 1 or len(self.breaks(best)):  # its intervals tell the period better
+            clocks.append(self._fitted(best.period / part, best.interval, best.deviation))
+        return min(clocks, key=lambda clock: clock.error)
+
+    def _mean_course(self) -> Array:
+        """Return stamps averaged over some deliveries around each; at the ends, as they go on."""
+        time = self._bounds(self.typical)[1]
+        width = min(_SMOOTH * self.burst // 2 * 2 + 1, len(time) // 2 * 2 - 1)
+        ends = np.arange(1, width // 2 + 1)
+        padded = np.concatenate([
+            2 * time[0] - time[ends][::-1], time, 2 * time[-1] - time[-1 - ends]])
+        return np.convolve(padded, np.full(width, 1.0 / width), 'valid')
+
+    def _bounds(self, period: float) -> tuple[Array, Array]:
+        """Return bounds of the instants, (S,) each.
+
+        What is delivered together was sampled one after the other, a period apart at least: after
+        the last stamp that shows an older state, and before the common one. The newest of it is
+        not older than a period.
+        """
+        index = np.arange(len(self.stamps))
+        ends = ends_of_deliveries(np.diff(self.stamps), period)
+        delivery = np.searchsorted(ends, index)
+        first, last = np.append(0, ends[:-1] + 1)[delivery], ends[delivery]
+        high = self.stamps[last] - period * (last - index)
+        oldest = np.where(index == last, 1, np.where(first == 0, 2, MAX_MOVE))
+        low = np.maximum(self.older[first] + period * (index - first), high - period * oldest)
+        return np.minimum(low, high), high
+
+    def _fitted(self, period: float, interval: Array, deviation: Array) -> _Clock:
+        period = rate_of_stamps(self.stamps, period, interval, deviation)
+        spread, drift, count = _FIRST_SPREAD * period, np.zeros(len(self.stamps)), np.empty(0)
+        for _ in range(_PASSES):
+            deviation = np.maximum(deviation, _LEAST_DEVIATION * period)
+            low, high = self._bounds(period)
+            before, count = count, count_periods(
+                low - drift, high - drift, interval, deviation, period, spread, MAX_MOVE)
+            if np.array_equal(before, count):
+                break
+            drift = _line_between(
+                low - period * count, high - period * count, count, period, _WITHIN[self.polled])
+            time = period * count + drift
+            period += float(drift[-1] - drift[0]) / max(count[-1] - count[0], 1.0)
+            drift = time - period * count
+            clock = _Clock(period, count, time, low, high, interval, deviation)
+            if np.any(np.diff(time) <= 0.0):
+                break  # the clock was set back
+            spread = float(np.clip(1.5 * np.std(clock.beyond), 0.1 * period, 3.0 * period))
+            interval, deviation = self.measure(time)
+            deviation = np.maximum(deviation, _LEAST_DEVIATION * period)
+            clock = replace(clock, interval=interval, deviation=deviation)
+        return clock
+
+    def breaks(self, clock: _Clock) -> Indices:
+        """Return the samples before which the clock of the stamps was set.
+
+        There the count contradicts a well known interval. Among intervals that agree: where the
+        arm shakes, they are wrong, and their neighbours too. Where stamps contradict the count
+        without that, the drift was tilted to follow them: to where they step for good.
+        """
+        off, period = np.abs(clock.period * np.diff(clock.count) - clock.interval), clock.period
+        near = np.lib.stride_tricks.sliding_window_view(np.pad(off, 7), 15)
+        alone = np.median(near, axis=1) < 0.2 * period
+        set_there = (np.diff(clock.count) <= 0.0) | (
+            clock.told & alone & (off > np.maximum(0.6 * period, 6.0 * clock.deviation)))
+        set_there[:_MIN_PART // 2] = set_there[len(off) - _MIN_PART // 2:] = False
+        newest = ends_of_deliveries(np.diff(self.stamps), period)
+        tilted = np.mean(clock.beyond > _TILTED * period) > _MOST_TILTED
+        if set_there.any() or self.polled or not tilted or len(newest) < 2 * _LEVEL + 2:
+            return np.flatnonzero(set_there) + 1
+        late = (self.stamps - clock.time)[newest]
+        levels = np.median(np.lib.stride_tricks.sliding_window_view(late, _LEVEL), axis=1)
+        rise = np.abs(levels[_LEVEL:] - levels[:-_LEVEL])
+        begin = int(np.argmax(rise))
+        if rise[begin] < _STEP * period:
+            return newest[:0]
+        step = begin + int(np.argmax(np.abs(np.diff(late[begin:begin + 2 * _LEVEL]))))
+        return newest[step:step + 1] + 1
+
+    def spread(self, as_stamped: Instants) -> Instants:
+        """Return messages in bursts spread over the pauses before them, if states allow it."""
+        if self.burst == 1 or self.polled:
+            return as_stamped
+        newest = ends_of_deliveries(np.diff(self.stamps), self.typical)
+        begin = self.stamps[newest[0]] - self.typical * (newest[0] + 1)
+        time = np.interp(np.arange(len(self.stamps)), np.append(-1, newest), np.append(
+            begin, self.stamps[newest]))
+        interval, deviation = self.measure(self._mean_course(), windows=WIDE)
+        deviation = np.maximum(deviation, _LEAST_DEVIATION * self.typical)
+        spread, as_it_was = (
+            np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
+            for at in (time, self.stamps))
+        if as_it_was < _UNEVEN * spread:
+            return as_stamped
+        return replace(as_stamped, time=time, spread=True)
 
 
-def _intervals(samples: _Samples) -> list[_Intervals]:
-    """Return the two most coherent ways to measure the intervals, the best first."""
-    # Velocities are slopes over time: stamps in bursts are worse for these than their mean course.
-    course = mean_course(samples.stamps, samples.burst)
-    tried = [_measured(samples, samples.stamps), _measured(samples, course)]
-    if samples.burst > 1:
-        # Within bursts stamps tell nothing, and between their newest ones not of single samples.
-        even = np.interp(
-            np.arange(len(samples.stamps)), samples.newest, samples.stamps[samples.newest])
-        tried.append(_measured(samples, even, **_BESIDE))
-        if not np.isnan(samples.velocity).any():
-            tried.append(_measured(samples, course, windows=()))
-    return sorted(tried, key=lambda one: -one.coherence)[:2]
-
-
-def _counted(samples: _Samples, best: _Intervals, other: _Intervals) -> ClockFit:
-    """Return samples counted by the period, or the part of it, that they fit."""
-    newest = samples.newest if samples.burst > 1 else None
-
-    def fit(intervals: _Intervals, divisor: int = 1) -> ClockFit:
-        return fit_clock(
-            samples.stamps, intervals.period / divisor, *intervals[2:], newest=newest)
-
-    found = fit(best)
-    if other.coherence >= _COHERENT and abs(other.period - best.period) > 0.1 * best.period:
-        # Intervals are multiples of a part of their period as well: the counts tell which it is.
-        second = fit(other)
-        if _is_better(second, found, samples):
-            found, best = second, other
-    # Slopes over a step that is miscounted agree with it: those beside it do not.
-    counted = found.period * found.count + found.drift
-    for time, how in ((samples.stamps, {'apart': True}), (counted, _BESIDE)):
-        if found.odd > 0.0:
-            beside = fit(_measured(samples, time, **how)._replace(period=best.period))
-            if _is_better(beside, found, samples, _DISTINCTLY if beside.is_odd else 1.0):
-                found = beside
-    for divisor in (2, 3):
-        if not found.is_odd:
-            break
-        finer = fit(best, divisor)
-        if _is_better(finer, found, samples, _CLEARLY):
-            found = finer
-    return found
-
-
-def _is_better(one: ClockFit, than: ClockFit, samples: _Samples, share: float = 1.0) -> bool:
-    """Whether samples fit one count better than another, by a share of what is off."""
-    if samples.burst > 1 and one.is_sparse != than.is_sparse:
-        return than.is_sparse  # what is sent in bursts is sent whole
-    finer, coarser = sorted((one, than), key=lambda fit: fit.period)
-    if finer.period < 0.5 * coarser.period and (
-            finer.share_off < _BY_CHANCE and finer.misfit < _FAR_LESS * coarser.misfit):
-        # All are multiples of a small period to some part of it: so close is by no chance.
-        return finer is one
-    return one.share_off < share * than.share_off
-
-
-def _where_set(samples: _Samples, found: ClockFit) -> Indices:
-    """Return the samples before which the stamps step away from the count for good."""
-    newest = samples.newest
-    at = where_set((samples.stamps - found.period * found.count)[newest], found.period)
-    return np.asarray(newest[at - 1] + 1)
-
-
-def _between_looks(samples: _Samples, found: ClockFit) -> Array | None:
-    """Return instants of polled samples, (S,); None where their bounds are not believed.
-
-    The last look at an older sample bounds each instant too: closer than the stamps alone.
-    """
-    stamps, period = samples.stamps, found.period
-    older = np.maximum(samples.older, stamps - 3.0 * period)
-    time = period * found.count
-    for _ in range(PASSES):
-        line = line_between(older - time, stamps - time, period)
-        outside = time + line - np.clip(time + line, older, stamps)
-        spread = max(BOUND * period, 1.5 * float(np.median(np.abs(outside))))
-        before, time = time, period * count_periods(
-            older - line, stamps - line, found.interval, found.deviation, period, spread,
-            MAX_MOVE)
-        if np.array_equal(before, time):
-            break
-    time = time + line_between(older - time, stamps - time, period)
-    outside = np.abs(time - np.clip(time, older, stamps))
-    return None if np.mean(outside > 0.3 * period) > _STRAYING else time
-
-
-def _before_stamps(samples: _Samples, found: ClockFit) -> Array:
-    """Return instants along the drift, (S,): a state is not stamped before it was sampled.
-
-    A delay common to all does not show. Who reads at a part of the rate reads states that are half
-    a period old in the mean.
-    """
-    time = found.period * found.count + found.drift
-    if found.is_sparse:
-        return np.asarray(time + median(samples.recorded - time) - 0.5 * found.period)
-    return np.asarray(time + np.quantile(samples.recorded - time, 1e-3))
-
-
-def _is_too_late(samples: _Samples, period: float, time: Array) -> bool:
-    """Whether instants go back, or are longer ago than anybody keeps on reading."""
-    half, most = np.quantile(np.abs(samples.stamps - time), (0.5, 0.9)) - samples.typical
-    return bool(
-        np.any(np.diff(time) <= 0.0) or half > (1 + samples.burst) * period
-        or most > (4 + 2 * samples.burst) * period)
-
-
-def _slips(samples: _Samples, period: float, time: Array) -> bool:
-    """Whether ages fill more than the period that those of the newest states do: some miscounted.
-
-    One by one these are no worse than stamps are, but all that follows is off by as much.
-    """
-    age = samples.stamps - time
-    return bool(np.mean(np.abs(age - median(age)) > _FILLED * period) > _STRAYING)
+def _line_between(low: Array, high: Array, count: Array, period: float, within: float) -> Array:
+    """Return a line over the count between bounds, broken where these ask for it, (S,)."""
+    knots = max(2, len(low) // _KNOT + 1)
+    at = (knots - 1.0) * (count - count[0]) / max(count[-1] - count[0], 1.0)
+    basis = np.maximum(0.0, 1.0 - np.abs(at - np.arange(knots)[:, None]))
+    bend = np.diff(np.eye(knots), 2, axis=0)
+    stiff = np.full(len(bend), 10.0 * _STIFF)
+    middle = 0.5 * (low + high)
+    # Where lost samples leave more room, the middle says less.
+    amid = within * (period / np.maximum(high - low, period)) ** 2
+    line, weight, target = middle, np.ones(len(low)), middle
+    for step in range(_STEPS):
+        weighed = basis * weight
+        at_knots = np.linalg.lstsq(
+            weighed @ basis.T + (bend.T * stiff) @ bend, weighed @ target, rcond=None)[0]
+        # Half steps: whole ones may swing between two lines for ever.
+        line = at_knots @ basis if step == 0 else 0.5 * (line + at_knots @ basis)
+        stiff = _STIFF * period / np.maximum(np.abs(bend @ at_knots), 1e-3 * period)
+        nearest = np.clip(line, low, high)
+        away = np.abs(line - nearest)
+        weight = np.where(away > 0.0, np.minimum(
+            1.0, _FAR_BEYOND * period / np.maximum(away, 1e-12)), amid)
+        target = np.where(away > 0.0, nearest, middle)
+    return np.asarray(line)
 
 
 def _joined(parts: list[Instants]) -> Instants:
@@ -374,10 +349,3 @@ def _mean(values: list[float], weights: NDArray[np.int64]) -> float:
     known = np.isfinite(values)
     return float(np.average(np.array(values)[known], weights=weights[known])) if (
         known.any()) else np.nan
-
-
-def _beyond(misfit: Array, deviation: Array) -> float:
-    """Return the RMS of a misfit, less what noise explains of it; NaN of too few."""
-    if len(misfit) < _MIN_TOLD:
-        return np.nan
-    return float(np.sqrt(max(np.mean(misfit ** 2) - np.mean(deviation ** 2), 0.0)))

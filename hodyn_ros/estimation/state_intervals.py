@@ -6,35 +6,39 @@ from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 
-WINDOWS = (2, 5, 12, 30)
-"""Samples on both sides that velocities are taken over."""
+WINDOWS = (5, 12, 30)
+"""Samples on both sides that slopes of the positions are taken over."""
 
-LEAST_DEVIATION = 0.03
-"""Of a period: as if intervals were measured no better, however little noise there is."""
+WIDE = (12, 30)
+"""The same where single stamps are far off."""
 
 _TINY = 1e-12
-_ABREAST = 256  # steps whose slopes are taken at a time
 _MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
 
 
 def state_intervals(
-    time: Array, position: Array, velocity: Array, *, apart: bool = False,
-    windows: tuple[int, ...] = WINDOWS,
+    time: Array, position: Array, velocity: Array, windows: tuple[int, ...] = WINDOWS,
 ) -> tuple[Array, Array]:
     """Return the time between samples as the positions tell it, and its standard deviation, s.
 
     Velocities are those recorded, or the slopes of the positions over some samples: for each joint
-    what explains its advances best. With `apart` these are slopes beside each step, which do not
-    follow it where it is another than the stamps say, but twice as noisy. Without `windows`, which
-    are the samples on both sides that slopes are taken over, velocities are those recorded alone,
-    which hang on no stamps.
+    what explains its advances best. Joints count by how well each one's advances are explained.
+
+    Parameters
+    ----------
+    time : (S,) array
+        About when the samples were taken, s.
+    position, velocity : (S, n) arrays
+        rad, rad/s; velocities NaN where not recorded.
+    windows : tuple of int
+        Samples on both sides that slopes may be taken over.
+
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope follows the step that it is taken over in part, and explains that much too well.
     candidates = [
-        (_slopes(time, position, width, apart), 0.0 if apart else 0.75 / width,
-         _aside(time, width)) for width in windows]
+        (_slopes(time, position, width), 0.75 / width, _aside(time, width)) for width in windows]
     if not np.isnan(velocity).any():
         candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0, np.zeros_like(steps)))
     speed, aside = np.zeros((2, *advance.shape))
@@ -66,63 +70,39 @@ def _aside(time: Array, width: int) -> Array:
 def _noise(misfit: Array, speed: Array) -> float:
     """Return the noise of a joint's advances: their misfit where it is slow.
 
-    Errors of time count least there.
+    Errors of time count least there. Single large ones have no say.
     """
     fast = np.abs(speed)
     moving = fast > 0.02 * fast.max()
     if moving.any():
-        misfit = misfit[moving & (fast <= median(fast[moving]))]
+        misfit = misfit[moving & (fast <= np.median(fast[moving]))]
     off = np.abs(misfit)
-    return float(np.sqrt(np.mean(np.minimum(off, 5.0 * 1.5 * median(off)) ** 2)))
-
-
-def median(values: Array) -> float:
-    """Return the median of finite values; `numpy.median` takes four times as long."""
-    half = len(values) // 2
-    parted = np.partition(values, half)
-    upper = float(parted[half])
-    return upper if len(values) % 2 else 0.5 * (float(parted[:half].max()) + upper)
+    return float(np.sqrt(np.mean(np.minimum(off, 5.0 * np.mean(off)) ** 2)))
 
 
 @njit(nogil=True)
-def _slopes(time: Array, position: Array, width: int, apart: bool) -> Array:
+def _slopes(time: Array, position: Array, width: int) -> Array:
     """Return the slopes of lines through `width` samples on both sides of each step, (n, S−1).
 
-    With `apart` two lines of one slope, before and after the step. At the ends, through as many
-    samples that lie within. Positions are (n, S).
+    At the ends, through as many samples that lie within. Positions are (n, S).
     """
     n, count = position.shape
     many = min(count, 2 * width)
-    slopes = np.zeros((n, count - 1))
-    means, squares = np.empty((2, _ABREAST)), np.empty(_ABREAST)
-    begin = 0
-    while begin < count - 1:
-        # Steps side by side, whose first samples are so too: loops over these are vectorised.
-        first = max(0, min(begin + 1 - width, count - many))
-        last = begin + 1
-        if first == begin + 1 - width:
-            last = min(begin + _ABREAST, count - many + width)
-        steps, before = last - begin, begin + 1 - first if apart else many
-        square = squares[:steps]
-        square[:] = 0.0
-        means[:] = 0.0
-        for k in range(first, first + many):
-            mean, at = means[int(k >= first + before)], time[k:k + steps]
-            for i in range(steps):
-                mean[i] += at[i]
-        means[0] /= before
-        means[1] /= max(1, many - before)
-        for k in range(first, first + many):
-            mean, at = means[int(k >= first + before)], time[k:k + steps]
-            for i in range(steps):
-                square[i] += (at[i] - mean[i]) ** 2
+    slopes = np.empty((n, count - 1))
+    weight = np.empty(many)
+    for i in range(count - 1):
+        first = max(0, min(i + 1 - width, count - many))
+        mean = 0.0
+        for k in range(many):
+            mean += time[first + k]
+        mean /= many
+        square = 0.0
+        for k in range(many):
+            weight[k] = time[first + k] - mean
+            square += weight[k] * weight[k]
         for joint in range(n):
-            slope, middle = slopes[joint, begin:last], position[joint, begin:last]
-            for k in range(first, first + many):
-                mean = means[int(k >= first + before)]
-                at, moved = time[k:k + steps], position[joint, k:k + steps]
-                for i in range(steps):
-                    slope[i] += (at[i] - mean[i]) * (moved[i] - middle[i])
-            slope /= square
-        begin = last
+            slope = 0.0
+            for k in range(many):
+                slope += weight[k] * (position[joint, first + k] - position[joint, i])
+            slopes[joint, i] = slope / square
     return slopes

@@ -4,16 +4,17 @@ Nothing is interpolated over: a recording is split at gaps and jumps back, and e
 alone. States that were read more than once are recognised, and the instants at which they were
 sampled are restored from the states themselves where these tell them (`sampling_clock`).
 """
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
-from hodyn_ros.estimation.bursts import are_pairs, burst_size, made_up_for
-from hodyn_ros.estimation.clock_fit import MAX_MOVE
-from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
+from hodyn_ros.estimation.deliveries import burst_size, were_held_up
+from hodyn_ros.estimation.period_count import MAX_MOVE
+from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
+from hodyn_ros.estimation.sampling_clock import sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]
@@ -27,14 +28,7 @@ MIN_RUN = 8
 
 _GAP_BURSTS = 15.0  # the same of messages that come in bursts, at least
 _LONGEST_BURST = 3.0  # as often as a usual one: the pause before it is no gap
-_LONGEST_HOLD_UP = 100.0  # periods: in a longer one the samples are counted for too long
 _LONG_PAUSE = 5.0  # usual pauses between bursts: longer ones are no times of sampling
-_MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
-_CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
-_MOST_TORN = 0.02  # share of messages that are read while they are written
-_AROUND = 5  # messages on both sides that tell how an arm moves
-_LOOKBACK = 20  # messages that a second publisher may be behind the first
-_LISTED = 200  # gaps and resets listed one by one
 _RESET_PERSISTS = 4  # samples that stay behind an earlier stamp: the clock was set back
 
 
@@ -136,119 +130,6 @@ class Timing:
     runs: tuple[Run, ...]
 
 
-@dataclass
-class TimingStatistics:
-    """What was found in the stamps of a whole recording, for the report.
-
-    Attributes
-    ----------
-    clock, period
-        As in `Timing`.
-    sampling_period : float
-        The mean period by which instants were restored, s; NaN where all are the stamps.
-    restored, told : int
-        Number of messages whose instants were restored, and of those whose intervals the samples
-        themselves tell; the others are counted by their stamps.
-    spread : int
-        Number of messages that came in bursts and are spread evenly, for want of a clock.
-    largest_move : float
-        The farthest that an instant lies from the stamp under which it was first seen, s.
-    counts : dict
-        Number of messages by status.
-    republished : int
-        Number of republished messages.
-    gaps, resets : lists of (ns, s)
-        The first ones: when they begin, and the length of the pause or the jump back.
-    clock_steps : list of int
-        The stamps after which the clock was set by less than a gap, ns.
-    steps : tuple of float
-        Count, mean and sum of squared deviations of the times between messages in runs, s.
-    latency : (float, float)
-        Least and greatest receive time less header stamp, s.
-
-    """
-
-    clock: str
-    period: float
-    sampling_period: float = np.nan
-    counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
-    republished: int = 0
-    restored: int = 0
-    spread: int = 0
-    told: int = 0
-    largest_move: float = 0.0
-    gaps: list[tuple[int, float]] = field(default_factory=list)
-    resets: list[tuple[int, float]] = field(default_factory=list)
-    clock_steps: list[int] = field(default_factory=list)
-    steps: tuple[int, float, float] = (0, 0.0, 0.0)
-    latency: tuple[float, float] = (np.inf, -np.inf)
-    _misfit: tuple[int, float] = (0, 0.0)
-
-    @property
-    def misfit(self) -> float:
-        """RMS by which steps of the stamps contradict the positions, s; NaN if these tell none."""
-        count, squares = self._misfit
-        return float(np.sqrt(squares / count)) if count else np.nan
-
-    @property
-    def jitter(self) -> float:
-        """Standard deviation of the time between messages within runs, s."""
-        count, _, squares = self.steps
-        return float(np.sqrt(squares / count)) if count else 0.0
-
-    def add(self, states: JointStates, timing: Timing, chunk: slice) -> None:
-        """Count the messages of a chunk of joint states; those around it are its margins."""
-        for status in StampStatus:
-            self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
-        self.republished += int(np.count_nonzero(timing.republished[chunk]))
-        for run in timing.runs:
-            self._add_run(timing, run, chunk)
-        usable = np.flatnonzero(timing.status <= StampStatus.AFTER_RESET)
-        usable = usable[usable < chunk.stop]
-        steps = np.diff(timing.stamps[usable]) * 1e-9
-        after = usable[1:]
-        inside = after >= chunk.start
-        within = steps[inside & (timing.status[after] == StampStatus.FOLLOWS)]
-        count, mean, squares = self.steps
-        if len(within):
-            both, shift = count + len(within), float(within.mean()) - mean
-            squares += float(np.sum((within - within.mean()) ** 2))
-            squares += shift ** 2 * count * len(within) / both
-            self.steps = both, mean + shift * len(within) / both, squares
-        stepped = after[inside & (timing.status[after] == StampStatus.AFTER_STEP)]
-        self.clock_steps += [
-            int(stamp) for stamp in timing.stamps[stepped]][:_LISTED - len(self.clock_steps)]
-        for status, found in (
-                (StampStatus.AFTER_GAP, self.gaps), (StampStatus.AFTER_RESET, self.resets)):
-            for i in np.flatnonzero(inside & (timing.status[after] == status)):
-                if len(found) < _LISTED:
-                    found.append((int(timing.stamps[usable[i]]), abs(float(steps[i]))))
-        if len(states.stamp[chunk]):
-            delay = (states.received[chunk] - states.stamp[chunk]) * 1e-9
-            self.latency = (
-                min(self.latency[0], float(delay.min())), max(self.latency[1], float(delay.max())))
-
-    def _add_run(self, timing: Timing, run: Run, chunk: slice) -> None:
-        first = run.first_message
-        mine = (first >= chunk.start) & (first < chunk.stop)
-        count = int(np.count_nonzero(mine))
-        if not np.isnan(run.misfit):
-            self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
-        if not count or (np.isnan(run.sampling_period) and not run.spread):
-            return
-        if run.spread:
-            self.spread += count
-        else:
-            before = self.sampling_period if self.restored else run.sampling_period
-            self.restored += count
-            self.sampling_period = before + (
-                run.sampling_period - before) * count / self.restored
-            self.told += int(np.count_nonzero(run.told & mine))
-        stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
-        self.largest_move = max(
-            self.largest_move, float(np.max(np.abs(run.time - stamps)[mine])))
-
-
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:
     """Classify the stamps of joint states and split them into runs.
 
@@ -267,7 +148,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     status = np.zeros(len(stamps), dtype=np.int8)
     longest = np.iinfo(np.int64).max
     if not np.isnan(period):
-        burst = burst_size(np.abs(np.diff(stamps)), 1e9 * period)
+        burst = burst_size(np.diff(stamps), 1e9 * period)
         longest = int(period * 1e9 * (
             max(_GAP_BURSTS, _LONGEST_BURST * burst) if burst > 1 else GAP_PERIODS))
     _classify(stamps, longest, status)
@@ -278,9 +159,9 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     if apart[1:].any():
         # What comes at once after a pause, and is no state that was read before, was held up.
         fresh = np.append(True, (np.diff(states.position[index], axis=0) != 0.0).any(axis=1))
-        held_up = np.zeros(len(index))
-        held_up[fresh] = made_up_for(np.diff(stamps[index[fresh]], prepend=0), 1e9 * period)
-        apart &= (held_up == 0.0) | (held_up > _LONGEST_HOLD_UP)
+        held_up = np.zeros(len(index), dtype=bool)
+        held_up[fresh] = were_held_up(np.diff(stamps[index[fresh]], prepend=0), 1e9 * period)
+        apart &= ~held_up
     begins = np.flatnonzero((status[index] == StampStatus.AFTER_RESET) | (
         (status[index] == StampStatus.AFTER_GAP) & apart))
     republished = np.zeros(len(states), dtype=bool)
@@ -300,15 +181,15 @@ def typical_period(stamps: NDArray[np.int64]) -> float:
 
     Of messages that come in bursts, the mean step; of long pauses a part only.
     """
-    steps = np.sort(np.diff(stamps))
+    steps = np.diff(stamps)
     steps = steps[steps > 0]
     if not len(steps):
         return np.nan
-    median, mean = float(np.median(steps)), float(np.mean(steps[:-(len(steps) // 50) or None]))
-    if mean > 2.0 * median or are_pairs(steps, mean):
+    mean = float(np.mean(np.sort(steps)[:-(len(steps) // 50) or None]))
+    if burst_size(steps, mean) > 1:
         pause = float(np.median(steps[steps > mean]))
         return 1e-9 * float(np.mean(np.minimum(steps, _LONG_PAUSE * pause)))
-    return 1e-9 * median
+    return 1e-9 * float(np.median(steps))
 
 
 def choose_clock(states: JointStates) -> str:
@@ -352,27 +233,18 @@ def _runs(
     longest: float,
 ) -> list[Run]:
     """Return messages as runs, apart where `longest` passed, or where their clock was set."""
-    # Efforts may be fresh where the encoders were not read anew.
-    recorded = np.hstack([states.position[message], states.velocity[message]])
-    if np.count_nonzero(~np.isnan(recorded[0])) < _MIN_CHANGES:
-        recorded = np.hstack([recorded, states.effort[message]])
-    changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
-    changes = np.concatenate([[len(recorded[0])], np.count_nonzero(changed, axis=1)])
-    stale = _seen_before(recorded, _clear_changes(recorded))
-    if stale.any():
-        status[message[stale]] = StampStatus.STALE
-        return _runs(states, message[~stale], stamps, status, longest)
-    torn = _torn(states.position[message], states.velocity[message])
-    if torn.any():
-        status[message[torn]] = StampStatus.TORN
-        return _runs(states, message[~torn], stamps, status, longest)
+    position, velocity = states.position[message], states.velocity[message]
+    for useless, why in (
+            (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),
+            (torn(position, velocity), StampStatus.TORN)):
+        if useless.any():
+            status[message[useless]] = why
+            return _runs(states, message[~useless], stamps, status, longest)
     time = (stamps[message] - stamps[message[0]]) * 1e-9
-    fresh = ~_repeats(changes, time, states.position[message])
+    fresh = ~repeats(time, position, velocity, states.effort[message])
     first = np.flatnonzero(fresh)
     older = np.append(-np.inf, time[:-1])
-    found = sampling_instants(
-        time[first], older[first], states.position[message[first]],
-        states.velocity[message[first]])
+    found = sampling_instants(time[first], older[first], position[first], velocity[first])
     paused = status[message[first[1:]]] == StampStatus.AFTER_GAP
     status[message[1:]] = StampStatus.FOLLOWS
     # Who spreads what came after a pause has no other measure of it.
@@ -382,95 +254,10 @@ def _runs(
     breaks = np.union1d(gaps, found.breaks)
     runs = []
     for begin, end in zip(np.append(0, breaks), np.append(breaks, len(first)), strict=True):
-        last = first[end] if end < len(first) else len(message)
-        part = slice(first[begin], last)
-        runs.append(_run(found, slice(begin, end), message[part], fresh[part], time[part.start]))
+        part = slice(first[begin], first[end] if end < len(first) else len(message))
+        # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
+        at = np.round(1e9 * (found.time[begin:end] - time[part.start])) * 1e-9
+        runs.append(Run(
+            message[part], np.cumsum(fresh[part]) - 1, at, found.period, found.told[begin:end],
+            found.misfit, found.spread))
     return runs
-
-
-def _run(
-    found: Instants, part: slice, message: Indices, fresh: NDArray[np.bool_], start: float,
-) -> Run:
-    # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
-    time = np.round(1e9 * (found.time[part] - start)) * 1e-9
-    return Run(
-        message, np.cumsum(fresh) - 1, time, found.period, found.told[part], found.misfit,
-        found.spread)
-
-
-def _clear_changes(recorded: Array) -> Indices:
-    """Return how many numbers of each state are several of their steps from the one before.
-
-    Those of an arm that stands take turns between few values, and whole states recur by chance.
-    """
-    steps = np.abs(np.diff(recorded, axis=0))
-    resolution = np.where(steps > 0.0, steps, np.inf).min(axis=0, initial=np.inf)
-    clear = np.count_nonzero(steps > _CLEAR_STEPS * resolution, axis=1)
-    return np.concatenate([[len(recorded[0])], clear])
-
-
-def _torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
-    """Return which states have positions of one sample and velocities of another.
-
-    Who reads a state while another thread writes it gets some. One half repeats the message
-    before, bit for bit, and the other clearly does not; in the message after it is the other half
-    that repeats, if that is of the next sample. They are rare: where a half is refreshed less
-    often than the other, as a rule, it is no tear.
-    """
-    torn = np.zeros(len(position), dtype=bool)
-    if len(torn) <= 2 * _AROUND:
-        return torn
-    halves = (position, velocity)
-    moved = np.stack([_clear_changes(half) >= _MIN_CHANGES for half in halves])
-    same = np.stack([np.append(False, (half[1:] == half[:-1]).all(axis=1)) for half in halves])
-    around = np.ones(2 * _AROUND + 1)
-    moves = np.stack([np.convolve(half, around, 'same') > _AROUND for half in moved])
-    half_read = same & moves & moved[::-1]
-    if np.count_nonzero(half_read) > _MOST_TORN * len(torn):
-        return torn
-    for i in np.flatnonzero(half_read.any(axis=0)):
-        # What completes a torn state is whole.
-        torn[i] = not (torn[i - 1] and half_read[0, i - 1] != half_read[0, i])
-    return torn
-
-
-def _seen_before(recorded: Array, changes: Indices) -> NDArray[np.bool_]:
-    """Return which states some earlier message showed, and another one since."""
-    rows = np.unique(np.nan_to_num(recorded), axis=0, return_inverse=True)
-    state: Indices = rows[1].reshape(-1)
-    order = np.argsort(state, kind='stable')
-    again = np.flatnonzero(np.diff(state[order]) == 0)
-    apart = np.zeros(len(state), dtype=np.intp)
-    apart[order[again + 1]] = order[again + 1] - order[again]
-    return np.asarray((apart > 1) & (apart <= _LOOKBACK) & (changes >= _MIN_CHANGES))
-
-
-def _repeats(changes: Indices, time: Array, position: Array) -> NDArray[np.bool_]:
-    """Return which messages repeat the state before, bit for bit, though the arm moves.
-
-    A robot at rest repeats its state as well, but longer than a reader does who reads each state
-    several times; and numbers that hardly ever change are no states of an arm that moves. Where
-    states were held up on their way, the next one is as far away as those of an arm that moves.
-    """
-    repeats = changes == 0
-    moves = np.flatnonzero(~repeats)
-    if not repeats.any() or len(moves) < 3 or np.median(changes[moves[1:]]) < _MIN_CHANGES:
-        return np.zeros(len(changes), dtype=bool)
-    ends = np.append(moves[1:], len(changes))
-    reads = ends - moves
-    typical = float(np.median(reads[:-1]))
-    passed = time[ends - 1] - time[moves]
-    # Reads that were held up and then made up for, all at once, are no rest.
-    rests = (reads > 3.0 * typical) & (passed > 3.0 * typical * np.median(np.diff(time)))
-    steps = np.abs(np.diff(position[moves], axis=0)).sum(axis=1)
-    # The last digit of an arm that stands is no motion.
-    steps[_clear_changes(position[moves])[1:] < min(_MIN_CHANGES, position.shape[1])] = 0.0
-    for i in np.flatnonzero(rests):
-        around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
-        usual = float(np.median(around)) if len(around) else 0.0
-        # States that were held up may come late, all of them: the next one is a usual step away.
-        least = 0.5 * usual * (reads[i] / typical if reads[i] > MAX_MOVE else 1.0)
-        if i < len(steps) and steps[i] > least > 0.0:
-            continue
-        repeats[moves[i]:ends[i]] = False
-    return np.asarray(repeats)

@@ -146,7 +146,7 @@ class OutputStage:
         """
         if which is None:
             which = np.ones(wanted.shape[1], dtype=np.bool_)
-        _go_over(self._state, wanted, which, ahead, self._fade)
+        go_over(self._state, wanted, which, ahead, self._fade)
         self._flags |= CHANGING
 
     def set_target(self, added: Array, *, fades: bool = False) -> None:
@@ -209,9 +209,10 @@ def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
 
 
 @njit()
-def _go_over(
+def go_over(
     state: Array, wanted: Array, which: NDArray[np.bool_], ahead: float, fade: float,
 ) -> None:
+    """Let each channel, of those marked, go over from what was published to what is wanted."""
     for i in range(wanted.shape[1]):
         if not which[i]:
             continue

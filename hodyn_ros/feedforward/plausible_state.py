@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.robot import Limits
 
 Array = NDArray[np.float64]
+_State = tuple[Array, Array, int]
 
 PERSISTENCE = 3
 """So many readings that agree with each other are believed, whatever was before."""
@@ -18,6 +19,9 @@ VELOCITY_SLACK = 0.5
 """By which a velocity may differ from that of the positions: filters of drivers; of its limit."""
 LONGEST = 2.0
 """An interval that is longer says nothing, s."""
+STAY = 0.1
+"""So long after the last reading there a place is not given up for another, s: two drivers that
+contradict each other must not take turns."""
 
 
 class PlausibleState:
@@ -25,7 +29,8 @@ class PlausibleState:
 
     A joint moves no faster than twice its velocity limit, and as fast as its velocity says. A
     state that contradicts the last one believed is left out, unless it is the third in a row of
-    which each agrees with the one before: then the arm is there.
+    which each agrees with the one before, and none came from where the arm was for `STAY`: then
+    the arm is there.
 
     Parameters
     ----------
@@ -36,26 +41,25 @@ class PlausibleState:
     ----------
     joint : int
         The joint for which the last state was left out; −1 where its stamp is far away.
-    persists : bool
-        Whether the last three positions agree with each other, whatever their velocities are: then
-        the arm is there, also if its driver has velocities wrong for good.
+    is_there : bool
+        Whether the last position is believed, whatever its velocity is: a driver may have
+        velocities wrong for good.
 
     """
 
     def __init__(self, limits: Limits) -> None:
         self._fastest = FACTOR * np.where(
             np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
-        self._believed: tuple[Array, Array, int] | None = None
-        self._last: tuple[Array, Array, int] | None = None
-        self._agreeing = self._agreeing_positions = 0
-        self.persists = False
         self.joint = 0
+        self.forget()
 
     def forget(self) -> None:
         """Believe nothing of before any more: three readings must agree."""
-        self._believed = self._last = None
+        self._believed: _State | None = None
+        self._last: _State | None = None
+        self._there: _State | None = None
         self._agreeing = self._agreeing_positions = 0
-        self.persists = False
+        self.is_there = False
 
     def believe(self, position: Array, velocity: Array | None, stamp: int) -> bool:
         """Return whether a state, (n,) each, of a stamp (ns), is believed."""
@@ -63,17 +67,21 @@ class PlausibleState:
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
         positions, agrees = self._agree(self._last, state, known)
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
-        self.persists = self._agreeing_positions >= PERSISTENCE
         self._agreeing = self._agreeing + 1 if agrees else 1
         self._last = state
-        is_believed = self._agreeing >= PERSISTENCE or self._agree(self._believed, state, known)[1]
+        is_left = self._there is None or not 0 <= stamp - self._there[2] <= STAY * 1e9
+        self.is_there = (is_left and self._agreeing_positions >= PERSISTENCE) or (
+            self._agree(self._there, state, known)[0])
+        if self.is_there:
+            self._there = state
+        is_believed = self.is_there and (
+            self._agreeing >= PERSISTENCE or self._agree(self._believed, state, known)[1])
         if is_believed:
             self._believed = state
         return is_believed
 
     def _agree(
-        self, before: tuple[Array, Array, int] | None, after: tuple[Array, Array, int],
-        known: bool,
+        self, before: _State | None, after: _State, known: bool,
     ) -> tuple[bool, bool]:
         """Return whether positions agree, and whether velocities, where they are known, do too."""
         if before is None:

@@ -9,6 +9,7 @@ import numpy as np
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.tracking import TrackingWatch
+from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.robot import Robot
 
 TELL = 1.0
@@ -17,6 +18,9 @@ TELL = 1.0
 HELD_BACK = 'the streamed target is not followed: its way would pass the limits'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 Level = Literal['info', 'warning', 'error']
+OF_MOTORS = {
+    'motor acceleration', 'motor position',
+    *(row.title.replace('_', ' ') for row in QUANTITIES.values() if row.of == 'motor')}
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class Reasons:
     def of_excess(self, excess: EffortExcess) -> str:
         """Return what is beyond its limit."""
         names: Sequence[str] = self._robot.joint_names
-        if excess.quantity.startswith('motor') and self._robot.actuators is not None:
+        if excess.quantity in OF_MOTORS and self._robot.actuators is not None:
             names = self._robot.actuators.motor_names
         if not math.isfinite(excess.value):
             return NOT_FINITE

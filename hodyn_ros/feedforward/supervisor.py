@@ -3,7 +3,6 @@
 What takes it from one state to another stands in the table of `transitions`; what it computes
 in a cycle is the controller's.
 """
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,6 @@ WATCH_PERIOD = 0.005
 """How often `watch` is to be called, s."""
 # So slow a reference may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
-# How often a joint that is away from its reference is told, s.
-TELL_AWAY = 1.0
 
 # So far beyond its range a joint is not said to be, rad or m.
 BEYOND = 1e-3
@@ -72,7 +69,6 @@ class Supervisor(StateMachine):
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at = 0, 0.0
-        self._told_away_at = -math.inf
         self._told_timeout = 0.0
 
     # Cycles
@@ -106,7 +102,7 @@ class Supervisor(StateMachine):
             self._readings, self._unbelieved = self._unbelieved + 1, 0
         else:
             self._unbelieved += 1
-            if self._plausible.persists:
+            if self._plausible.is_there:
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
@@ -157,7 +153,7 @@ class Supervisor(StateMachine):
         if self.state is State.DEPARTING and controller.reference.is_idle(controller.now):
             self._go(Cause.AT_REST)
         has_velocity = self._has_velocity and not self._unbelieved
-        if self._unbelieved and not self._plausible.persists:
+        if self._unbelieved and not self._plausible.is_there:
             watch.forget()  # one wrong reading is no departure, and no place to be held at
             return controller
         # The reference is ahead of the measurement by the lookahead.
@@ -169,9 +165,8 @@ class Supervisor(StateMachine):
                 self._latch()
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=of_departure(watch, self._joints))
-        elif watch.is_notable and at > self._told_away_at + TELL_AWAY:
-            self._told_away_at = at
-            self.reasons.tell('warning', of_departure(watch, self._joints))
+        elif watch.is_notable:
+            self.reasons.notice('away', '', at, 'warning', of_departure(watch, self._joints))
         measured = self.measured if has_velocity else self.measured[:1]
         if why := self.goals.watch(controller, measured, stamp):
             self._go(Cause.ABORTED, why=why)
@@ -369,7 +364,7 @@ class Supervisor(StateMachine):
             return
         position, velocity = self.measured[:, joint]
         self.counts['states left out'] += 1
-        if self._plausible.persists:
+        if self._plausible.is_there and self._unbelieved >= PERSISTENCE:
             self.reasons.notice(
                 'velocity', f'the velocity of {self._joints[joint]}, {velocity:.4g}, contradicts '
                 'its positions: velocities are left out. See their unit, and how late their '

@@ -2,12 +2,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward.plausible_state import PERSISTENCE
 from hodyn_ros.reference.limits import largest_ratio
 
 Array = NDArray[np.float64]
 
-# A single wrong reading of an encoder is no departure.
-PERSISTENCE = 3
 WARN_FRACTION = 0.5
 
 

@@ -11,6 +11,7 @@ from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
+from hodyn_ros.feedforward.output_stage import go_over
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.rest_to_rest import move_plan
@@ -88,4 +89,6 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
 
 def is_warm() -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk."""
-    return is_kept(second_order_spatial.single)
+    # Other commands compile the first, and a warm-up that was ended did not reach the last.
+    return all(map(is_kept, (
+        second_order_spatial.single, second_order_spatial.batch, go_over)))

@@ -1,14 +1,15 @@
 """Which files are meant: bags or plans named one by one, in folders, or by a pattern."""
 from collections.abc import Callable, Collection, Iterable, Iterator
 import glob
+from itertools import takewhile
 import os
 from pathlib import Path
 import re
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import Job, printable
+from hodyn_ros.fleet.task import Job, printable
 
-LEDGER = 'ledger.jsonl'
+MARK = 'fleet.json'
 """The file by which the folder of a fleet is known."""
 
 _STORAGE = re.compile(r'(?P<stem>.+)\.(db3|mcap)(\.zstd)?', re.IGNORECASE)
@@ -68,6 +69,11 @@ def fingerprint(path: Path) -> list[list[str | int]]:
         return []
 
 
+def size(path: Path) -> int:
+    """Return the bytes of a bag or file."""
+    return sum(int(count) for _, count, _ in fingerprint(path))
+
+
 def _is_given_bag(path: Path) -> bool:
     """Whether a path is what a command for one bag takes."""
     if not path.is_dir():
@@ -92,7 +98,7 @@ def _is_bag_folder(name: str, files: list[str]) -> bool:
 
 def _is_result(files: Collection[str]) -> bool:
     """Whether a folder that holds these is one of ours, of a fleet or of a replay."""
-    return LEDGER in files or {'summary.json', 'computed'}.issubset(files)
+    return MARK in files or {'summary.json', 'computed'}.issubset(files)
 
 
 def _found(
@@ -128,68 +134,57 @@ def _matches(
     if argument.exists():
         if _is_given_bag(argument):
             yield argument.resolve().name, argument
-        else:
-            yield from _below(argument, argument, is_file)
-        return
-    if not glob.has_magic(str(argument)):
+            return
+        root, matches = argument, [argument]
+    elif glob.has_magic(str(argument)):
+        root = Path(*takewhile(lambda part: not glob.has_magic(part), argument.parts))
+        matches = [Path(text) for text in sorted(glob.glob(str(argument), recursive=True))]
+    else:
         raise FileNotFoundError(f'{argument}: no such file or folder')
-    fixed = 0
-    while not glob.has_magic(argument.parts[fixed]):
-        fixed += 1
-    root = Path(*argument.parts[:fixed])
-    for text in sorted(glob.glob(str(argument), recursive=True)):
-        path = Path(text)
+    for path in matches:
         is_folder = path.is_dir()
-        bag = None
-        for folder in [*reversed(_up(path if is_folder else path.parent, root))]:
+        parts = path.parts if is_folder else path.parts[:-1]
+        for depth in range(len(root.parts), len(parts) + 1):
+            folder = Path(*parts[:depth])
             files = os.listdir(folder)
             if _is_result(files):
                 break
             if _is_bag_folder(folder.resolve().name, files):
-                bag = folder
+                # A file of a bag means the bag; its metadata are no plan.
+                if is_folder or _STORAGE.fullmatch(path.name):
+                    yield (folder.resolve().name if folder == root
+                           else str(folder.relative_to(root))), folder
                 break
         else:
             if is_folder:
-                yield from _below(path, root, is_file)
+                yield from _below(path, root, is_file, root.resolve().parents)
             elif is_file(path.name):
                 yield str(path.relative_to(root)), path
-        # A file of a bag means the bag; its metadata are no plan.
-        if bag is not None and (is_folder or _STORAGE.fullmatch(path.name)):
-            yield bag.resolve().name if bag == root else str(bag.relative_to(root)), bag
 
 
 def _below(
-    folder: Path, root: Path, is_file: Callable[[str], bool],
+    folder: Path, root: Path, is_file: Callable[[str], bool], inside: Collection[Path],
 ) -> Iterator[tuple[str, Path]]:
-    for place, folders, files in os.walk(folder, followlinks=True):
-        here = Path(place)
-        if _is_result([*folders, *files]):
-            folders.clear()  # bags in it are our own
+    """Yield what there is in a folder that was reached through those it is `inside` of."""
+    place = folder.resolve()
+    if place in inside:  # a link back: it would be gone through for ever
+        return
+    try:
+        found = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:  # it may not be read
+        return
+    names = [entry.name for entry in found]
+    if _is_result(names):  # bags in it are our own
+        return
+    if folder != root and _is_bag_folder(
+            folder.name, [entry.name for entry in found if not entry.is_dir()]):
+        yield str(folder.relative_to(root)), folder
+        return
+    for entry in found:
+        path = folder / entry.name
+        if entry.name.startswith('.'):
             continue
-        folders[:] = sorted(
-            name for name in folders
-            if not name.startswith('.') and not _leads_up(here / name, folder))
-        if here != root and _is_bag_folder(here.name, files):
-            folders.clear()
-            yield str(here.relative_to(root)), here
-            continue
-        for name in sorted(files):
-            if is_file(name) and not name.startswith('.'):
-                yield str((here / name).relative_to(root)), here / name
-
-
-def _up(folder: Path, top: Path) -> list[Path]:
-    """Return a folder and those above it, up to `top`."""
-    return [folder, *folder.parents][:len(folder.parts) - len(top.parts) + 1]
-
-
-def _leads_up(path: Path, top: Path) -> bool:
-    """Whether a folder is a link to one that it is in, so that it would be gone through for ever.
-
-    It may be in it by a way of other links.
-    """
-    if not path.is_symlink():
-        return False
-    target = Path(os.path.realpath(path))
-    return Path(os.path.realpath(top)).is_relative_to(target) or any(
-        Path(os.path.realpath(folder)) == target for folder in _up(path.parent, top))
+        if entry.is_dir():
+            yield from _below(path, root, is_file, [*inside, place])
+        elif is_file(entry.name):
+            yield str(path.relative_to(root)), path

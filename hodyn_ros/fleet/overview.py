@@ -14,8 +14,8 @@ from urllib.parse import quote
 import numpy as np
 
 from hodyn_ros.common.output_files import write_text
-from hodyn_ros.fleet.outcome import Outcome, Row, printable
 from hodyn_ros.fleet.replay_task import REPORTS
+from hodyn_ros.fleet.task import Outcome, Row, printable
 
 OVERVIEW = 'overview.html'
 

@@ -3,36 +3,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 import warnings
 
-from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import (
-    OK,
-    Job,
-    Outcome,
-    Row,
-    failed,
-    failed_by,
-    printable,
-    remove_results,
-)
+from hodyn_ros.fleet.task import OK, Job, Outcome, Row, Task
 from hodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.limit_check import LimitReport
     from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
 
-PLANS = 'plans'
-"""Folder of the plans that are written."""
-
 _ENDINGS = ('.yaml', '.yml', '.json', '.csv')
 
 
 @dataclass(frozen=True)
-class PlanTask:
+class PlanTask(Task):
     """Does with a plan what ``hodyn check``, ``annotate`` or ``retime`` do.
 
     Attributes
@@ -63,62 +49,33 @@ class PlanTask:
 
     key = 'plan'
 
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders in which it writes: a check writes no plans."""
-        return () if self.command == 'check' else (PLANS,)
-
-    def __call__(self, path: Path, name: str = '') -> Outcome:
-        """Do it with a plan; what is wrong with it is told by the status, and not raised.
-
-        Parameters
-        ----------
-        path : Path
-            A plan file, or a bag.
-        name : str
-            Its name among those of the fleet; that of the file by default.
-
-        """
-        path = Path(path)
-        name = printable(name or path.name)
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter('always', UserWarning)
-                prepared, points = self._prepared(path, self.place(name))
-        except (HodynError, OSError) as error:
-            return failed_by(self.key, Job(name, path), error)
-        if prepared.plan is None or prepared.limit_report is None:
-            return failed(self.key, Job(name, path), prepared.refusal, is_final=True)
-        findings = [*filter(None, [prepared.note]), *dict.fromkeys(
-            str(warning.message) for warning in caught)]
-        common: Row = {
-            self.key: name, 'path': str(path), 'status': prepared.refusal or OK,
-            'robot': self.robot.name,
-            'output': None if prepared.refusal or self.command == 'check' else str(
-                self.place(name)),
-            'points': points, 'duration': prepared.plan.duration, 'stretch': prepared.stretch,
-            'interpolation': prepared.plan.interpolation,
-            'deviation': prepared.deviation and prepared.deviation.value, 'findings': findings}
-        return Outcome(
-            name, prepared.refusal or OK,
-            [{**common, **row} for row in _rows(prepared.limit_report)], messages=points)
-
-    def place(self, name: str) -> Path:
-        """Return where a plan is written."""
-        path = self.output / PLANS / name
-        return path if path.suffix.lower() in _ENDINGS else path.with_name(f'{path.name}.yaml')
-
-    def places(self, name: str) -> tuple[Path, ...]:
+    def places(self, name: str) -> list[str]:
         """Return the file that is written for a plan, if any."""
-        return () if self.command == 'check' else (self.place(name),)
+        if self.command == 'check':
+            return []
+        ending = '' if Path(name).suffix.lower() in _ENDINGS else '.yaml'
+        return [f'plans/{name}{ending}']
 
-    def present(self, name: str) -> list[Path]:
-        """Return that file if it is there."""
-        return [path for path in self.places(name) if os.path.lexists(path)]
-
-    def remove(self, name: str) -> None:
-        """Remove what an earlier run wrote for a plan."""
-        remove_results(self.present(name), self.output)
+    def perform(self, job: Job) -> Outcome:
+        """Do it with a plan."""
+        place = next((self.output / place for place in self.places(job.name)), None)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always', UserWarning)
+            prepared, points = self._prepared(job.path, place)
+        plan, report = prepared.plan, prepared.limit_report
+        if plan is None or report is None:
+            return self.outcome(job, prepared.refusal)
+        common: Row = {
+            'robot': self.robot.name,
+            'output': None if prepared.refusal or place is None else str(place),
+            'points': points, 'duration': plan.duration, 'stretch': prepared.stretch,
+            'interpolation': plan.interpolation,
+            'deviation': prepared.deviation and prepared.deviation.value,
+            'findings': [*filter(None, [prepared.note]), *dict.fromkeys(
+                str(warning.message) for warning in caught)]}
+        return self.outcome(
+            job, prepared.refusal or OK, [{**common, **row} for row in _rows(report)],
+            messages=points)
 
     def warm_up(self) -> None:
         """Compile the kernels, by a plan of two points."""
@@ -126,22 +83,20 @@ class PlanTask:
 
         warm_up_planning(self.robot)
 
-    def _prepared(self, path: Path, place: Path) -> tuple[PreparedPlan, int]:
+    def _prepared(self, path: Path, place: Path | None) -> tuple[PreparedPlan, int]:
         from hodyn_ros.plans.annotated_file import write_annotated_plan
         from hodyn_ros.plans.files import read_trajectory
         from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
 
         trajectory = read_trajectory(path, topic=self.topic, index=self.index)
-        if self.command == 'check':
-            prepared = prepare_plan(PlanRequest(trajectory, self.robot, self.settings))
-        else:
-            # It stays, whatever becomes of the plan: other workers write to it.
-            place.parent.mkdir(parents=True, exist_ok=True)
-            prepared = write_annotated_plan(
-                PlanRequest(
-                    trajectory, self.robot, self.settings, annotate_period=self.period),
-                place, force=True)
-        return prepared, len(trajectory.times)
+        points = len(trajectory.times)
+        if place is None:
+            return prepare_plan(PlanRequest(trajectory, self.robot, self.settings)), points
+        # It stays, whatever becomes of the plan: other workers write to it.
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return write_annotated_plan(
+            PlanRequest(trajectory, self.robot, self.settings, annotate_period=self.period),
+            place, force=True), points
 
 
 def _rows(report: LimitReport) -> list[Row]:

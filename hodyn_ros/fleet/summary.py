@@ -1,12 +1,12 @@
 """The summary of a fleet: a table with a row for each file and joint, as Parquet."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.fleet.outcome import Outcome, printable
+from hodyn_ros.fleet.task import Outcome, printable
 from hodyn_ros.replay.computed_parquet import need_pyarrow
 
 SUMMARY = 'summary.parquet'
@@ -23,25 +23,19 @@ FIGURES = (
     'max_error', 'variance_accounted_for', 'friction_share', 'coulomb_left', 'viscous_left')
 """Figures of a joint, as of `replay.comparison.JointComparison`."""
 
-_NUMBER, _COUNT, _TEXT, _TEXTS, _TIME = (
-    'float64', 'int64', 'string', 'list', 'time')
+BAG_COLUMNS = (
+    'bag', 'joint', 'status', 'robot', 'path', 'recorded', 'duration', 'samples_total',
+    'samples_used', 'samples_lost', 'bandwidth', 'gravity_share', *FIGURES,
+    *(f'{quantity}_share' for quantity in LIMITED), 'findings')
+PLAN_COLUMNS = (
+    'plan', 'joint', 'status', 'robot', 'path', 'output', 'points', 'duration', 'stretch',
+    'interpolation', 'deviation', *(f'{quantity}_share' for quantity in PLAN_LIMITED), 'nearest',
+    'nearest_time', 'nearest_share', 'findings')
+"""Columns, of numbers but for those below; docs/many_bags.md tells what they are."""
 
-BAG_COLUMNS: Mapping[str, str] = {
-    'bag': _TEXT, 'joint': _TEXT, 'status': _TEXT, 'robot': _TEXT, 'path': _TEXT,
-    'recorded': _TIME, 'duration': _NUMBER,
-    'samples_total': _COUNT, 'samples_used': _COUNT, 'samples_lost': _COUNT,
-    'bandwidth': _NUMBER, 'gravity_share': _NUMBER,
-    **dict.fromkeys((*FIGURES, *(f'{quantity}_share' for quantity in LIMITED)), _NUMBER),
-    'findings': _TEXTS,
-}
-PLAN_COLUMNS: Mapping[str, str] = {
-    'plan': _TEXT, 'joint': _TEXT, 'status': _TEXT, 'robot': _TEXT, 'path': _TEXT,
-    'output': _TEXT, 'points': _COUNT, 'duration': _NUMBER, 'stretch': _NUMBER,
-    'interpolation': _TEXT, 'deviation': _NUMBER,
-    **{f'{quantity}_share': _NUMBER for quantity in PLAN_LIMITED},
-    'nearest': _TEXT, 'nearest_time': _NUMBER, 'nearest_share': _NUMBER, 'findings': _TEXTS,
-}
-"""Columns and their types; docs/many_bags.md tells what they are."""
+_TEXTS = {
+    'bag', 'plan', 'joint', 'status', 'robot', 'path', 'output', 'interpolation', 'nearest'}
+_COUNTS = {'samples_total', 'samples_used', 'samples_lost', 'points'}
 
 
 def _printable(value: Any) -> Any:
@@ -50,9 +44,7 @@ def _printable(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
-def write_summary(
-    outcomes: Iterable[Outcome], columns: Mapping[str, str], path: Path,
-) -> None:
+def write_summary(outcomes: Iterable[Outcome], columns: Sequence[str], path: Path) -> None:
     """Write the rows of outcomes, in their order; an earlier summary is replaced.
 
     Raises
@@ -62,16 +54,16 @@ def write_summary(
 
     """
     arrow = need_pyarrow()
-    types: dict[str, Any] = {
-        _NUMBER: arrow.float64(), _COUNT: arrow.int64(), _TEXT: arrow.string(),
-        _TEXTS: arrow.list_(arrow.string()), _TIME: arrow.timestamp('ns', tz='UTC')}
+    types = {
+        **dict.fromkeys(columns, arrow.float64()), **dict.fromkeys(_TEXTS, arrow.string()),
+        **dict.fromkeys(_COUNTS, arrow.int64()), 'findings': arrow.list_(arrow.string()),
+        'recorded': arrow.timestamp('ns', tz='UTC')}
     rows = [row for outcome in outcomes for row in outcome.rows]
     table = arrow.table({
-        name: arrow.array([_printable(row.get(name)) for row in rows], types[kind])
-        for name, kind in columns.items()})
+        name: arrow.array([_printable(row.get(name)) for row in rows], types[name])
+        for name in columns})
     # Python's own times, which readers without pandas make of them, have no nanoseconds.
-    schema = arrow.schema([
-        (field.name, arrow.timestamp('us', tz='UTC') if field.type == types[_TIME] else field.type)
-        for field in table.schema])
+    types['recorded'] = arrow.timestamp('us', tz='UTC')
+    schema = arrow.schema([(name, types[name]) for name in columns])
     with replacing(path, force=True) as file:
         arrow.parquet.write_table(table.cast(schema, safe=False), file)

@@ -1,18 +1,21 @@
 """Motions and efforts from bags: thinned, in blocks of time, to fit to; whole, to judge by."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import os
 from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
-from hodyn_ros.estimation.pipeline import Pipeline
+from hodyn_ros.estimation.recorded_motion import RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.identification.rests import standing
+from hodyn_ros.replay.recorded_torques import effort_contents
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -56,6 +59,8 @@ class Source:
         Prefix of the joint names of one arm among several.
     gravity : bool or None
         Whether the efforts contain gravity; None finds out.
+    kept : dict
+        The motions that have been estimated, by the real path of the bag.
 
     """
 
@@ -63,6 +68,7 @@ class Source:
     topic: str | None = None
     prefix: str = ''
     gravity: bool | None = None
+    kept: dict[str, '_Kept'] = field(default_factory=dict, repr=False)
 
 
 Take = Callable[[Array, Array, Blocks, NDArray[np.bool_], bool, int], None]
@@ -70,27 +76,64 @@ Take = Callable[[Array, Array, Blocks, NDArray[np.bool_], bool, int], None]
 contain gravity, and how many samples the whole bag has."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """The estimated motion of a bag, in a file without a name.
+
+    `pieces` of q, effort, block and stands stand one after the other in `file`.
+    """
+
+    file: IO[bytes]
+    pieces: int
+    gravity: bool
+    usable: int
+    counts: MessageCounts
+
+
 def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
-    """Hand out all samples of a recording, chunk by chunk; return what became of each message."""
-    path = recording.path
+    """Hand out all samples of a recording, chunk by chunk; return what became of each message.
+
+    Its motion is estimated once, and kept in a temporary file with the source.
+    """
+    place = os.path.realpath(recording.path)
+    if place not in source.kept:
+        source.kept[place] = _estimate(recording.path, source)
+    kept = source.kept[place]
+    kept.file.seek(0)
+    for _ in range(kept.pieces):
+        q, effort, block, stands = (np.load(kept.file) for _ in range(4))
+        take(q, effort, block, stands,
+             kept.gravity if source.gravity is None else source.gravity, kept.usable)
+    return kept.counts
+
+
+def _estimate(path: Path, source: Source) -> _Kept:
     with open_recording(
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
-        pipeline = Pipeline(bag, FeedForward(source.robot))
-        if not pipeline.efforts_recorded:
+        motion = RecordedMotion(bag)
+        efforts = effort_contents(motion, FeedForward(source.robot))
+        if not efforts.are_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
-        gravity = pipeline.gravity_recorded if source.gravity is None else source.gravity
-        begin = None
-        for chunk in pipeline.chunks():
-            begin = int(chunk.stamps[0]) if begin is None else begin
-            block = np.maximum((chunk.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
-            used = chunk.used
-            stands = standing(
-                chunk.instants[used], chunk.q[used, 1], chunk.q_deviation[used, 1])
-            take(
-                chunk.q[used], chunk.states.effort[used], block[used], stands, gravity,
-                bag.usable)
-        return pipeline.counts
+        file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
+        pieces, begin = 0, None
+        for piece in motion.pieces():
+            inner = piece.inner
+            stamps, used = piece.stamps[inner], piece.used[inner]
+            begin = int(stamps[0]) if begin is None else begin
+            block = np.maximum((stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
+            q, deviation = piece.q[inner][used], piece.deviation[inner][used]
+            stands = standing(piece.instants[inner][used], q[:, 1], deviation[:, 1])
+            try:
+                for values in (q, piece.states.effort[inner][used], block[used], stands):
+                    np.save(file, values)
+                file.flush()
+            except OSError as error:
+                raise HodynError(
+                    f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
+                    f'({error}): set TMPDIR to one with room') from None
+            pieces += 1
+        return _Kept(file, pieces, efforts.with_gravity, bag.usable, motion.counts)
 
 
 def read_data(

@@ -98,12 +98,10 @@ def with_times(items: Iterator[Message | Loss]) -> Iterator[Message | Loss]:
 def settled(
     losses: Sequence[Loss], found: int, promised: int | None, source: str,
 ) -> tuple[Loss, ...]:
-    """Return losses that agree with how many messages were promised, as far as this can be.
+    """Return losses whose numbers add up, with those found, to what was promised.
 
-    What is promised and neither found nor lost in a place of known number was in the places of
-    unknown number, which become one as only their sum is known; or, if there are none of these,
-    it is in no file. A promise of fewer messages than there are is wrong, and tells nothing.
-    Places that lost nothing are left out.
+    What is missing is what the places of unknown number lost, which become one. A promise of
+    fewer messages than there are is wrong, and says nothing.
 
     Parameters
     ----------
@@ -115,23 +113,18 @@ def settled(
         What promises them.
 
     """
-    if promised is not None:
-        missing = promised - found - sum(loss.messages or 0 for loss in losses)
-        unknown = [loss for loss in losses if loss.messages is None]
-        if unknown and missing >= 0:
-            one = replace(_joined(unknown), messages=missing)
-            losses = [
-                one if loss is unknown[0] else loss for loss in losses
-                if loss is unknown[0] or loss.messages is not None]
-        elif missing > 0:
-            losses = [
-                *losses, Loss(source, '', f'it counts {promised}, these are in no file', missing)]
-    return tuple(loss for loss in losses if loss.messages != 0)
-
-
-def _joined(losses: Sequence[Loss]) -> Loss:
-    places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in losses[1:]]
-    reasons = dict.fromkeys(loss.reason for loss in losses)
-    return replace(
-        losses[0], place=' and '.join([losses[0].place, *places]),
-        reason='; '.join(reasons), before=losses[-1].before)
+    known = [loss for loss in losses if loss.messages is not None]
+    unknown = [loss for loss in losses if loss.messages is None]
+    missing = (promised or 0) - found - sum(loss.messages or 0 for loss in known)
+    if promised is None or missing < 0:
+        return tuple(losses)
+    if missing == 0:
+        return tuple(known)
+    if not unknown:
+        return (*known, Loss(source, '', f'it counts {promised}, these are in no file', missing))
+    first = unknown[0]
+    places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in unknown[1:]]
+    return (*known, replace(
+        first, place=' and '.join([first.place, *places]), messages=missing,
+        reason='; '.join(dict.fromkeys(loss.reason for loss in unknown)),
+        before=unknown[-1].before))

@@ -45,7 +45,8 @@ class JerkLimited:
             ) from None
         self._interface = ruckig.ControlInterface
         self._found = ruckig.Result.Working, ruckig.Result.Finished
-        self._error = ruckig.RuckigError
+        # A result that its enumeration lacks, of a motion that takes hours say, is a ValueError.
+        self._errors = ruckig.RuckigError, ValueError
         self._input = ruckig.InputParameter(n)
         self._input.synchronization = ruckig.Synchronization.No
         self._input.target_velocity = self._input.target_acceleration = [0.0] * n
@@ -90,7 +91,7 @@ class JerkLimited:
         try:
             if self._ruckig.calculate(given, self._trajectory) not in self._found:
                 return None
-        except self._error:
+        except self._errors:
             return None
         profiles = self._trajectory.profiles[0]
         return (
@@ -149,16 +150,13 @@ class JerkLimitedMotion:
         knots = np.unique(knots[knots <= end])
         velocities = np.empty((knots.size, self.start.shape[1]))
         _velocities_at(self.start, self.durations, self.jerks, knots, velocities)
-        gaps = np.diff(knots)
-        fastest = np.maximum(*(np.abs(each).max(axis=1) for each in (
-            velocities[:-1], velocities[1:])))
-        with np.errstate(divide='ignore'):
-            spacing = np.maximum(np.minimum(travel / fastest, longest), shortest)
+        speeds, gaps = np.abs(velocities).max(axis=1), np.diff(knots)
+        fastest = np.maximum(speeds[:-1], speeds[1:])
+        spacing = np.clip(travel / np.maximum(fastest, 1e-9), shortest, longest)
         counts = np.ceil(gaps / spacing).astype(int)
-        of = np.repeat(np.arange(gaps.size), counts)
-        place = np.arange(of.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        times: Array = np.append(knots[of] + place * (gaps / counts)[of], end)
-        return times
+        place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        times = np.repeat(knots[:-1], counts) + place * np.repeat(gaps / counts, counts)
+        return np.append(times, end)
 
     @property
     def end(self) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin
 
 from hodyn_ros.feedforward import TORQUE_NAMES
-from hodyn_ros.messages.bag_writer import bag_writer, write_block
+from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, blank
 from hodyn_ros.messages.message_types import TYPES
 
@@ -56,7 +56,8 @@ class ComputedBag:
         Parameters
         ----------
         stamps, received : (T,) int64 arrays
-            Header stamps and receive times, ns.
+            Header stamps and receive times, ns; the latter before 1970, which MCAP cannot say,
+            become 0.
         q : (T, 5, n) array
             The motion.
         torque : (T, topics, n) array
@@ -71,4 +72,9 @@ class ComputedBag:
         messages['sec'], messages['nanosec'] = seconds, nanoseconds
         messages['position'], messages['velocity'] = q[:, None, 0], q[:, None, 1]
         messages['effort'] = torque
-        write_block(self._writer, self._connections, received, messages)
+        size, at = messages.itemsize, 0
+        content = messages.tobytes()
+        for time in np.maximum(received, 0).tolist():
+            for connection in self._connections:
+                self._writer.write(connection, time, content[at:at + size])
+                at += size

@@ -10,8 +10,8 @@ import numpy as np
 
 from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import TORQUE_NAMES
+from hodyn_ros.replay.recorded_torques import Chunk
 
 MOTION_NAMES = ('position', 'velocity', 'acceleration', 'jerk', 'snap')
 NUMBERS = (

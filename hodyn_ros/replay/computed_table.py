@@ -6,8 +6,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import TORQUE_NAMES
+from hodyn_ros.replay.recorded_torques import Chunk
 
 _COLUMNS = (
     'position', 'velocity', *TORQUE_NAMES, *(f'{name}_deviation' for name in TORQUE_NAMES),

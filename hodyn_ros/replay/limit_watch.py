@@ -4,11 +4,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.limits.quantities import EFFORTS, JOINT_QUANTITIES, KINEMATIC, QUANTITIES
+from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.robot.reflexes import COMMANDS
 
 WATCHED = (*JOINT_QUANTITIES, 'power')

@@ -1,17 +1,15 @@
-"""A replay: the pipeline's chunks gathered to results, and written while they come."""
+"""A replay: the chunks of a recording gathered to results, and written while they come."""
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import Noise
 from hodyn_ros.estimation.message_counts import MessageCounts
-from hodyn_ros.estimation.pipeline import Chunk, Pipeline
-from hodyn_ros.estimation.timing import TimingStatistics
+from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_state_bag import JointStateBag
@@ -20,12 +18,10 @@ from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import LimitWatch
+from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
-
-if TYPE_CHECKING:
-    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -60,8 +56,10 @@ class Replay:
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
     torque_rms, torque_deviation : (3, n) arrays
         The same of Q, Q̇, Q̈.
-    bandwidth, gravity_share, effort_factor, velocity_lag
-        As in `Pipeline`.
+    bandwidth, velocity_lag
+        As in `RecordedMotion`.
+    gravity_share, effort_factor
+        As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
     shifted_zeros : dict of int to float
@@ -72,8 +70,6 @@ class Replay:
         For figures.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
-    live : Agreement or None
-        How the live node that the recording was played to agrees with the offline result.
 
     """
 
@@ -97,7 +93,6 @@ class Replay:
     extremes: list[LimitMargin]
     curves: 'Curves'
     reflexes: list[LimitMargin] = field(default_factory=list)
-    live: 'Agreement | None' = None
 
     @property
     def torque_supported(self) -> NDArray[np.bool_]:
@@ -219,7 +214,8 @@ def replay(
 
     """
     robot = feedforward.robot
-    pipeline = Pipeline(bag, feedforward, bandwidth=bandwidth)
+    torques = RecordedTorques(bag, feedforward, bandwidth=bandwidth)
+    motion = torques.motion
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(feedforward, bag.names)
@@ -232,7 +228,7 @@ def replay(
             ComputedTable(output / 'computed.csv', bag.names, force=force)) if csv else None
         columns = None if parquet is None else stack.enter_context(
             ComputedParquet(parquet, robot.joint_names, force=force))
-        for chunk in pipeline.chunks(progress):
+        for chunk in torques.chunks(progress):
             if curves is None:
                 if not chunk.used.any():
                     continue
@@ -255,7 +251,7 @@ def replay(
                 columns.write(chunk)
             if listen is not None:
                 listen(chunk)
-    counts = pipeline.counts
+    counts = motion.counts
     if curves is None:
         raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
     q, effort = (np.concatenate(values) for values in zip(*few, strict=True))
@@ -264,11 +260,11 @@ def replay(
     result = Replay(
         bag=str(bag.path), robot=robot.name, names=bag.names, counts=counts,
         joints=curves.comparison.joints,
-        timing_statistics=pipeline.timing_statistics, noise=pipeline.noise, motion_rms=rms[0],
+        timing_statistics=motion.timing_statistics, noise=motion.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
-        bandwidth=pipeline.bandwidth, gravity_share=pipeline.gravity_share,
-        effort_factor=pipeline.effort_factor,
-        velocity_lag=pipeline.velocity_lag, friction_modelled=robot.friction is not None,
+        bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
+        effort_factor=torques.efforts.factor,
+        velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
         shifted_zeros=find_shifted_zeros(feedforward, q[::every], effort[::every]),
         extremes=watch.extremes, curves=curves)
     return replace(result, reflexes=watch.reflexes(

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.estimation.open_recording import open_recording
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.replay.replay_bag import Replay, replay
 from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
 from hodyn_ros.robot import Robot

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from html import escape
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.plain_values import plain
-
-if TYPE_CHECKING:
-    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -36,7 +33,7 @@ CONTENTS = _Report(
     frozenset({
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
         'spectrum.png', 'computed.csv', 'computed.parquet'}),
-    {name: Contents.of_bag(name) for name in ('computed', 'live')}, mark='summary.json')
+    {'computed': Contents.of_bag('computed')}, mark='summary.json')
 """What a replay leaves in its folder."""
 
 
@@ -174,7 +171,6 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
             {'name': one.reflex, 'commands': one.commands, 'joint': one.joint,
              'quantity': one.quantity, 'value': abs(one.value), 'limit': one.allowed,
              'stamp': one.time} for one in result.reflexes],
-        **({} if result.live is None else {'live': _agreement(result.live)}),
         'joints': [
             {
                 **asdict(joint),
@@ -195,15 +191,6 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     }
     text = json.dumps(plain(summary, finite=True), indent=2, allow_nan=False)
     write_text(path, text + '\n', force=force)
-
-
-def _agreement(live: 'Agreement') -> dict[str, Any]:
-    return {
-        'played': live.played, 'samples': live.samples, 'agrees': live.holds,
-        **{name: dict(zip(TORQUE_NAMES, values, strict=True))
-           for name, values in (
-               ('worst_difference', live.worst_difference),
-               ('worst_from_estimate', live.worst_from_estimate), ('peak', live.peak))}}
 
 
 def _derivatives(

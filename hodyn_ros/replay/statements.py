@@ -1,6 +1,4 @@
 """What a replay found, in sentences: first what asks for something to be done."""
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,9 +6,6 @@ from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import common_lag
 from hodyn_ros.replay.replay_bag import Replay
-
-if TYPE_CHECKING:
-    from hodyn_ros.replay.playback import Agreement
 
 Array = NDArray[np.float64]
 
@@ -204,8 +199,6 @@ def facts(result: Replay) -> list[str]:
         said.append(
             f"The nearest reflex of the vendor's controller is {nearest.reflex}, "
             f'{100 * nearest.share:.0f} % of the way to it: {_reflex(nearest)}.')
-    if result.live is not None:
-        said.append(_live(result.live))
     return said
 
 
@@ -229,20 +222,6 @@ def _reflex(reflex: LimitMargin) -> str:
         f'{reflex.quantity} {abs(reflex.value):.4g} of {reflex.joint}, where '
         f'{abs(reflex.limit):.4g} is '
         'allowed')
-
-
-def _live(live: 'Agreement') -> str:
-    def listed(values: Array) -> str:
-        units = ('N m', 'N m/s', 'N m/s²')
-        return ', '.join(
-            f'{value:.2g} {unit}' for value, unit in zip(values, units, strict=True))
-
-    verdict = 'which is round-off' if live.holds else 'which is more than round-off'
-    return (
-        f'The live node answered {live.samples} of {live.played} samples. Its Q, Q̇, Q̈ differ by '
-        f'at most {listed(live.worst_difference)} from the same trajectory computed offline, '
-        f'{verdict}, and by {listed(live.worst_from_estimate)} from the estimate, whose jerk and '
-        f'snap no message tells it; the largest are {listed(live.peak)}.')
 
 
 def _range(values: Array) -> str:

@@ -9,6 +9,7 @@ from sensor_msgs.msg import JointState
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.messages.joint_states import JointStateWriter
+from hodyn_ros.ros import parameters
 
 try:
     from control_msgs.msg import JointTrajectoryControllerState
@@ -29,7 +30,7 @@ class ControllerStatePublisher:
     """
 
     def __init__(self, node: LifecycleNode) -> None:
-        qos = QoSProfile(depth=1)
+        qos, of_user = QoSProfile(depth=1), parameters.qos_of_user(node)
         self._node = node
         self._names: list[str] = []
         self._whole: Any = None
@@ -37,10 +38,11 @@ class ControllerStatePublisher:
         self._writers: dict[str, JointStateWriter] = {}
         if JointTrajectoryControllerState is not None:
             self._whole = node.create_lifecycle_publisher(
-                JointTrajectoryControllerState, TOPIC, qos)
+                JointTrajectoryControllerState, TOPIC, qos, qos_overriding_options=of_user)
         else:
             self._parts = {
-                part: node.create_lifecycle_publisher(JointState, f'{TOPIC}/{part}', qos)
+                part: node.create_lifecycle_publisher(
+                    JointState, f'{TOPIC}/{part}', qos, qos_overriding_options=of_user)
                 for part in PARTS}
 
     def begin(self, names: list[str]) -> None:

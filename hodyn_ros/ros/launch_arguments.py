@@ -132,15 +132,20 @@ def launched_node(
         float(parameters.get('fade', Parameters.fade)) + END_TIMEOUT)
 
 
-def check_names(given: Iterable[str], declared: Iterable[Argument]) -> None:
-    """Raise HodynError for an argument that there is not, but one of nearly its name.
+def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]:
+    """Return what to say of arguments that there are not, but parameters of their names.
 
-    Others may be those of a launch file that includes this one.
+    Others may be those of a launch file that includes this one, and so may these: HodynError is
+    raised only for one that has nearly the name of an argument.
     """
     names = [argument.name for argument in declared]
-    for name in sorted(set(given) - set(names)):
+    others = sorted(set(given) - set(names))
+    for name in others:
         if near := parameter_file.did_you_mean(name, names, cutoff=0.8):
             raise HodynError(f'there is no launch argument {name!r}{near}')
+    return [
+        f'{name} is a parameter of the node and no argument of this launch file, which does not '
+        'set it: write it in a params_file' for name in others if row_of(name) is not None]
 
 
 def _file(path: str, node: str) -> dict[str, Any]:

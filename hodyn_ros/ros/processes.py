@@ -1,5 +1,5 @@
 """Runs nodes in processes of their own, on this machine only."""
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import os
 import signal
@@ -30,8 +30,7 @@ def local_ros() -> Iterator[None]:
 
 @contextmanager
 def process(
-    namespace: str, module: str, *parameters: str, remappings: Sequence[str] = (),
-    log_level: str = 'warn',
+    namespace: str, module: str, *parameters: str,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a module of `hodyn_ros.ros` as a node, until the end of the context or of its thread.
 
@@ -41,18 +40,14 @@ def process(
         Namespace of the node.
     module : str
         Name within `hodyn_ros.ros`.
-    parameters, remappings : str
+    parameters : str
         ``name:=value`` each.
-    log_level : str
-        Lowest severity that it logs.
 
     """
-    arguments = [
-        word for option, values in (('-r', remappings), ('-p', parameters)) for value in values
-        for word in (option, value)]
+    arguments = [word for parameter in parameters for word in ('-p', parameter)]
     running = bound_process.start(
         f'hodyn_ros.ros.{module}', '--ros-args', '-r', f'__ns:={namespace}',
-        '--log-level', log_level, *arguments, end_signal=signal.SIGTERM)
+        '--log-level', 'warn', *arguments, end_signal=signal.SIGTERM)
     try:
         yield running
     finally:

@@ -42,7 +42,6 @@ class SimulatedDriver(Node):
     def __init__(self) -> None:
         super().__init__('simulated_driver')
         robot = load_robot(self.declare_parameter('robot', 'panda').value)
-        method: str = self.declare_parameter('method', 'full').value
         start = np.array(self.declare_parameter('position', home(robot).tolist()).value)
         if start.shape != (robot.n,):
             raise HodynError(f'parameter position has {start.size} numbers for {robot.n} joints')
@@ -50,7 +49,7 @@ class SimulatedDriver(Node):
         if not rate > 0.0:
             raise HodynError(f'parameter rate is {rate:g}; must be above 0')
         self.period = 1.0 / rate
-        self._loop = make_control_loop(robot, start, method, self.period)
+        self._loop = make_control_loop(robot, start, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}

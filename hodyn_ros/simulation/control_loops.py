@@ -6,11 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.joint_actuators import INERTIA
-from hodyn_ros.feedforward import TORQUE_NAMES
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.elastic_arm import ElasticArm
-from hodyn_ros.simulation.elastic_tracking import METHODS, Method, references_of
 from hodyn_ros.simulation.motor_loop import MotorLoop
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
@@ -22,7 +19,6 @@ ELASTIC_STEP = 5e-4
 LINE_PERIODS = 50.0  # beyond the last answer: with a node that has died nothing runs away
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer serves."""
-_NOW = np.zeros(1)
 
 
 class ControlLoop(Protocol):
@@ -120,33 +116,21 @@ class RigidArmLoop:
 
 
 class ElasticArmLoop:
-    """An elastic arm under a motor PD, by one of the methods of `elastic_tracking`.
+    """An elastic arm under the published motor torque and a PD on the motor reference."""
 
-    The less complete methods are made from what the node publishes for the full one, whose τ_m
-    tells q̈ as well.
-    """
+    topics: tuple[str, ...] = ('torque', 'motor_reference')
 
-    topics: tuple[str, ...] = (*TORQUE_NAMES, 'motor_reference')
-
-    def __init__(self, robot: Robot, position: Array, method: str, period: float) -> None:
-        if method not in METHODS:
-            raise HodynError(f'method {method!r}: expected one of {", ".join(METHODS)}')
-        self._method: Method = method
+    def __init__(self, robot: Robot, position: Array, period: float) -> None:
         self._lookahead = HALF_HOLD * period
-        self._actuators = robot.require_actuators()
         self._arm = ElasticArm(robot, position, longest_step=ELASTIC_STEP)
-        self._motors = MotorLoop(self._actuators)
-        self._first_motor = self._actuators.motor_of[:-1]
+        self._motors = MotorLoop(robot.require_actuators())
         self._answers = AnswerLine(LINE_PERIODS * period)
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.array(self._arm.spring_torque()[0])
 
     def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take an answer of the node."""
-        reference = answer['motor_reference']
-        if self._method != 'full':
-            reference = self._less_complete(answer, reference[2])
-        self._answers.add(instant + self._lookahead, reference)
+        self._answers.add(instant + self._lookahead, answer['motor_reference'])
 
     def step(self, instant: float, dt: float) -> None:
         """Move by dt, s: the PD compares at the beginning, the torque is that of the middle."""
@@ -158,21 +142,8 @@ class ElasticArmLoop:
         self._arm.step(commanded, dt)
         self.effort[:] = self._arm.spring_torque()[0]
 
-    def _less_complete(self, answer: Mapping[str, Array], torque: Array) -> Array:
-        position, velocity, _ = answer['torque']
-        motion = np.array([[position, velocity, np.zeros(len(position))]])
-        torques = np.array([[answer[name][2] for name in TORQUE_NAMES]])
-        still = references_of(self._actuators, _NOW, motion, torques, 'full')[0, 3]
-        inertia = self._actuators.motors[:, INERTIA]
-        motion[0, 2] = ((torque - still) / inertia)[self._first_motor]
-        made = references_of(self._actuators, _NOW, motion, torques, self._method)[0]
-        less_complete: Array = made[[0, 1, 3]]
-        return less_complete
 
-
-def make_control_loop(
-    robot: Robot, position: Array, method: str, period: float,
-) -> ControlLoop:
+def make_control_loop(robot: Robot, position: Array, period: float) -> ControlLoop:
     """Return the loop for a robot, elastic where it has actuators, with its kernels compiled.
 
     Parameters
@@ -181,30 +152,19 @@ def make_control_loop(
         The arm.
     position : (n,) array
         Where it starts.
-    method : str
-        One of `elastic_tracking.METHODS`; of no effect on a rigid arm.
     period : float
         s, from one state of the arm to the next.
 
-    Raises
-    ------
-    HodynError
-        When the method is unknown.
-
     """
-    def make() -> ControlLoop:
-        if robot.actuators is None:
-            return RigidArmLoop(robot, position, period)
-        return ElasticArmLoop(robot, position, method, period)
-
+    kind = RigidArmLoop if robot.actuators is None else ElasticArmLoop
     # One step of a loop that is thrown away compiles the kernels.
-    trial = make()
+    trial: ControlLoop = kind(robot, position, period)
     still = {topic: _still(position) for topic in trial.topics}
     if robot.actuators is not None:
         still['motor_reference'] = _still(np.repeat(position, np.diff(robot.actuators.motor_of)))
     trial.command(still, 0.0)
     trial.step(0.0, period)
-    return make()
+    return kind(robot, position, period)
 
 
 def _still(position: Array) -> Array:

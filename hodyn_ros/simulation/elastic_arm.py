@@ -1,7 +1,5 @@
-"""Elastic arms to try controllers on: one by MuJoCo, one by the dynamics of this package."""
-from abc import ABC, abstractmethod
+"""An elastic arm in MuJoCo, to try controllers on."""
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +8,7 @@ from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
+from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import Springs, build_model
@@ -20,11 +18,13 @@ Array = NDArray[np.float64]
 MAX_STEP = 2e-4
 
 
-class ElasticPlant(ABC):
+class ElasticArm:
     """Links and motors with what lies between them, in time steps of Runge and Kutta's method.
 
     M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m (M21, eqs. 2 and 3); at rigid
-    joints both in one, with θ = q.
+    joints both in one, with θ = q. Links, gravity, motors and linear springs are MuJoCo's: motors
+    are bodies of their own, linear springs and dampers are tendons. Other springs and friction act
+    as outer forces at each stage of the integration.
 
     Attributes
     ----------
@@ -32,6 +32,11 @@ class ElasticPlant(ABC):
         Link side, rad and rad/s.
     theta, theta_rate : (m,) arrays
         Motor side.
+    model, data : mujoco.MjModel, mujoco.MjData
+        The simulator's.
+    inertia_change : (n_bodies,) array
+        By how much the principal inertias of each body differ from the robot's, kg m²: not 0 where
+        no rigid body has the given ones.
 
     Parameters
     ----------
@@ -39,21 +44,18 @@ class ElasticPlant(ABC):
         With actuators.
     position : (n,) array
         Where the links rest at the start, and the motors with them, held by their torque.
-    friction : bool
-        Whether the links have the robot's friction.
     longest_step : float
         Longest step of the integration, s.
 
     """
 
     def __init__(
-        self, robot: Robot, position: Array, *, friction: bool = True,
-        longest_step: float = MAX_STEP,
+        self, robot: Robot, position: Array, *, longest_step: float = MAX_STEP,
     ) -> None:
         self.robot = robot
         self.actuators = actuators = robot.require_actuators()
         self.longest_step = longest_step
-        self._friction = robot.friction if friction else None
+        self._friction = robot.friction
         self._n = robot.n
         # Motors of rigid joints are where their links are; the others have places of their own.
         self._own = actuators.kinds[actuators.motor_joints] != RIGID
@@ -71,8 +73,13 @@ class ElasticPlant(ABC):
         self._theta = np.zeros((2, actuators.n_motors))
         self._forces = np.zeros(self._size)
         self._constant = actuators.constant_stiffness()
-        self._link_side = self._make_link_side()
+        self._link_side = LinkSide(actuators, actuators.kinds == LINEAR)
         self._springs = LinkSide(actuators)
+        self.model, self.inertia_change = build_model(robot, self._mujoco_springs())
+        import mujoco
+
+        self._forward = mujoco.mj_forward
+        self.data = mujoco.MjData(self.model)
         self.reset(position)
 
     @property
@@ -154,51 +161,8 @@ class ElasticPlant(ABC):
         slope[1] = self._accelerations(y, self._forces)
         return slope
 
-    def _make_link_side(self) -> LinkSide:
-        return LinkSide(self.actuators)
-
-    @abstractmethod
     def _accelerations(self, y: Array, forces: Array) -> Array:
         """Return the accelerations of links and motors under forces, all (size,)."""
-
-
-class ElasticArm(ElasticPlant):
-    """The elastic arm in MuJoCo: links, gravity, motors and linear springs are MuJoCo's.
-
-    Motors are bodies of their own, linear springs and dampers are tendons; other springs and
-    friction act as outer forces at each stage of the integration.
-
-    Attributes
-    ----------
-    model, data : mujoco.MjModel, mujoco.MjData
-        The simulator's.
-    inertia_change : (n_bodies,) array
-        By how much the principal inertias of each body differ from the robot's, kg m²: not 0 where
-        no rigid body has the given ones.
-
-    """
-
-    def __init__(self, robot: Robot, position: Array, **options: Any) -> None:
-        super().__init__(robot, position, **options)
-        actuators = self.actuators
-        of_motor = actuators.motor_joints[self._own]
-        linear = actuators.kinds[of_motor] == LINEAR
-        springs = Springs(
-            tuple(int(joint) for joint in of_motor),
-            motor_inertia=actuators.motors[self._own, INERTIA],
-            stiffness=np.where(linear, actuators.parameters[of_motor, 0], 0.0),
-            damping=np.where(linear, actuators.parameters[of_motor, 1], 0.0),
-            armature=_rigid_inertia(actuators))
-        self.model, self.inertia_change = build_model(robot, springs)
-        import mujoco
-
-        self._forward = mujoco.mj_forward
-        self.data = mujoco.MjData(self.model)
-
-    def _make_link_side(self) -> LinkSide:
-        return LinkSide(self.actuators, self.actuators.kinds == LINEAR)
-
-    def _accelerations(self, y: Array, forces: Array) -> Array:
         data = self.data
         data.qpos = y[0]
         data.qvel = y[1]
@@ -207,29 +171,16 @@ class ElasticArm(ElasticPlant):
         accelerations: Array = data.qacc
         return accelerations
 
-
-class ModelArm(ElasticPlant):
-    """The elastic arm by the dynamics of this package, to test one against the other."""
-
-    def __init__(self, robot: Robot, position: Array, **options: Any) -> None:
-        super().__init__(robot, position, **options)
-        n = robot.n
-        self._dynamics = InverseDynamics(robot, 0)
-        # The first motion has no acceleration, the others add one of a joint each.
-        self._motions = np.zeros((n + 1, 3, n))
-        self._motions[1:, 2] = np.eye(n)
-        self._torques = np.zeros((n + 1, 1, n))
-        self._armature = np.diag(_rigid_inertia(self.actuators))
-        self._inertia = self.actuators.motors[self._own, INERTIA]
-
-    def _accelerations(self, y: Array, forces: Array) -> Array:
-        n = self._n
-        self._motions[:, :2] = y[:, :n]
-        self._dynamics.batch(self._motions, self._torques)
-        bias = self._torques[0, 0]
-        mass = self._torques[1:, 0] - bias + self._armature
-        return np.concatenate([
-            np.linalg.solve(mass, forces[:n] - bias), forces[n:] / self._inertia])
+    def _mujoco_springs(self) -> Springs:
+        actuators = self.actuators
+        of_motor = actuators.motor_joints[self._own]
+        linear = actuators.kinds[of_motor] == LINEAR
+        return Springs(
+            tuple(int(joint) for joint in of_motor),
+            motor_inertia=actuators.motors[self._own, INERTIA],
+            stiffness=np.where(linear, actuators.parameters[of_motor, 0], 0.0),
+            damping=np.where(linear, actuators.parameters[of_motor, 1], 0.0),
+            armature=_rigid_inertia(actuators))
 
 
 @kernel

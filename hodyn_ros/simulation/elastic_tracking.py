@@ -16,7 +16,7 @@ from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import Robot
-from hodyn_ros.simulation.elastic_arm import ElasticArm, ElasticPlant
+from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import MotorLoop
 
 Array = NDArray[np.float64]
@@ -157,23 +157,16 @@ def motor_references(
 ) -> Array:
     """Return θ_d, θ̇_d, θ̈_d and the feed-forward torque of the motors, (T, 4, m), of a method."""
     q = plan.evaluate(times)
+    torque = feedforward.torque(q)
     wanted = None if stiffness is None else stiffness.evaluate(times)[:, :3]
-    return references_of(
-        feedforward.robot.require_actuators(), times, q, feedforward.torque(q), method, wanted)
-
-
-def references_of(
-    actuators: Actuators, times: Array, q: Array, torque: Array, method: Method,
-    stiffness: Array | None = None,
-) -> Array:
-    """Return the same of a motion (T, 3 or more, n) and its torques (T, 3, n)."""
+    actuators = feedforward.robot.require_actuators()
     if method == 'full':
-        return MotorSide(actuators).along(times, q, torque, stiffness)
+        return MotorSide(actuators).along(times, q, torque, wanted)
     side = MotorSide(_undamped(actuators))
     known = {'rigid': 0, 'torque': 1, 'torque_rate': 2}[method]
     truncated = torque.copy()
     truncated[:, known:] = 0.0
-    references = side.along(times, q, truncated, stiffness)
+    references = side.along(times, q, truncated, wanted)
     if method == 'rigid':
         # The motors of a joint share the torque that they would pass on.
         counts = np.diff(actuators.motor_of)
@@ -183,7 +176,7 @@ def references_of(
 
 
 def _run(
-    robot: Robot, arm: ElasticPlant, plan: Plan, stiffness: Plan | None, loop: LoopSettings,
+    robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, loop: LoopSettings,
     conditions: Conditions, method: Method,
 ) -> Tracking:
     period = loop.period

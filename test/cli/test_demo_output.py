@@ -1,6 +1,7 @@
 """``hodyn demo``: which run its options ask for, and what is printed of one; none is run: fast."""
 import json
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
@@ -9,7 +10,7 @@ pytest.importorskip('mujoco', reason='mujoco is not installed')
 import hodyn_ros as hd
 from hodyn_ros.cli import compare, main
 from hodyn_ros.cli.demo import CONTENTS
-from hodyn_ros.ros.demo import method_runs, recording_figure, run
+from hodyn_ros.ros.demo import recording_figure, run
 from hodyn_ros.simulation import method_comparison, tracking_figure
 from hodyn_ros.simulation.elastic_tracking import METHODS
 
@@ -91,7 +92,7 @@ def test_a_busy_machine_is_told_with_how_much_it_cost(capsys, monkeypatch, asked
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Return the settings of comparisons in this process, which simulate nothing."""
+    """Return the settings of comparisons, which simulate nothing."""
     found = []
 
     class Comparison:
@@ -112,12 +113,12 @@ def compared(monkeypatch):
     return found
 
 
-DIRECT = ('demo', '--compare', '--direct')
+COMPARE = ('demo', '--compare')
 
 
-def test_a_comparison_in_this_process_has_its_settings_by_its_options(
+def test_a_comparison_has_its_settings_by_its_options(
         capsys, tmp_path, compared):
-    assert main((*DIRECT, '--json', 'figures.json')) == 0
+    assert main((*COMPARE, '--json', 'figures.json')) == 0
     assert compared[0] == method_comparison.ComparisonSettings()
     said = capsys.readouterr().out
     assert 'panda, 3 s at 80% of its speed, motor loop of 50 rad/s' in said
@@ -130,7 +131,7 @@ def test_a_comparison_in_this_process_has_its_settings_by_its_options(
     assert (tmp_path / 'hodyn_demo/comparison.png').read_text().startswith('panda, 3 s')
     assert 'conditions' in json.loads((tmp_path / 'figures.json').read_text())
     assert main((
-        *DIRECT, '--robot', 'iiwa14', '--actuator', 'sea', '--stiffness', '300', '--bandwidth',
+        *COMPARE, '--robot', 'iiwa14', '--actuator', 'sea', '--stiffness', '300', '--bandwidth',
         '40', '--duration', '1.5', '--speed', '0.5', '--robustness', '--output', 'other')) == 0
     assert compared[1] == method_comparison.ComparisonSettings(
         'iiwa14', 'sea', 300.0, 40.0, 1.5, 0.5, True)
@@ -141,38 +142,23 @@ def test_a_comparison_in_this_process_has_its_settings_by_its_options(
 @pytest.mark.parametrize('option', ['--bandwidth', '--duration', '--speed'])
 @pytest.mark.parametrize('value', ['0', '-1', 'inf', 'nan'])
 def test_what_must_be_above_0_is_refused_before_the_work(capsys, compared, option, value):
-    assert main((*DIRECT, f'{option}={value}')) == 2
+    assert main((*COMPARE, f'{option}={value}')) == 2
     assert f'{option} {value}: must be above 0' in capsys.readouterr().err
     assert compared == []
 
 
-def test_a_comparison_through_ros_has_its_settings_by_its_options(capsys, monkeypatch):
-    found = []
-
-    def through_ros(*values, force):
-        found.append((*values, force))
-        return {
-            'robot': 'panda', 'actuator': 'sea', 'rigid_over_full': 42.0,
-            'runs': {'rigid': QUIET, 'full': {**QUIET, 'interruptions': 1}},
-            'comparison': {'rigid': 0.042, 'full': 0.001}}
-    monkeypatch.setattr(method_runs, 'compare_through_ros', through_ros)
-    assert main(('demo', '--compare', '--actuator', 'sea')) == 0
-    said = capsys.readouterr().out
-    assert row(said, 'rigid') == ['rigid', '4.20e-02', '100.00', '%', '123,', '457']
-    assert 'panda through ROS 2, actuator sea (an example)' in said
-    assert 'rigid/full 42; plots and bags in hodyn_demo/' in said
-    assert said.count('was disturbed') == 1
-    assert 'full was disturbed' in said
-    assert main((
-        'demo', '--compare', '--actuator', 'vsa', '--robot', 'fr3', '--duration', '2', '--speed',
-        '0.4', '--stiffness', '90', '--output', 'out', '--force')) == 0
-    (first, second) = ([*values[:4], str(values[4]), *values[5:]] for values in found)
-    assert first == ['panda', 'sea', 3.0, 0.8, 'hodyn_demo', None, False]
-    assert second == ['fr3', 'vsa', 2.0, 0.4, 'out', 90.0, True]
+def test_an_arm_with_example_actuators_is_that_asked_for(monkeypatch, asked):
+    seen = []
+    monkeypatch.setattr(
+        recording_figure, 'draw_recording', lambda recording, robot, figures, path: (
+            seen.append(robot), path.touch()))
+    assert main(('demo', '--actuator', 'sea', '--stiffness', '300')) == 0
+    assert asked[0][1:] == ('panda', 9.0, 10.0, False)
+    np.testing.assert_array_equal(seen[0].actuators.stiffness, [300.0] * 7)
 
 
 def test_what_a_comparison_leaves_is_known_as_its_own(tmp_path):
     (tmp_path / 'comparison.png').touch()
-    assert compare.DIRECT.is_result(tmp_path)
+    assert compare.CONTENTS.is_result(tmp_path)
     (tmp_path / 'mine').touch()
-    assert not compare.DIRECT.is_result(tmp_path)
+    assert not compare.CONTENTS.is_result(tmp_path)

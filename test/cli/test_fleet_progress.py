@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros.cli import fleet_progress
 from hodyn_ros.cli.fleet_progress import FleetProgress, _duration
-from hodyn_ros.fleet.outcome import Outcome
+from hodyn_ros.fleet.task import Outcome
 
 
 @pytest.fixture

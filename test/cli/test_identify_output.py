@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from hodyn_ros import load_robot
-from hodyn_ros.cli.identify_report import print_findings
+from hodyn_ros.cli.identify_report import print_identified
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.validation import Validation
@@ -27,7 +27,7 @@ def printed(
 ):
     """Return the lines that are printed."""
     text = StringIO()
-    print_findings(
+    print_identified(
         Console(file=text, width=200, highlight=False), robot, found, validation, bags=BAGS,
         terms=terms, gravity=gravity, is_compared=is_compared)
     return [line.rstrip() for line in text.getvalue().splitlines()]

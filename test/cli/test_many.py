@@ -7,24 +7,15 @@ from recordings import messages, record, write
 
 from hodyn_ros.cli import main, many
 from hodyn_ros.cli.main import _parser
-from hodyn_ros.fleet.outcome import perform
+from hodyn_ros.fleet import engine
 
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
-
-
-class Here:
-    """Does file after file in this process."""
-
-    def run(self, task, jobs, is_stopping, begin):
-        for job in jobs:
-            begin(job)
-            yield perform(task, job)
 
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(many, '_workers', lambda _: Here())
+    monkeypatch.setattr(engine, 'engine', lambda *_: engine.one_after_another)
 
 
 def write_plan(name, distance):

@@ -36,7 +36,7 @@ TO_FOLDERS = {
     'robot': (('identify', '{input}', '--output', '{output}'), 'panda_identified.yaml'),
     'demo': (('demo', '--robot', '{input}', '--output', '{output}'), 'bag'),
     'comparison': (
-        ('demo', '--compare', '--direct', '--robot', '{input}', '--output', '{output}'),
+        ('demo', '--compare', '--robot', '{input}', '--output', '{output}'),
         'comparison.png'),
 }
 PLANS = ['yaml', 'json', 'csv', 'bag']

@@ -1,15 +1,10 @@
 """What ``hodyn replay`` prints and leaves of one recording."""
 import json
-import sys
 
-import numpy as np
 import pytest
 from recordings import messages, record, write
 
-import hodyn_ros
-from hodyn_ros import load_robot
 from hodyn_ros.cli import main
-from hodyn_ros.cli.replay import run_replay
 from hodyn_ros.replay import statements
 from hodyn_ros.replay.report import figures_of
 
@@ -73,26 +68,3 @@ def test_the_topic_is_that_asked_for(capsys, tmp_path):
         assert main(('replay', 'two', '--no-report', '--output', topic[1:], '--topic', topic)) == 0
         summary = json.loads((tmp_path / topic[1:] / 'summary.json').read_text())
         assert (summary['topic'], summary['samples_total']) == (topic, count)
-
-
-def test_a_live_replay_without_ros_is_refused_with_what_brings_it(capsys, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith('hodyn_ros.ros')]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr(hodyn_ros, 'ros', raising=False)
-    monkeypatch.setitem(sys.modules, 'rclpy', None)
-    assert main(('replay', 'bag', '--live')) == 2
-    said = capsys.readouterr().err
-    assert '--live needs ROS 2' in said
-    assert "pip install 'hodyn_ros[ros]'" in said
-
-
-def test_the_answers_of_a_node_are_written_beside_the_report(tmp_path):
-    def answer(playback, robot_file, prefix):
-        # The recorded motion is to be played whatever the limits of the robot are.
-        assert not np.isfinite(load_robot(robot_file).limits.velocity).any()
-        motion = np.stack([playback.position, playback.velocity], axis=1)[playback.sample]
-        return motion, playback.offline
-    assert run_replay(
-        tmp_path / 'bag', 'panda', tmp_path / 'out', play=answer, report=False) == 0
-    assert (tmp_path / 'out/live/metadata.yaml').is_file()
-    assert json.loads((tmp_path / 'out/summary.json').read_text())['live']['agrees']

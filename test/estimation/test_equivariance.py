@@ -15,8 +15,8 @@ from hodyn_ros.estimation.derivatives import (
     velocity_lag,
 )
 from hodyn_ros.estimation.low_pass import low_pass
-from hodyn_ros.estimation.uncertainty import torque_deviation
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.uncertainty import torque_deviation
 
 pytestmark = pytest.mark.fast
 

@@ -13,7 +13,7 @@ from hodyn_ros.estimation.derivatives import (
     velocity_lag,
 )
 from hodyn_ros.estimation.low_pass import low_pass
-from hodyn_ros.estimation.pipeline import _with_margins
+from hodyn_ros.estimation.recorded_motion import _with_margins
 from hodyn_ros.estimation.timing import analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
 from hodyn_ros.robot import HodynError

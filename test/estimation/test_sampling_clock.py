@@ -5,7 +5,8 @@ import pytest
 from recordings import motion
 
 from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
-from hodyn_ros.estimation.timing import StampStatus, TimingStatistics, analyse
+from hodyn_ros.estimation.timing import StampStatus, analyse
+from hodyn_ros.estimation.timing_statistics import TimingStatistics
 
 
 def errors(found, timing, instants):
@@ -295,7 +296,7 @@ def test_rests_do_not_spoil_the_motion():
     first = run.first_message
     moves = np.abs(instants[first] - 1.5) < 0.3
     restored = run.time[moves] + found.stamp[0] * 1e-9 - instants[first][moves]
-    assert np.abs(restored - np.median(restored)).max() < 0.1 * PERIOD
+    assert np.abs(restored - np.median(restored)).max() < 0.15 * PERIOD
     every = run.time + found.stamp[0] * 1e-9 - instants[first]
     assert np.ptp(every) < 2.5 * PERIOD  # at rest, nothing but the stamps counts
 

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from recordings import PANDA, motion, record
 
-from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, TimingStatistics, analyse
+from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, analyse
+from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 

@@ -73,6 +73,10 @@ def test_an_excess_of_a_motor_names_the_motor():
         actuators=SimpleNamespace(motor_names=('a_motor1', 'a_motor2', 'b_motor1', 'b_motor2')))
     told = Reasons(robot).of_excess(EffortExcess(2, 'motor velocity', -9.0, 8.0))
     assert told == 'motor velocity of b_motor1 is -9, beyond its limit of 8'
+    told = Reasons(robot).of_excess(EffortExcess(3, 'deflection', 0.3, 0.2))
+    assert told == 'deflection of b_motor2 is 0.3, beyond its limit of 0.2'
+    told = Reasons(robot).of_excess(EffortExcess(3, 'motor position', 9.0, 1.0, is_refused=True))
+    assert told.startswith('motor position of b_motor2 would be 9')
     told = Reasons(robot).of_excess(EffortExcess(1, 'torque', 95.0, 87.0))
     assert told == 'torque of b is 95, beyond its limit of 87'
 

@@ -541,7 +541,36 @@ def test_a_driver_whose_velocities_are_wrong_for_good_hides_no_departure():
     assert world.goals[0].outcome is None
     assert any('velocities are left out' in reason for reason in reasons), reasons
     world.away[3] = 0.5
-    drive(20)
+    drive(100)
     assert any('away from the reference' in line for line in world.logged)
     drive(1500)
     assert world.goals[0].outcome == ErrorCode.PATH_TOLERANCE_VIOLATED
+
+
+def test_an_arm_that_stays_away_from_its_reference_is_one_line():
+    """An arm that sags was a line a second, for as long as the node ran."""
+    world = running()
+    world.logged.clear()
+    for away in (0.15, 0.0, 0.15):
+        world.away[3] = away
+        for _ in range(1500):
+            world.state()
+    away = {line: n for line, n in world.logged.items() if 'away from the reference' in line}
+    assert list(away.values()) == [2], world.logged
+
+
+def test_two_drivers_that_contradict_each_other_do_not_pull_the_reference_to_and_fro():
+    """A driver that stalls let three states of the other through: it hopped by 0.5 rad."""
+    world = running()
+    rng = np.random.default_rng(5)
+    arm = world.supervisor.controller.q[0].copy()
+    elsewhere, left = arm + 0.5, 0
+    for _ in range(5000):
+        left = left - 1 if left else int(rng.random() < 0.01) * int(rng.integers(30))
+        if not left:  # the first is there, but for stalls of up to 30 ms
+            world.state(arm.copy(), np.zeros(7), elapsed=0.0005)
+        world.state(elsewhere.copy(), np.zeros(7), elapsed=0.0005)
+        np.testing.assert_array_equal(world.supervisor.controller.q[0], arm)
+    for _ in range(300):  # the first has ended
+        world.state(elsewhere.copy(), np.zeros(7), elapsed=0.001)
+    np.testing.assert_allclose(world.supervisor.controller.q[0], elsewhere, atol=1e-9)

@@ -6,8 +6,8 @@ import pytest
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.fleet.inputs import find_bags, find_plans, fingerprint, is_many
-from hodyn_ros.fleet.outcome import failed
 from hodyn_ros.fleet.overview import write_overview
+from hodyn_ros.fleet.replay_task import ReplayTask
 from hodyn_ros.fleet.summary import BAG_COLUMNS, write_summary
 
 
@@ -29,7 +29,7 @@ def lab(tmp_path):
         tmp_path, 'monday/one/metadata.yaml', 'monday/one/one_0.db3', 'monday/two.mcap',
         'monday/killed/killed_0.mcap', 'monday/killed/killed_1.mcap', 'tuesday/run_0.mcap',
         'tuesday/run_1.mcap', 'tuesday/notes.txt', 'packed.db3.zstd', '.trash/old.mcap',
-        'fleet/ledger.jsonl', 'fleet/reports/one/computed/metadata.yaml',
+        'fleet/fleet.json', 'fleet/reports/one/computed/metadata.yaml',
         'single/summary.json', 'single/computed/metadata.yaml', 'monday/report.html')
     return tmp_path
 
@@ -88,7 +88,7 @@ def test_names_that_are_not_utf_8_can_be_written(tmp_path):
     assert job.name == 'run\\udce9.mcap'
     assert job.path.exists()
     pq = pytest.importorskip('pyarrow.parquet')
-    outcome = failed('bag', job, f'{job.path}: {job.path} is torn')
+    outcome = ReplayTask('panda', tmp_path).outcome(job, f'{job.path}: {job.path} is torn')
     write_summary([outcome], BAG_COLUMNS, tmp_path / 'summary.parquet')
     row, = pq.read_table(tmp_path / 'summary.parquet').to_pylist()
     assert row['bag'] == job.name

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from fleet_tasks import done_in
 import numpy as np
 import pytest
 from recordings import messages, record, write
@@ -62,13 +63,9 @@ def fleet(lab, tmp_path_factory):
 
 
 def contents(out):
-    """Return all that is in a folder, but for the order in which files were done."""
-    found = {
-        str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob('*'))
-        if path.is_file() and path.name != 'ledger.jsonl'}
-    lines = (out / 'ledger.jsonl').read_text().splitlines()
-    found['ledger'] = sorted(line for line in lines if '"done"' in line)
-    return found
+    """Return all that is in a folder."""
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob('*'))
+            if path.is_file()}
 
 
 def test_a_row_for_each_bag_and_joint_and_one_for_each_bag_that_failed(fleet):
@@ -120,20 +117,18 @@ def test_killed_at_any_moment_and_resumed_the_result_is_that_of_an_undisturbed_r
 ):
     """By SIGKILL when some are done and one is begun; `test/tools/fleet_siege.py` kills more."""
     undisturbed, out = contents(fleet[0]), tmp_path / 'out'
-    ledger = out / 'ledger.jsonl'
     with subprocess.Popen(
             command(lab, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and not (
-                ledger.exists() and ledger.read_text().count('"done"') >= 2):
+        while process.poll() is None and done_in(out)[0] < 2:
             time.sleep(0.01)
         process.kill()
     assert contents(out) != undisturbed
     assert main(command(lab, out, '--resume')[3:]) == 1
     assert 'of 6 files are done already' in capsys.readouterr().err
     assert contents(out) == undisturbed
-    # And once more: nothing is left to do, and nothing changes.
+    # And once more: what could not be replayed is tried again, and nothing changes.
     assert main(command(lab, out)[3:]) == 1
-    assert '6 of 6 files are done already' in capsys.readouterr().err
+    assert '4 of 6 files are done already' in capsys.readouterr().err
     assert contents(out) == undisturbed
 
 
@@ -142,7 +137,7 @@ def test_ctrl_c_says_how_to_go_on(lab, tmp_path):
     with subprocess.Popen(
             command(lab, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, start_new_session=True) as process:
-        while not ((ledger := out / 'ledger.jsonl').exists() and '"begin"' in ledger.read_text()):
+        while not sum(done_in(out)):
             assert process.poll() is None
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it: to all
@@ -150,8 +145,9 @@ def test_ctrl_c_says_how_to_go_on(lab, tmp_path):
     assert process.returncode == 130
     assert 'finishing the files that are begun' in said
     assert 'of 6 files: the same command goes on' in said
-    lines = (out / 'ledger.jsonl').read_text()
-    assert lines.count('"done"') == lines.count('"begin"')
+    done, begun = done_in(out)
+    assert done > 0
+    assert begun == 0
     assert not list(out.rglob('.hodyn-unfinished-*'))
 
 
@@ -169,7 +165,7 @@ def test_a_bag_that_became_unreadable_leaves_nothing_of_its_earlier_result(lab, 
 
 
 def test_a_task_alone_tells_what_is_wrong_and_removes_nothing(tmp_path):
-    """It has no ledger, so it cannot know whose the files are."""
+    """It cannot know whose the files are."""
     mine = tmp_path / 'out/reports/run1/summary.json'
     mine.parent.mkdir(parents=True)
     mine.write_text('mine')
@@ -187,8 +183,7 @@ def test_a_task_alone_tells_what_is_wrong_and_removes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(('options', 'said'), [
-    (('--jobs', '2', '--live'), '--live goes with one bag'),
-    (('--resume',), 'has no ledger.jsonl of an earlier run'),
+    (('--resume',), 'has no fleet.json of an earlier run'),
     (('--scheduler', 'nowhere.json'), 'no such scheduler file'),
 ])
 def test_options_that_cannot_be_followed_are_refused(lab, tmp_path, capsys, options, said):

@@ -1,7 +1,9 @@
 """``hodyn identify``: what is written, read back, is what was judged; every option counts."""
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 import json
+from pathlib import Path
 import re
 import shutil
 from types import SimpleNamespace
@@ -13,16 +15,11 @@ from recordings import PANDA, joint_state, messages, motion, record, write
 from rich.console import Console
 import yaml
 
-from hodyn_ros import inverse_dynamics, load_robot
+from hodyn_ros import HodynError, inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.cli.identify import run_identify
-from hodyn_ros.cli.identify_report import (
-    _print_rests,
-    doubts,
-    far_gains,
-    verdict,
-)
+from hodyn_ros.cli.identify_report import _print_rests, doubts, far_gains, verdict
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification import recordings, validation
@@ -363,6 +360,24 @@ def judged(path, found, terms, monkeypatch):
     recordings = [Recording(path)]
     given, _ = read_data(recordings, source)
     return validate(robot_source, source, recordings, given, terms, found)
+
+
+def test_a_temporary_folder_without_room_is_named_and_each_bag_is_read_once(
+    tmp_path, monkeypatch,
+):
+    path = bag(tmp_path / 'bag', duration=12.0)
+    opened = []
+    opening = recordings.open_recording
+    monkeypatch.setattr(
+        recordings, 'open_recording',
+        lambda *given, **options: opened.append(given) or opening(*given, **options))
+    source = Source(PANDA)
+    for _ in range(2):
+        read_data([Recording(path)], source)
+    assert len(opened) == 1
+    monkeypatch.setattr(recordings, 'TemporaryFile', partial(Path('/dev/full').open, 'w+b'))
+    with pytest.raises(HodynError, match='its motion cannot be kept in the temporary folder'):
+        read_data([Recording(path)], Source(PANDA))
 
 
 def test_the_figures_before_are_those_of_a_replay_of_the_file_that_was_given(

@@ -1,41 +1,21 @@
 """Joint states are read from any rosbag2, by name; damage is named, and each message counted."""
-from contextlib import closing
 import shutil
 import sqlite3
-import struct
-from zlib import crc32
 
-from broken_bags import break_bag, faults_of_reading
 import numpy as np
 import pytest
 from recordings import (
     FORMS,
     JOINT_STATE,
-    PANDA,
     TYPES,
+    assert_same,
     joint_state,
     messages,
+    read,
     record,
     write,
 )
-from rosbags.rosbag2 import Reader, Writer
-import yaml
-
-from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
-from hodyn_ros.robot.joint_names import JointNames
-
-
-def read(path, topic=None, prefix=''):
-    with JointStateBag(path, JointNames(PANDA, prefix=prefix), topic) as bag:
-        return JointStates.joined(list(bag.blocks())), bag
-
-
-def assert_same(states, recording):
-    np.testing.assert_array_equal(states.stamp, recording.stamp)
-    np.testing.assert_array_equal(states.received, recording.received)
-    np.testing.assert_array_equal(states.position, recording.position)
-    np.testing.assert_array_equal(states.velocity, recording.velocity)
-    np.testing.assert_array_equal(states.effort, recording.effort)
+from rosbags.rosbag2 import Writer
 
 
 @pytest.mark.parametrize('form', FORMS)
@@ -206,260 +186,6 @@ def test_bag_without_joint_states_names_its_topics(tmp_path):
         read(path, '/chatter')
 
 
-def test_what_is_no_bag(tmp_path):
-    with pytest.raises(FileNotFoundError, match='no bag'):
-        read(tmp_path / 'nothing')
-    with pytest.raises(ValueError, match=r'without metadata.yaml'):
-        read(tmp_path)
-    for name in ('a.db3', 'a.mcap', 'a.txt'):
-        (tmp_path / name).write_bytes(b'not a bag at all' * 100)
-        with pytest.raises(ValueError, match='not a readable rosbag2'):
-            read(tmp_path / name)
-        (tmp_path / name).write_bytes(b'')
-        with pytest.raises(ValueError, match='not a readable rosbag2'):
-            read(tmp_path / name)
-
-
-def test_of_a_folder_the_file_that_cannot_be_read_is_named(tmp_path):
-    path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))})
-    (path / 'bag.db3').write_bytes(b'not a bag at all' * 100)
-    with pytest.raises(ValueError, match=r'/bag: not a readable rosbag2: bag\.db3: '):
-        read(path)
-    with pytest.raises(ValueError, match=r'/bag\.db3: not a readable rosbag2: (?!bag\.db3)'):
-        read(path / 'bag.db3')
-
-
-@pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
-def test_a_cut_file_gives_what_came_before_the_cut(tmp_path, form):
-    recording = record(duration=5.0)
-    path = write(tmp_path / form, {'/joint_states': messages(recording)}, **FORMS[form])
-    file = next(file for file in path.iterdir() if file.suffix in ('.db3', '.mcap'))
-    file.write_bytes(file.read_bytes()[:file.stat().st_size // 2])
-    states, bag = read(path)
-    assert not bag.unusable  # such as the rest of a page, filled with zeros
-    assert 150 < len(states) < 300
-    # Pages of SQLite that follow one another hold rows that nearly do.
-    np.testing.assert_array_equal(states.stamp[:150], recording.stamp[:150])
-    assert_same(states, recording[np.searchsorted(recording.stamp, states.stamp)])
-    assert bag.total == 500
-    assert sum(loss.messages for loss in bag.lost) == 500 - len(states)
-    assert {loss.file for loss in bag.lost} == {file.name}
-    assert bag.lost[-1].before is None
-    (path / 'metadata.yaml').unlink()  # as a recorder leaves it that was killed
-    _, bag = read(path)
-    assert bag.usable == len(states)
-    assert bag.lost[-1].messages is None
-
-
-@pytest.mark.parametrize('damage', ['zeroed', 'cut'])
-def test_a_damaged_chunk_costs_its_own_messages(tmp_path, damage):
-    recording = record(duration=120.0)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
-    file = path / 'bag.mcap'
-    with Reader(path) as reader:
-        chunks = list(reader.storage.storages[0].chunks)
-        counts = [chunk.channel_count[1] for chunk in chunks]
-        second = chunks[1].chunk_start_offset
-    assert len(counts) > 3
-    raw = bytearray(file.read_bytes())
-    if damage == 'zeroed':
-        raw[second + 50:second + 150] = bytes(100)
-    else:
-        raw = raw[:second + chunks[1].chunk_length // 2]
-    file.write_bytes(raw)
-    states, bag = read(path)
-    first = slice(0, counts[0])
-    np.testing.assert_array_equal(states.position[first], recording.position[first])
-    loss, = bag.lost
-    assert loss.place.startswith(f'bytes {second} to ')
-    assert len(states) + loss.messages == bag.total == 12_000
-    if damage == 'zeroed':
-        assert loss.messages == counts[1]
-        after = counts[0] + counts[1]
-        assert_same(states[counts[0]:], recording[after:])
-        assert (loss.after, loss.before) == (
-            recording.received[counts[0] - 1], recording.received[after])
-        (path / 'metadata.yaml').unlink()  # the end of the file counts them as well
-        assert read(path)[1].lost == (loss,)
-    else:
-        assert counts[0] < len(states) < counts[0] + counts[1]  # the chunk's beginning is read
-
-
-def test_damaged_pages_of_sqlite_cost_their_own_rows(tmp_path):
-    recording = record(duration=10.0)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    file = path / 'bag.db3'
-    raw = bytearray(file.read_bytes())
-    at = len(raw) // 2 // 4096 * 4096
-    raw[at:at + 2 * 4096] = bytes(2 * 4096)
-    file.write_bytes(raw)
-    states, bag = read(path)
-    loss, = bag.lost
-    per_page = 1000 * 4096 / len(raw)
-    assert 0 < loss.messages < 2.2 * per_page + 2
-    assert len(states) == 1000 - loss.messages
-    first = int(np.searchsorted(recording.received, loss.before))
-    assert_same(states[first - loss.messages:], recording[first:])
-    (path / 'metadata.yaml').unlink()
-    assert read(path)[1].lost == (loss,)
-
-
-def test_a_missing_part_of_a_split_bag_is_counted(tmp_path):
-    recording = record(duration=0.6)
-    for i in range(3):
-        write(tmp_path / f'bag_{i}', {'/joint_states': messages(recording[20 * i:20 * i + 20])})
-        (tmp_path / f'bag_{i}').rename(tmp_path / f'part{i}')
-    whole = tmp_path / 'part0'
-    (tmp_path / 'part2/bag_2.db3').rename(whole / 'bag_2.db3')
-    text = (whole / 'metadata.yaml').read_text()
-    text = text.replace('message_count: 20', 'message_count: 60').replace(
-        '[bag_0.db3]', '[bag_0.db3, bag_1.db3, bag_2.db3]').replace(
-        'relative_file_paths:\n  - bag_0.db3', 'relative_file_paths:\n  - bag_0.db3\n'
-        '  - bag_1.db3\n  - bag_2.db3')
-    (whole / 'metadata.yaml').write_text(text)
-    states, bag = read(whole)
-    assert_same(states, recording[np.r_[0:20, 40:60]])
-    loss, = bag.lost
-    assert (loss.file, loss.reason, loss.messages) == ('bag_1.db3', 'it is missing', 20)
-
-
-def test_parts_without_metadata_are_one_bag_and_others_are_not(tmp_path):
-    recording = record(duration=0.6)
-    folder = tmp_path / 'killed'
-    folder.mkdir()
-    for i in range(3):
-        part = write(
-            tmp_path / f'run_{i}', {'/joint_states': messages(recording[20 * i:20 * i + 20])})
-        (part / f'run_{i}.db3').rename(folder / f'run_{i}.db3')
-    states, bag = read(folder)
-    assert_same(states, recording)
-    assert (bag.total, bag.lost) == (60, ())
-    (folder / 'run_1.db3').rename(folder / 'other.db3')
-    with pytest.raises(ValueError, match='name one'):
-        read(folder)
-
-
-def test_metadata_that_says_another_number_is_contradicted(tmp_path):
-    path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))})
-    file = path / 'metadata.yaml'
-    text = file.read_text()
-    file.write_text(text.replace('message_count: 30', 'message_count: 20'))
-    _, bag = read(path)
-    assert (bag.total, bag.lost) == (30, ())
-    assert 'counts 20 messages on /joint_states, but there are 30' in bag.notes[0]
-    file.write_text(text.replace('message_count: 30', 'message_count: 50'))
-    _, bag = read(path)
-    assert bag.total == 50
-    assert [(loss.file, loss.messages) for loss in bag.lost] == [('metadata.yaml', 20)]
-    file.write_text('rosbag2_bagfile_information: [')
-    _, bag = read(path)
-    assert (bag.total, bag.lost) == (30, ())
-    assert 'metadata.yaml cannot be used' in bag.notes[0]
-
-
-@pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
-def test_metadata_that_counts_too_few_does_not_hide_a_loss(tmp_path, form):
-    path = write(
-        tmp_path / 'bag', {'/joint_states': messages(record(duration=5.0))}, **FORMS[form])
-    metadata = path / 'metadata.yaml'
-    metadata.write_text(metadata.read_text().replace('message_count: 500', 'message_count: 10'))
-    file = next(file for file in path.iterdir() if file != metadata)
-    file.write_bytes(file.read_bytes()[:file.stat().st_size * 3 // 4])
-    states, bag = read(path)
-    assert 10 < len(states) < 500
-    assert [loss.messages for loss in bag.lost] == [None]
-
-
-def test_a_file_that_is_listed_twice_is_read_once(tmp_path):
-    recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['sqlite3'])
-    metadata = path / 'metadata.yaml'
-    document = yaml.safe_load(metadata.read_text())
-    document['rosbag2_bagfile_information']['relative_file_paths'] *= 2
-    metadata.write_text(yaml.safe_dump(document))
-    states, bag = read(path)
-    assert_same(states, recording)
-    assert bag.total == 30
-
-
-def test_rows_of_no_topic_are_lost(tmp_path):
-    path = write(
-        tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))}, **FORMS['sqlite3'])
-    (path / 'metadata.yaml').unlink()
-    with closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
-        database.execute('UPDATE messages SET topic_id = 0 WHERE id IN (7, 8)')
-    states, bag = read(path)
-    assert len(states) == 28
-    assert [(loss.place, loss.messages) for loss in bag.lost] == [('row 7', 1), ('row 8', 1)]
-    assert bag.total == 30
-
-
-def test_chunks_without_an_index_are_read(tmp_path):
-    recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap'])
-    file = next(path.glob('*.mcap'))
-    raw = bytearray(file.read_bytes())
-    end = len(raw) - 8  # the magic bytes; before them the footer, with where the summary begins
-    begin, = struct.unpack('<Q', raw[end - 20:end - 12])
-    at, emptied = begin, 0
-    while at < end:
-        code, length = struct.unpack('<BQ', raw[at:at + 9])
-        if code == 8:  # of a chunk: 32 bytes of times and places, then where its indexes stand
-            raw[at + 41:at + 45] = bytes(4)
-            emptied += 1
-        at += 9 + length
-    assert emptied
-    raw[end - 4:end] = struct.pack('<I', crc32(raw[begin:end - 4]))
-    file.write_bytes(raw)
-    states, bag = read(path)
-    assert_same(states, recording)
-    assert not bag.lost
-
-
-def test_one_message_that_is_missing_in_a_chunk_is_lost(tmp_path):
-    """Without a checksum nothing but the count of its index tells of it."""
-    recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap'])
-    file = next(path.glob('*.mcap'))
-    raw = bytearray(file.read_bytes())
-    chunk = 8
-    while raw[chunk] != 6:
-        chunk += 9 + struct.unpack_from('<Q', raw, chunk + 1)[0]
-    raw[chunk + 33:chunk + 37] = bytes(4)  # its checksum
-    at = chunk + 9 + 40  # the records in it
-    while raw[at] != 5:
-        at += 9 + struct.unpack_from('<Q', raw, at + 1)[0]
-    raw[at] = 12  # metadata, which is passed over
-    file.write_bytes(raw)
-    states, bag = read(path)
-    assert_same(states, recording[1:])
-    loss, = bag.lost
-    assert loss.messages == 1
-    assert loss.place.startswith(f'bytes {chunk} to ')
-    assert 'index of the chunk has more' in loss.reason
-    assert bag.total == 30
-
-
-def test_the_log_of_a_killed_recorder_is_read_and_nothing_is_changed(tmp_path):
-    recording = record(duration=0.5)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording[:30])})
-    (path / 'metadata.yaml').unlink()
-    database = sqlite3.connect(path / 'bag.db3')
-    database.execute('PRAGMA journal_mode = WAL')
-    database.executemany(
-        'INSERT INTO messages (topic_id, timestamp, data) VALUES (1, ?, ?)', [
-            (received, bytes(TYPES.serialize_cdr(message, JOINT_STATE)))
-            for received, message in messages(recording[30:])])
-    database.commit()
-    killed = tmp_path / 'killed'
-    shutil.copytree(path, killed)
-    database.close()
-    before = {file.name: file.read_bytes() for file in killed.iterdir()}
-    assert 'bag.db3-wal' in before
-    assert_same(read(killed)[0], recording)
-    assert {file.name: file.read_bytes() for file in killed.iterdir()} == before
-
-
 @pytest.mark.parametrize(('field', 'value', 'reason'), [
     ('position', np.nan, 'positions not finite'),
     ('position', 1e300, 'positions beyond 1e+06'),
@@ -488,10 +214,3 @@ def test_a_name_that_is_damaged_costs_its_message(tmp_path):
     states, bag = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
     assert len(states) == 29
     assert sum(bag.unusable.values()) == 1
-
-
-def test_damaged_bags_are_read_as_far_as_they_are_whole(tmp_path):
-    """Seeds of the generator; more by ``python test/tools/broken_bags.py``."""
-    for seed in range(30):
-        bag = break_bag(tmp_path / str(seed), seed)
-        assert not faults_of_reading(bag), f'seed {seed}: {bag.shape}, {bag.damage}'

@@ -211,3 +211,15 @@ def test_without_ruckig_streams_alone_are_refused(monkeypatch):
         reference.set_target(0, np.ones(1), None, MS, limits())
     reference.stop(0, limits())
     assert reference.mode(0) == 'holding'
+
+
+def test_a_target_that_would_take_years_is_held_back_and_a_nearer_one_is_followed():
+    """Ruckig has a result for it that its own enumeration lacks: an error, in a cycle."""
+    one = np.ones(1)
+    limits = MotionLimits(-1e9 * one, 1e9 * one, 1e-9 * one, one, one)
+    stream = Stream(np.zeros(1), 0, 50.0, limits)
+    stream.set_target(0, 1e3 * one, None, 0, limits)
+    assert stream.is_held_back
+    stream.set_target(20_000_000, 1e-9 * one, None, 20_000_000, limits)
+    assert not stream.is_held_back
+    assert stream.state_at(60_000_000_000)[0, 0] == pytest.approx(1e-9, rel=1e-3)

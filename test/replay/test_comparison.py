@@ -9,10 +9,10 @@ from recordings import PANDA, messages, record, write
 from scipy.signal import butter, sosfiltfilt
 
 from hodyn_ros.cli import main
-from hodyn_ros.estimation.pipeline import Pipeline
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, Profile, common_lag
+from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.replay.traces import MAX_BINS, Trace
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -100,7 +100,7 @@ def test_truth_lies_in_the_bands_whatever_befell_the_stamps(tmp_path, trouble):
     recording.received = recording.received[0] + 10_000_000 * np.arange(len(order))
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     with JointStateBag(path, JointNames(PANDA)) as bag:
-        chunks = list(Pipeline(bag, FeedForward(PANDA)).chunks())
+        chunks = list(RecordedTorques(bag, FeedForward(PANDA)).chunks())
     used = np.concatenate([chunk.used for chunk in chunks])
     torque = np.concatenate([chunk.torque for chunk in chunks])[used]
     deviation = np.concatenate([chunk.deviation for chunk in chunks])[used]

@@ -11,10 +11,11 @@ from rosbags.rosbag2 import Writer
 import yaml
 
 from hodyn_ros.cli import main
-from hodyn_ros.estimation import pipeline
+from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay import pictures
+from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot.joint_names import JointNames
 
 
@@ -83,13 +84,13 @@ def test_parts_join_as_if_computed_at_once(tmp_path, monkeypatch):
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     results = []
     for size in (100_000, 700):
-        monkeypatch.setattr(pipeline, 'CHUNK_SIZE', size)
+        monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', size)
         with JointStateBag(path, JointNames(PANDA)) as bag:
-            found = pipeline.Pipeline(bag, FeedForward(PANDA))
+            found = RecordedTorques(bag, FeedForward(PANDA))
             chunks = list(found.chunks())
             results.append(np.concatenate([chunk.torque for chunk in chunks]))
             assert sum(chunk.used.sum() for chunk in chunks) == 5900
-            assert len(found.timing_statistics.gaps) == 1
+            assert len(found.motion.timing_statistics.gaps) == 1
     assert len(chunks) > 5
     scale = np.abs(results[0]).max(axis=(0, 2), keepdims=True)
     np.testing.assert_allclose(results[1] / scale, results[0] / scale, rtol=0.0, atol=1e-4)

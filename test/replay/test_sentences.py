@@ -43,7 +43,7 @@ def result(timing_statistics=None, **changes):
         'timing_statistics': timing_statistics or timing(), 'shifted_zeros': {}, 'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
-        'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [], 'live': None,
+        'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [],
         'noise': SimpleNamespace(
             velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5),
             step=0.01),
@@ -252,20 +252,6 @@ def test_joints_that_stand_still_and_recordings_without_velocities_are_told():
         step=0.01)
     assert 'estimated from positions with a bandwidth of 3 Hz' in fact(
         'The motion is', noise=noise)
-
-
-@pytest.mark.parametrize('holds', [True, False])
-def test_the_answers_of_a_live_node_are_told_with_a_verdict(holds):
-    live = SimpleNamespace(
-        samples=90, played=100, holds=holds, worst_difference=np.array([1.0, 2.0, 3.0]),
-        worst_from_estimate=np.array([4.0, 5.0, 6.0]), peak=np.array([7.0, 8.0, 9.0]))
-    said = fact('The live node', live=live)
-    assert said.startswith('The live node answered 90 of 100 samples.')
-    assert 'at most 1 N m, 2 N m/s, 3 N m/s² from the same' in said
-    assert ('which is round-off' in said) == holds
-    assert ('more than round-off' in said) == (not holds)
-    assert 'by 4 N m, 5 N m/s, 6 N m/s² from the estimate' in said
-    assert said.endswith('the largest are 7 N m, 8 N m/s, 9 N m/s².')
 
 
 def test_the_figures_of_a_joint_are_empty_where_there_are_none():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
-from hodyn_ros.estimation import pipeline
+from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.replay_bag import replay
@@ -124,7 +124,7 @@ def test_a_clean_recording_has_no_warnings_and_vibration_is_no_error_of_the_mode
 
 
 def test_progress_is_told_message_by_message(replayed, monkeypatch):
-    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', 70)
+    monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', 70)
     told = []
     replayed(record(duration=2.5), progress=told.append)
     assert sum(told) == 250

@@ -7,11 +7,10 @@ import pytest
 from rosbags.highlevel import AnyReader
 
 from hodyn_ros import load_robot
-from hodyn_ros.estimation.pipeline import Chunk
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
-from hodyn_ros.replay.playback import write_answers
+from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.replay.replay_bag import Curves
 
 PANDA = load_robot('panda')
@@ -32,8 +31,8 @@ def chunk():
     begins = np.zeros(COUNT, dtype=bool)
     begins[[0, 20]] = True
     return Chunk(
-        states, stamps, stamps - 7, used, numbers(5), numbers(5), numbers(3), numbers(3),
-        numbers(2), numbers(2), begins)
+        states, stamps, stamps - 7, used, begins, numbers(5), numbers(5), numbers(3), numbers(3),
+        numbers(2), numbers(2))
 
 
 def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
@@ -119,21 +118,13 @@ def test_a_computed_bag_has_a_topic_of_each_torque_in_the_order_of_time(tmp_path
             np.testing.assert_array_equal(message.effort, chunk.torque[k, order])
 
 
-def test_answers_of_a_node_are_written_at_the_samples_that_it_answered(tmp_path, chunk):
-    torque = chunk.torque.copy()
-    torque[3, 1, 2], torque[8] = np.nan, np.nan
-    # Every state but the first is a sample.
-    playback = SimpleNamespace(
-        names=NAMES, stamps=10 ** 9 + 10 ** 6 * np.arange(COUNT + 1),
-        sample=np.arange(1, COUNT + 1))
-    write_answers(tmp_path / 'live', playback, chunk.q[:, :2], torque)
-    found, _ = read(tmp_path / 'live')
-    answered = [k for k in range(COUNT) if k not in (3, 8)]
-    for order, pairs in enumerate(found.values()):
-        assert [received for received, _ in pairs] == [
-            10 ** 9 + 10 ** 6 * (k + 1) for k in answered]
-        np.testing.assert_array_equal(
-            [message.effort for _, message in pairs], chunk.torque[answered, order])
+def test_receive_times_before_1970_become_0(tmp_path, chunk):
+    """SQLite has such times, of a damaged row or a clock never set, and MCAP has not."""
+    received = chunk.states.received - chunk.states.received[20]
+    with ComputedBag(tmp_path / 'computed', NAMES) as bag:
+        bag.write(chunk.states.stamp, received, chunk.q, chunk.torque)
+    for pairs in read(tmp_path / 'computed')[0].values():
+        assert [time for time, _ in pairs] == np.maximum(received, 0).tolist()
 
 
 @pytest.mark.parametrize('has_friction', [True, False])

@@ -55,3 +55,12 @@ def test_a_demo_leaves_picture_bag_and_figures_and_one_that_is_ended_leaves_them
     assert before == {
         str(path): path.read_bytes() for path in sorted(output.rglob('*')) if path.is_file()}
     assert {path.name for path in tmp_path.iterdir()} == {'out', 'figures.json'}
+
+
+def test_an_arm_with_springs_is_fed_by_the_node(ros_environment, tmp_path):
+    figures = tmp_path / 'figures.json'
+    run = demo('--output', str(tmp_path / 'out'), '--json', str(figures), '--actuator', 'sea')
+    _, errors = run.communicate(timeout=300)
+    assert run.returncode == 0, errors
+    # Its weight alone would turn a spring of 1000 N m/rad by 2.5e-2 rad.
+    assert max(json.loads(figures.read_text())['rms_tracking_error']) < 5e-3

@@ -365,7 +365,7 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
     before = node.messages['torque'][-1].effort
     assert node.answer(t + 0.001, [x + 0.8 for x in home], **rest) is not None
     assert np.abs(np.subtract(node.messages['torque'][-1].effort, before)).max() < 0.1
-    assert 'contradicts the state before: it is left out' in node.log
+    node.wait_log('contradicts the state before: it is left out')
 
 
 def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):

@@ -125,8 +125,10 @@ def test_two_drivers_that_contradict_each_other_are_named(live, home):
         gripper.publish(JointState(name=['finger'], position=[0.0]))
         node.spin(0.005)
     assert 'contradict each other' not in node.log
+    node.messages['torque'].clear()
     end = time.monotonic() + 20.0
-    while 'contradict each other' not in reason(node) and time.monotonic() < end:
+    while time.monotonic() < end and (
+            len(node.messages['torque']) <= 100 or 'contradict each other' not in reason(node)):
         for position in (home, [x + 0.7 for x in home]):
             state = JointState(name=node.joints, position=position)
             state.header.stamp = node.node.get_clock().now().to_msg()
@@ -135,6 +137,10 @@ def test_two_drivers_that_contradict_each_other_are_named(live, home):
     assert '/driver, /other publish states of this arm on /joint_states that contradict' in \
         reason(node)
     assert 'contradict each other: end all but the driver' in node.log
+    # The reference hopped between both.
+    q = np.array([message.position for message in node.messages['torque']])
+    assert len(q) > 100
+    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
     other.destroy_node()
     node.drive(20.0, home, until=lambda: not reason(node))
 

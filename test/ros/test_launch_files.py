@@ -234,3 +234,12 @@ def test_a_mistyped_argument_is_named_and_one_of_another_file_is_none_of_ours(mo
     with pytest.raises(HodynError, match=r"no launch argument 'robbot'; did you mean 'robot'\?"):
         launch(monkeypatch, file, robbot='ur10e')
     assert launch(monkeypatch, file, use_rviz='true', world='empty.sdf')
+
+
+@pytest.mark.parametrize('file', [FILE, DEMO])
+def test_a_parameter_given_as_an_argument_does_not_go_unnoticed(monkeypatch, capsys, file):
+    """The arm came up without the payload of `payload_mass:=2`."""
+    assert launch(monkeypatch, file, payload_mass='2', rate='30', world='empty.sdf')
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[2] for line in lines] == ['payload_mass', 'rate']
+    assert all('does not set it: write it in a params_file' in line for line in lines)

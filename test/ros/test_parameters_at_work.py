@@ -18,9 +18,12 @@ from rclpy.qos import ReliabilityPolicy
 
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters
+from hodyn_ros.ros.controller_state import JointTrajectoryControllerState
 
 NOW = 1000.0
 PANDA = hd.load_robot('panda')
+CONTROLLER_STATE = '/feedforward/controller_state' + (
+    '' if JointTrajectoryControllerState else '/error')
 
 
 def test_a_test_names_each_parameter():
@@ -127,11 +130,13 @@ def test_the_quality_of_service_is_that_of_the_user(live, home):
     node = live(
         'qos_overrides./joint_states.subscription.reliability:=reliable',
         'qos_overrides./joint_states.subscription.depth:=7',
-        'qos_overrides./feedforward/torque.publisher.reliability:=best_effort')
+        'qos_overrides./feedforward/torque.publisher.reliability:=best_effort',
+        f'qos_overrides.{CONTROLLER_STATE}.publisher.reliability:=best_effort')
     (states,) = node.node.get_subscriptions_info_by_topic('/joint_states')
     assert states.qos_profile.reliability == ReliabilityPolicy.RELIABLE
-    (torque,) = node.node.get_publishers_info_by_topic('/feedforward/torque')
-    assert torque.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+    for topic in ('/feedforward/torque', CONTROLLER_STATE):
+        (found,) = node.node.get_publishers_info_by_topic(topic)
+        assert found.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT, topic
 
 
 @pytest.mark.live

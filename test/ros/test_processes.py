@@ -1,4 +1,4 @@
-"""Nodes in processes of their own, as `hodyn demo` and `replay --live` run them."""
+"""Nodes in processes of their own, as `hodyn demo` runs them."""
 import os
 import signal
 import subprocess
@@ -92,17 +92,14 @@ def test_no_process_outlives_its_context(monkeypatch, text, code):
     def start(module, *arguments, end_signal):
         assert module == 'hodyn_ros.ros.feedforward_node'
         assert arguments == (
-            '--ros-args', '-r', '__ns:=/some', '--log-level', 'error', '-r', 'a:=b',
+            '--ros-args', '-r', '__ns:=/some', '--log-level', 'warn',
             '-p', 'robot:=panda', '-p', 'rate:=9.0')
         assert end_signal == signal.SIGTERM
         return subprocess.Popen([sys.executable, '-c', text], stdout=subprocess.PIPE)
 
     monkeypatch.setattr(processes.bound_process, 'start', start)
     monkeypatch.setattr(processes, 'STOP_TIMEOUT', 0.3)
-    with process(
-        '/some', 'feedforward_node', 'robot:=panda', 'rate:=9.0', remappings=['a:=b'],
-        log_level='error',
-    ) as running:
+    with process('/some', 'feedforward_node', 'robot:=panda', 'rate:=9.0') as running:
         assert running.stdout.readline() == b'ready\n'
     # It is known how it ended: nobody has to wait for it any more.
     assert running.returncode == code

@@ -4,6 +4,7 @@ import re
 import signal
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from live_motions import NOW, assert_no_step, in_motion, move, table, weight
 import numpy as np
 import pytest
@@ -202,12 +203,12 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     arm = Stepper(node, home)
     # Pushed away at rest: by a little, then by much.
     arm.offset[0] = 0.15
-    arm.step(3)
+    arm.step(40)
     node.wait_log('fer_joint1 is +0.15 away from the reference (tracking_tolerance 0.2)')
     assert 'held where it is' not in node.log
     arm.offset[0] = 0.5
     where = home[0] + 0.5
-    arm.step(4, until=lambda: arm.q[0] == pytest.approx(where))
+    arm.step(40, until=lambda: arm.q[0] == pytest.approx(where))
     arm.offset[0] = 0.0
     arm.step(3)
     assert node.spin_until(lambda: bool(re.search(
@@ -261,16 +262,20 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
     move(node, home, 0.8, 6.0)
     node.drive(30.0, home, until=lambda: node.states[-1] == 'following')
     node.drive(2.0, home)
+    reports = node.subscribe(DiagnosticArray, '/diagnostics')
     for pause in (0.3, 2.0):
         node.drive(0.2, home)
         length = len(node.log)
         node.process.send_signal(signal.SIGSTOP)
         node.drive(pause, home)
         node.process.send_signal(signal.SIGCONT)
-        node.drive(5.0, home, until=lambda n=length, least=0.8 * pause: max(
-            map(float, re.findall(
-                r'WARN.*: ([\d.]+) s are missing between cycles: the reference goes on from '
-                'where it was', node.log[n:])), default=0.0) > least)
+        node.drive(5.0, home, until=lambda n=length: re.search(
+            r'WARN.*: [\d.]+ s are missing between cycles: the reference goes on from where it '
+            'was', node.log[n:]) is not None)
+    # A state from the midst of a pause may be read first: the line is of it, the sum of all.
+    node.drive(5.0, home, until=lambda: any(
+        value.key == 'time left out (s)' and float(value.value) > 0.8 * 2.3
+        for report in reports[-1:] for value in report.status[0].values))
     assert 'stopping' not in node.states
     stamps, values = table(node, 'torque')
     moved = np.abs(np.diff(values[:, 0], axis=0)).max(axis=1)
@@ -453,7 +458,7 @@ def test_an_arm_that_was_pushed_away_does_not_follow_the_plan_that_waited(live, 
     for k in range(1, 800):
         answers = node.answer(arm.time + 0.01 * k, pushed)
         assert answers is not None
-        if k > 5:
+        if k > 15:  # a leap: believed when nothing came from the place before for 0.1 s
             np.testing.assert_array_equal(answers[0].position, pushed)
     assert 'fer_joint1 is +0.3 away from the reference' in node.log
     assert 'the arm is held where it is' in node.log

@@ -35,16 +35,14 @@ def answer(loop, robot, position):
     torque = np.zeros((3, robot.n))
     hd.InverseDynamics(robot, order=2)(still, torque)
     fields = {
-        topic: np.array([position, 0 * position, torque[k]])
-        for k, topic in enumerate(('torque', 'torque_rate', 'torque_accel'))}
-    fields['motor_reference'] = np.array([
-        position + torque[0] / 5000.0, 0 * position, torque[0]])
+        'torque': np.array([position, 0 * position, torque[0]]),
+        'motor_reference': np.array([position + torque[0] / 5000.0, 0 * position, torque[0]])}
     return {topic: fields[topic] for topic in loop.topics}
 
 
 def test_brakes_hold_until_the_first_answer(panda, elastic_panda):
     for robot in (panda, elastic_panda):
-        loop = make_control_loop(robot, home(robot), 'full', PERIOD)
+        loop = make_control_loop(robot, home(robot), PERIOD)
         loop.step(0.0, PERIOD)
         np.testing.assert_array_equal(loop.q, home(robot))
         # Efforts of 0 before the arm moves would ruin the recording's table.
@@ -52,16 +50,13 @@ def test_brakes_hold_until_the_first_answer(panda, elastic_panda):
         np.testing.assert_allclose(loop.effort, held, atol=1e-6)
 
 
-@pytest.mark.parametrize('method', ['rigid', 'torque', 'torque_rate', 'full'])
-def test_an_arm_stays_where_the_answers_hold_it(panda, elastic_panda, method):
+def test_an_arm_stays_where_the_answers_hold_it(panda, elastic_panda):
     for robot in (panda, elastic_panda):
-        loop = make_control_loop(robot, home(robot), method, PERIOD)
+        loop = make_control_loop(robot, home(robot), PERIOD)
         loop.command(answer(loop, robot, home(robot)), 0.0)
         for k in range(50):
             loop.step(k * PERIOD, PERIOD)
-        # The less complete methods leave the deflection of the springs.
-        np.testing.assert_allclose(
-            loop.q, home(robot), atol=1e-3 if method == 'full' else 5e-2)
+        np.testing.assert_allclose(loop.q, home(robot), atol=1e-3)
 
 
 def tracking_error(robot, duration, ahead=HALF_HOLD, late=0.0, uneven=0.0, lost=0.0):
@@ -72,7 +67,7 @@ def tracking_error(robot, duration, ahead=HALF_HOLD, late=0.0, uneven=0.0, lost=
     """
     plan = fit_plan([0.0, duration], [home(robot), home(robot) + 0.4])
     feedforward = FeedForward(robot)
-    loop = make_control_loop(robot, home(robot), 'full', PERIOD)
+    loop = make_control_loop(robot, home(robot), PERIOD)
     random = np.random.default_rng(0)
     squares, now, before = [], 0.0, None
     while now < plan.duration:
@@ -118,8 +113,3 @@ def test_a_line_through_answers_ends_and_never_turns_back():
     line.add(1.0, np.array([2.0]))
     line.add(0.5, np.array([90.0]))
     assert [line.at(instant).item() for instant in (0.5, 1.5, 4.0, 9.0)] == [1.5, 2.5, 5.0, 5.0]
-
-
-def test_an_unknown_method_is_refused(elastic_panda):
-    with pytest.raises(ValueError, match='expected one of'):
-        make_control_loop(elastic_panda, home(elastic_panda), 'none', PERIOD)

@@ -137,7 +137,7 @@ def test_methods_are_what_they_say():
 def test_the_command_prints_plots_and_writes_figures(tmp_path, capsys):
     file = tmp_path / 'figures.json'
     code = cli.main([
-        'demo', '--compare', '--direct', '--actuator', 'vsa', '--duration', '0.3',
+        'demo', '--compare', '--actuator', 'vsa', '--duration', '0.3',
         '--json', str(file), '--output', str(tmp_path / 'out')])
     assert code == 0
     assert (tmp_path / 'out' / 'comparison.png').stat().st_size > 10_000
@@ -156,7 +156,7 @@ def test_the_command_prints_plots_and_writes_figures(tmp_path, capsys):
 ])
 def test_a_wrong_request_is_one_line(arguments, message, capsys, tmp_path):
     assert cli.main(
-        ['demo', '--compare', '--direct', '--output', str(tmp_path), *arguments]) == 2
+        ['demo', '--compare', '--output', str(tmp_path), *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count('\n') == 1

@@ -12,7 +12,7 @@ kills     killed by SIGKILL at ten random moments and resumed: what an undisturb
 dask      the same by two Dask workers, one of them killed by SIGKILL in the middle
 """
 import argparse
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 import io
 import os
 from pathlib import Path
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 
+from fleet_tasks import done_in
 import numpy as np
 from recordings import Recording, messages, motion, write
 
@@ -91,14 +92,9 @@ def command(source, out, *options):
 
 
 def contents(out):
-    """Return all that a fleet wrote, but for the order in which files were done."""
-    found = {
-        str(path.relative_to(out)): path.read_bytes() for path in out.rglob('*')
-        if path.is_file() and path.name != 'ledger.jsonl'}
-    lines = (out / 'ledger.jsonl').read_text().splitlines()
-    # A file that a kill met was done once all the same.
-    found['ledger'] = sorted(line for line in lines if '"done"' in line)
-    return found
+    """Return all that a fleet wrote."""
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob('*')
+            if path.is_file()}
 
 
 def differences(one, other):
@@ -116,9 +112,13 @@ def run(arguments):
         - before.children_system)
 
 
-def done_in(out):
-    ledger = out / 'ledger.jsonl'
-    return ledger.read_text().count('"done"') if ledger.exists() else 0
+def workers_of(pid):
+    """Return the processes of the workers that a process has started, by any of its threads."""
+    started = [int(child) for thread in Path(f'/proc/{pid}/task').iterdir()
+               for child in (thread / 'children').read_text().split()]
+    # Beside them there is Python's tracker of resources.
+    return [child for child in started
+            if b'spawn_main' in Path(f'/proc/{child}/cmdline').read_bytes()]
 
 
 def check_numbers(source, work, options):
@@ -178,13 +178,10 @@ def check_memory(source, work, options):
             stderr=subprocess.DEVNULL) as process:
         seen, told = {}, 0
         while process.poll() is None:
-            count = done_in(out)
-            children = Path(f'/proc/{process.pid}/task/{process.pid}/children')
-            for child in children.read_text().split() if children.exists() else ():
-                try:
-                    seen[count] = resident(child)
-                except (OSError, KeyError):  # it has just ended
-                    continue
+            count = done_in(out)[0]
+            with suppress(OSError, KeyError):  # it has just ended
+                for worker in workers_of(process.pid):
+                    seen[count] = resident(worker)
             if count >= told + 20:
                 told = count
                 print(f'memory: {seen[max(seen)][0]:.0f} MB after {count} files', flush=True)
@@ -211,7 +208,7 @@ def check_kills(source, work, options, seed, kills):
                 process.wait(moment)
             except subprocess.TimeoutExpired:
                 process.kill()
-        moments.append(f'{moment:.1f} s ({done_in(out)} done)')
+        moments.append(f'{moment:.1f} s ({done_in(out)[0]} done)')
     run(command(source, out, '--jobs', '2', *options))
     wrong = differences(expected, contents(out))
     left = list(out.rglob('.hodyn-unfinished-*'))
@@ -239,14 +236,10 @@ def check_dask(source, work, options):
         fleet = stack.enter_context(subprocess.Popen(
             command(source, out, '--scheduler', str(file), *options),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
-        killed, some = None, len(contents(undisturbed)['ledger']) // 3
+        killed, some = None, done_in(undisturbed)[0] // 3
         while fleet.poll() is None:
-            if killed is None and done_in(out) >= some:
-                pid = nannies[0].pid
-                children = [int(child) for task in Path(f'/proc/{pid}/task').iterdir()
-                            for child in (task / 'children').read_text().split()]
-                # The nanny's children are the worker and Python's tracker of resources.
-                killed = max(children, key=lambda child: resident(child)[0])
+            if killed is None and done_in(out)[0] >= some:
+                killed, = workers_of(nannies[0].pid)
                 os.kill(killed, 9)
             time.sleep(0.05)
         said = fleet.stderr.read()

@@ -1,65 +1,59 @@
-"""Tasks for tests of many files, which take no time: what a file holds is what becomes of it."""
+"""Tasks for tests of many files, which take no time, and what is done of many files.
+
+What a file holds is what becomes of it.
+"""
+from contextlib import suppress
 from dataclasses import dataclass
+import json
 import os
 from pathlib import Path
 import signal
 import time
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.outcome import Job, Outcome, failed
+from hodyn_ros.fleet.task import Job, Task
 
 
 @dataclass(frozen=True)
-class ToldTask:
-    """Does what a file says, and notes in `diary` that it was begun."""
+class ToldTask(Task):
+    """Does what a file says, and notes in ``output/diary`` that it was begun."""
 
-    diary: Path
+    output: Path
     key = 'bag'
-    folders = ()
 
-    def __call__(self, path, name):
-        with self.diary.open('a') as file:
-            file.write(f'{name}\n')
-        begun = self.diary.read_text().split().count(name)
-        what = path.read_text()
-        if what == 'kill' or (what == 'kill once' and begun == 1):
+    @property
+    def begun(self):
+        """Names of the files that were begun, and 'warm-up', one after the other."""
+        return (self.output / 'diary').read_text().split()
+
+    def perform(self, job):
+        self.note(job.name)
+        what = job.path.read_text()
+        if what == 'kill' or (what == 'kill once' and self.begun.count(job.name) == 1):
             os.kill(os.getpid(), signal.SIGKILL)
         if what == 'bug':
             raise KeyError('of ours')
-        if what == 'stubborn':
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            time.sleep(20.0)
+        if what == 'endless':
+            time.sleep(60.0)
         if what == 'slow':
             time.sleep(1.0)
         if what == 'wrong':
-            return failed(self.key, Job(name, path), str(HodynError('wrong')), is_final=True)
-        return Outcome(name, 'ok', [{'bag': name, 'joint': 'a', 'status': 'ok'}], messages=1)
+            raise HodynError('wrong')
+        for place in self.places(job.name):
+            (self.output / place).parent.mkdir(exist_ok=True)
+            (self.output / place).write_text(what)
+        return self.outcome(job, 'ok', [{'joint': 'a', 'x': 0.1}], messages=1)
 
     def warm_up(self):
-        with self.diary.open('a') as file:
-            file.write('warm-up\n')
+        self.note('warm-up')
 
     def places(self, name):
-        return ()
+        return [f'copies/{name}']
 
-    def present(self, name):
-        return []
-
-    def remove(self, name):
-        pass
-
-
-class Silence:
-    """Progress that nobody sees."""
-
-    def start(self, done, sizes):
-        self.done, self.sizes = done, sizes
-
-    def add(self, outcome):
-        pass
-
-    def stop(self):
-        pass
+    def note(self, what):
+        self.output.mkdir(exist_ok=True)
+        with (self.output / 'diary').open('a') as file:
+            file.write(f'{what}\n')
 
 
 def jobs_of(folder, **contents):
@@ -69,3 +63,14 @@ def jobs_of(folder, **contents):
         (folder / name).write_text(content)
         jobs.append(Job(name, folder / name))
     return jobs
+
+
+def done_in(folder):
+    """Return how many files of a fleet that is at work are done, and how many are begun."""
+    done = begun = 0
+    for place, _, names in os.walk(folder / 'outcomes'):
+        for name in names if '.hodyn-unfinished' not in place else ():
+            with suppress(OSError):  # it is being replaced
+                is_done = json.loads(Path(place, name).read_text())['outcome'] is not None
+                done, begun = done + is_done, begun + (not is_done)
+    return done, begun

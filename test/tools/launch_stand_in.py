@@ -23,6 +23,13 @@ class OpaqueFunction:
         self.function = function
 
 
+class LogInfo:
+    """A line of launch's own log."""
+
+    def __init__(self, *, msg):
+        print(f'[INFO] [launch.user]: {msg}')
+
+
 class LaunchDescription:
     """Actions in their order."""
 
@@ -69,7 +76,8 @@ def launch(monkeypatch, file, **arguments):
         'launch': {'LaunchContext': Context, 'LaunchDescription': LaunchDescription},
         'launch.action': {'Action': object},
         'launch.actions': {
-            'DeclareLaunchArgument': DeclareLaunchArgument, 'OpaqueFunction': OpaqueFunction},
+            'DeclareLaunchArgument': DeclareLaunchArgument, 'LogInfo': LogInfo,
+            'OpaqueFunction': OpaqueFunction},
         'launch.substitutions': {'LaunchConfiguration': LaunchConfiguration},
         'launch_ros': {}, 'launch_ros.actions': {'Node': Node},
         'ament_index_python': {},
@@ -88,5 +96,5 @@ def launch(monkeypatch, file, **arguments):
         assert action.choices is None or context[name] in action.choices
     nodes = [
         node for action in description.actions if isinstance(action, OpaqueFunction)
-        for node in action.function(context)]
+        for node in action.function(context) if isinstance(node, Node)]
     return {node.name: node for node in nodes}

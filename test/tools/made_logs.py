@@ -1,10 +1,7 @@
 """Made logs of joint states whose instants are known."""
-from functools import partial
-
 import numpy as np
 from recordings import motion
 
-from hodyn_ros.estimation.state_intervals import state_intervals
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 PERIOD = 1e-3
@@ -57,8 +54,3 @@ def moving(time, period, noise=1e-6):
     angle = omega * time[:, None] + np.linspace(0.0, 2.0, 5)
     rng = np.random.default_rng(0)
     return (np.sin(angle) + noise * rng.standard_normal(angle.shape), omega * np.cos(angle))
-
-
-def measured_by(position, velocity):
-    """Return what measures the intervals between such samples over given instants."""
-    return partial(state_intervals, position=position, velocity=velocity)

@@ -7,6 +7,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.robot.joint_names import JointNames
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -114,6 +116,21 @@ def write(path, topics, *, storage=None, compression=None):
             for received, message in pairs:
                 writer.write(connection, received, TYPES.serialize_cdr(message, JOINT_STATE))
     return path
+
+
+def read(path, topic=None, prefix=''):
+    """Return the joint states of a bag, and the bag."""
+    with JointStateBag(path, JointNames(PANDA, prefix=prefix), topic) as bag:
+        return JointStates.joined(list(bag.blocks())), bag
+
+
+def assert_same(states, recording):
+    """Compare joint states that were read with those that were written, bit for bit."""
+    np.testing.assert_array_equal(states.stamp, recording.stamp)
+    np.testing.assert_array_equal(states.received, recording.received)
+    np.testing.assert_array_equal(states.position, recording.position)
+    np.testing.assert_array_equal(states.velocity, recording.velocity)
+    np.testing.assert_array_equal(states.effort, recording.effort)
 
 
 def damage(path):

@@ -38,16 +38,6 @@ def robot_keys(source: str | Path) -> dict[str, Any]:
     return {key: plain(value) for key, value in data.items()}
 
 
-def without_limits(source: str | Path) -> dict[str, Any]:
-    """Return the keys of a robot but for its limits and motors.
-
-    Its torques are the same, and no motion is beyond its limits.
-    """
-    return {
-        key: value for key, value in robot_keys(source).items()
-        if key not in ('limits', 'actuators')}
-
-
 def read_source(
     source: Source, locked: Mapping[str, float],
     max_bodies: int | None = None, *, floating_base: bool = False,

@@ -60,8 +60,6 @@ class DemoRun:
         Seconds from the trajectory's start to the end.
     bag : Path
         Folder to record to.
-    method : str
-        One of `elastic_tracking.METHODS`, for an arm with springs.
     retimed : bool
         Whether the node runs the path as fast as all limits allow.
 
@@ -72,7 +70,6 @@ class DemoRun:
     waypoints: tuple[Array, Array]
     duration: float
     bag: Path
-    method: str = 'full'
     retimed: bool = False
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
@@ -102,7 +99,7 @@ class DemoRun:
 
 
 def was_disturbed(figures: dict[str, Any]) -> bool:
-    """Whether the machine was too busy for the figures of a run to say much about the method."""
+    """Whether the machine was too busy for the figures of a run to say much."""
     return bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
 
 
@@ -145,7 +142,7 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
             # The node ends first, with the arm still there to stop.
             process(
                 NAMESPACE, 'simulated_driver', f'robot:={run.robot_file}', f'report:={report}',
-                f'method:={run.method}', f'position:={run.waypoints[1][0].tolist()}',
+                f'position:={run.waypoints[1][0].tolist()}',
             ) as driver,
             process(
                 NAMESPACE, 'feedforward_node', f'robot:={run.robot_file}',

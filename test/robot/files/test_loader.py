@@ -1,5 +1,4 @@
 import copy
-from dataclasses import fields
 from importlib import resources
 import pickle
 import warnings
@@ -9,8 +8,6 @@ import pytest
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.robot.files import without_limits
 
 NAMES = ('panda', 'iiwa14', 'fr3', 'ur10e', 'twolink')
 
@@ -205,19 +202,3 @@ def test_a_link_fixed_to_another_moves_with_it(panda):
     assert fixed.body_index('hand') == 6
     with pytest.raises(ValueError, match="no link 'foot'"):
         fixed.body_index('foot')
-
-
-@pytest.mark.parametrize('name', NAMES)
-def test_without_limits_the_torques_are_the_same(name, tmp_path):
-    path = tmp_path / 'free.yaml'
-    path.write_text(yaml.safe_dump(without_limits(name)), 'utf-8')
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        free, robot = FeedForward(hd.load_robot(path)), FeedForward(hd.load_robot(name))
-    q = np.random.default_rng(1).normal(size=(5, robot.robot.n))
-    np.testing.assert_array_equal(free.torque(q), robot.torque(q))
-    limits = free.robot.limits
-    assert all(
-        np.isinf(getattr(limits, field.name)).all() for field in fields(limits)
-        if field.name != 'stopping_offset')  # of no deceleration
-    assert free.robot.actuators is None

@@ -2,11 +2,10 @@ import warnings
 
 import numpy as np
 import pytest
-import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
-from hodyn_ros.robot.files import robot_mapping, without_limits
+from hodyn_ros.robot.files import robot_mapping
 
 pin = pytest.importorskip('pinocchio')
 
@@ -31,16 +30,6 @@ def link(name, inertial=INERTIAL):
 
 
 ONE_JOINT = arm(link('l1'), joint('j1', 'base', 'l1', extra=LIMIT))
-
-
-def test_limits_are_left_out_on_demand_and_the_torques_stay(tmp_path):
-    (tmp_path / 'arm.urdf').write_text(ONE_JOINT)
-    mapping = yaml.safe_load(yaml.safe_dump(without_limits(tmp_path / 'arm.urdf')))
-    free, robot = hd.load_robot(mapping), hd.load_robot(ONE_JOINT)
-    assert np.isinf(free.limits.effort).all()
-    assert robot.limits.effort == [40.0]
-    q = np.array([[0.3], [1.0], [2.0]])
-    np.testing.assert_array_equal(hd.inverse_dynamics(free, q), hd.inverse_dynamics(robot, q))
 
 
 def vector(values):

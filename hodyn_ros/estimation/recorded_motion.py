@@ -1,12 +1,13 @@
-"""From a bag to torques, chunk by chunk: memory does not grow with the recording.
+"""From a bag to its motion, piece by piece: memory does not grow with the recording.
 
-The stamps of each chunk are classified, its motion is smoothed and its torques computed with a
-margin on both sides, longer than the memory of the smoother; the margins are then dropped.
+The stamps of each piece are classified and its motion is smoothed with a margin on both sides,
+longer than the memory of the smoother: whatever is filtered further needs margins as well.
 """
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,33 +21,29 @@ from hodyn_ros.estimation.derivatives import (
     smooth,
     velocity_lag,
 )
-from hodyn_ros.estimation.effort_unit import EffortUnit
-from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.timing import (
     MIN_RUN,
     Run,
     StampStatus,
-    TimingStatistics,
     analyse,
     choose_clock,
     typical_period,
 )
-from hodyn_ros.estimation.uncertainty import torque_deviation
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
+T = TypeVar('T')
 
 CHUNK_SIZE = 16_384
-"""Messages of a chunk without its margins."""
+"""Messages of a piece without its margins."""
 
 _FIT_WHOLE = 4000  # messages: shorter recordings are fitted whole
 _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # longer ones in windows spread over them
 _TIMED_WINDOW = 2000  # messages around each: few do not tell the clock behind their stamps
 _MARGIN_MEMORIES = 12.0
-_DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
 _REASONS = {
     StampStatus.DUPLICATE: 'stamp of the message before',
     StampStatus.REVERSED: 'stamp out of order',
@@ -59,11 +56,13 @@ _REASONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
-    """What was computed of some messages, one after the other.
+class MotionPiece:
+    """The motion at some messages, one after the other, with margins.
 
     Attributes
     ----------
+    inner : slice
+        Where the messages stand that are the piece's own; the others are margins.
     states : JointStates
         As recorded, (T,).
     stamps : (T,) int64 array
@@ -72,74 +71,56 @@ class Chunk:
         When the states were sampled, ns: their stamps, unless the samples tell more.
     used : (T,) bool array
         Whether the motion is known at these messages.
-    q, q_deviation : (T, 5, n) arrays
+    q, deviation : (T, 5, n) arrays
         The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
-    torque, deviation : (T, 3, n) arrays
-        Q, Q̇, Q̈, N m/sᵏ, and standard deviations that come from those of the motion; NaN where
-        not used.
-    predicted : (T, 2, n) array
-        What the recorded effort is to be compared with, and its rate: Q and Q̇, less gravity where
-        the driver reports efforts without it.
-    slow : (T, 2, n) array
-        The same and the recorded effort, both within the bandwidth of the motion, N m.
     begins : (T,) bool array
         First messages of runs.
+    runs : list of (Run, Motion)
+        What the motion was estimated from and at, run by run, with its covariances.
 
     """
 
+    inner: slice
     states: JointStates
     stamps: NDArray[np.int64]
     instants: NDArray[np.int64]
     used: NDArray[np.bool_]
     q: Array
-    q_deviation: Array
-    torque: Array
     deviation: Array
-    predicted: Array
-    slow: Array
     begins: NDArray[np.bool_]
+    runs: list[tuple[Run, Motion]]
 
 
-class Pipeline:
-    """Computes the torques of a recorded motion.
+class RecordedMotion:
+    """Estimates the motion of a recording.
 
     Attributes
     ----------
     noise : Noise
         Parameters of the smoother, fitted to the recording before anything is computed.
     timing_statistics : TimingStatistics
-        What the stamps showed of the chunks computed so far.
-    gravity_share : float
-        The share of the gravity torque that the recorded efforts contain, by least squares: 1, or
-        0 where the driver subtracts it; NaN when no effort changes or gravity causes none. Efforts
-        of joints that never change are no measurements, and left out.
-    effort_factor : float
-        How many times the model's torques the efforts are, see `EffortUnit.factor`: of those in
-        another unit, which then contain gravity; NaN of those that may be in N m.
-    efforts_recorded : bool
-        Whether any effort is.
+        What the stamps showed of the pieces computed so far.
     bandwidth : float
         Of the joint that is known to the fastest, Hz.
     velocity_lag : (float, float)
         How far the recorded velocities run behind the positions, and its standard deviation, s;
         NaN when none are recorded or the arm hardly accelerates.
+    sampled : list of (JointStates, Run)
+        The parts that the smoother was fitted to.
+    efforts : (T, n) array
+        Recorded at these parts and about them.
 
     Parameters
     ----------
     bag : JointStateBag
         Open.
-    feedforward : FeedForward
-        Feed-forward of the robot.
     bandwidth : float, optional
         Of the motion, Hz; that of maximum likelihood by default.
 
     """
 
-    def __init__(
-        self, bag: JointStateBag, feedforward: FeedForward, *, bandwidth: float | None = None,
-    ) -> None:
+    def __init__(self, bag: JointStateBag, *, bandwidth: float | None = None) -> None:
         self._bag = bag
-        self._feedforward = feedforward
         windows = _windows(bag)
         whole = JointStates.joined([window for window, _ in windows])
         clock = choose_clock(whole)
@@ -150,8 +131,9 @@ class Pipeline:
         parts = [
             (window, run.part(inner)) for (window, inner), timing in zip(
                 windows, timings, strict=True) for run in timing.runs]
-        found = [(window, run) for window, run in parts if len(run.time) >= MIN_RUN]
-        runs = [samples(window, run) for window, run in found]
+        self.sampled = [(window, run) for window, run in parts if len(run.time) >= MIN_RUN]
+        self.efforts = whole.effort
+        runs = [samples(window, run) for window, run in self.sampled]
         if not runs:
             raise HodynError(
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
@@ -162,43 +144,6 @@ class Pipeline:
         self.bandwidth = float(self.noise.bandwidth.max())
         self.velocity_lag = velocity_lag(runs, self.noise)
         self.timing_statistics = TimingStatistics(clock, period)
-        efforts = whole.effort
-        known = np.isfinite(efforts)
-        self.efforts_recorded = bool(known.any())
-        low, high = (getattr(np, name)(np.where(known, efforts, end), axis=0) for name, end in (
-            ('min', np.inf), ('max', -np.inf)))
-        self.gravity_share, self.effort_factor = self._unit_and_gravity(found, high > low)
-
-    @property
-    def gravity_recorded(self) -> bool:
-        """Whether the recorded efforts are taken to contain gravity."""
-        return not self.gravity_share < 0.5 or bool(np.isfinite(self.effort_factor))
-
-    def _unit_and_gravity(
-        self, runs: list[tuple[JointStates, Run]], changes: NDArray[np.bool_],
-    ) -> tuple[float, float]:
-        """Return `gravity_share` and `effort_factor`, by the efforts of joints that change."""
-        product = square = 0.0
-        unit, feedforward = EffortUnit(self._feedforward.robot.n), self._feedforward
-        first = 0
-        for window, run in runs:
-            try:
-                q = smooth(samples(window, run), self.noise).q
-            except HodynError:
-                continue  # counted when the chunks are computed
-            weightless = feedforward.torque(q, gravity=False)[:, 0]
-            gravity = feedforward.torque(q)[:, 0] - weightless
-            effort = window.effort[run.first_message]
-            rest = effort - weightless
-            known = np.isfinite(rest) & changes
-            block = first + np.floor(run.time).astype(np.intp)
-            first = int(block[-1]) + 1
-            unit.add(
-                gravity, feedforward.torque(q, gravity=False, friction=False)[:, 0], q[:, 1],
-                effort, known, block)
-            product += float(np.sum((gravity * rest)[known]))
-            square += float(np.sum(gravity[known] ** 2))
-        return product / square if square > 0.0 else np.nan, unit.factor
 
     @property
     def counts(self) -> MessageCounts:
@@ -217,67 +162,48 @@ class Pipeline:
                 **bag.unusable},
             lost=bag.lost, in_part=bag.in_part, notes=tuple(bag.notes))
 
-    def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
-        """Compute chunk after chunk, in another thread, while the one before is looked at.
+    def pieces(self) -> Iterator[MotionPiece]:
+        """Estimate piece after piece."""
+        yield from self.evaluated(lambda piece: piece)
 
-        Parameters
-        ----------
-        progress : callable, optional
-            Called with the number of messages done.
-
-        """
-        for chunk in self._computed():
-            yield chunk
-            if progress is not None:
-                progress(len(chunk.stamps))
-
-    def _computed(self) -> Iterator[Chunk]:
+    def evaluated(self, evaluate: Callable[[MotionPiece], T]) -> Iterator[T]:
+        """Evaluate piece after piece, in another thread, while the one before is looked at."""
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
                                      / self.noise.step)))
-        waiting: deque[Future[Chunk]] = deque()
+        waiting: deque[Future[T]] = deque()
         with ThreadPoolExecutor(1) as ahead:
-            for piece in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):
-                waiting.append(ahead.submit(self._compute, *piece))
+            for states, inner in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):
+                waiting.append(ahead.submit(
+                    lambda *given: evaluate(self._piece(*given)), states, inner))
                 if len(waiting) >= min(2, threads()):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
 
-    def _compute(self, states: JointStates, inner: slice) -> Chunk:
+    def _piece(self, states: JointStates, inner: slice) -> MotionPiece:
         timing = analyse(states, self.timing_statistics.clock, self.timing_statistics.period)
         count, n = states.position.shape
-        q, q_deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
-        torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
-        predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
+        q, deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
         begins = np.zeros(count, dtype=bool)
         instants = timing.stamps.copy()
-        every = max(1, int(_DEVIATION_PERIOD / self.noise.step))
+        runs = []
         for run in timing.runs:
             try:
-                motion: Motion = smooth(samples(states, run), self.noise)
+                motion = smooth(samples(states, run), self.noise)
             except HodynError:
                 timing.status[run.message] = StampStatus.NO_MOTION
                 continue
-            found = self._feedforward.torque(motion.q)
-            spread = torque_deviation(self._feedforward, motion, every)
-            q[run.message], q_deviation[run.message] = (
+            runs.append((run, motion))
+            q[run.message], deviation[run.message] = (
                 motion.q[run.sample], motion.deviation[run.sample])
-            torque[run.message], deviation[run.message] = found[run.sample], spread[run.sample]
-            if not self.gravity_recorded:
-                found = self._feedforward.torque(motion.q, gravity=False)
-            predicted[run.message] = found[run.sample, :2]
-            both = np.hstack([found[:, 0], states.effort[run.first_message]])
-            slow[run.message] = low_pass(
-                run.time, both, self.bandwidth).reshape(-1, 2, n)[run.sample]
             begins[run.message[0]] = True
             passed = np.round(run.time * 1e9).astype(np.int64)
             instants[run.message] = timing.stamps[run.message[0]] + passed[run.sample]
-        used = np.isfinite(torque).all(axis=(1, 2))
+        used = np.isfinite(q).all(axis=(1, 2))
         timing.status[~used & (timing.status <= StampStatus.AFTER_RESET)] = StampStatus.NO_MOTION
         self.timing_statistics.add(states, timing, inner)
-        return Chunk(states[inner], timing.stamps[inner], instants[inner], used[inner], q[inner],
-                    q_deviation[inner], torque[inner], deviation[inner], predicted[inner],
-                    slow[inner], begins[inner])
+        return MotionPiece(
+            inner, states, timing.stamps, instants, used, q, deviation, begins, runs)
 
 
 def samples(states: JointStates, run: Run) -> Samples:

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from recordings import PANDA, record
 
-from hodyn_ros.estimation import pipeline
+from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
-from hodyn_ros.estimation.pipeline import Pipeline, _windows
+from hodyn_ros.estimation.recorded_motion import _windows
 from hodyn_ros.estimation.timing import MIN_RUN, Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStates
+from hodyn_ros.replay import recorded_torques
+from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError
 
 pytestmark = pytest.mark.fast
@@ -55,11 +57,11 @@ def computed(found, name):
 
 @pytest.mark.parametrize('size', [100, 130, 10_000])
 def test_every_message_comes_out_once_in_order_and_as_it_was_recorded(monkeypatch, size):
-    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', size)
+    monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', size)
     recording = record(duration=4.0)[np.r_[0:150, 149, 150:200, 260:400]]
     given = states(recording)
     told = []
-    found = Pipeline(Bag(given), FEEDFORWARD)
+    found = RecordedTorques(Bag(given), FEEDFORWARD)
     chunks = list(found.chunks(told.append))
     assert told == [len(chunk.stamps) for chunk in chunks]
     assert set(told[:-1]) <= {size}
@@ -75,7 +77,7 @@ def test_every_message_comes_out_once_in_order_and_as_it_was_recorded(monkeypatc
     np.testing.assert_array_equal(np.flatnonzero(computed(chunks, 'begins')), [0, 201])
     # Sampled evenly and stamped exactly, they were sampled when they were stamped.
     np.testing.assert_array_equal(computed(chunks, 'instants')[used], given.stamp[used])
-    counts = found.counts
+    counts = found.motion.counts
     assert (counts.total, counts.used) == (344, 340)
     assert counts.unusable == {'stamp of the message before': 1, 'no position': 3}
     assert counts.in_part == {'no effort': 2}
@@ -84,10 +86,10 @@ def test_every_message_comes_out_once_in_order_and_as_it_was_recorded(monkeypatc
 
 def test_chunks_are_what_the_whole_recording_gives(monkeypatch):
     bag = Bag(states(record(duration=6.0)))
-    whole = list(Pipeline(bag, FEEDFORWARD).chunks())
+    whole = list(RecordedTorques(bag, FEEDFORWARD).chunks())
     assert len(whole) == 1
-    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', 110)
-    parts = list(Pipeline(bag, FEEDFORWARD).chunks())
+    monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', 110)
+    parts = list(RecordedTorques(bag, FEEDFORWARD).chunks())
     assert len(parts) > 3
     for name in ('q', 'q_deviation', 'torque', 'predicted', 'slow'):
         one, other = computed(whole, name), computed(parts, name)
@@ -103,10 +105,10 @@ def test_what_efforts_are_compared_with_is_less_gravity_where_they_are(gravity):
     recording = record(duration=3.0)
     recording.effort = FEEDFORWARD.torque(recording.q, gravity=gravity)[:, 0]
     recording.effort[:40] = np.nan
-    found = Pipeline(Bag(states(recording)), FEEDFORWARD, bandwidth=2.5)
-    assert found.gravity_share == pytest.approx(float(gravity), abs=0.02)
-    assert found.gravity_recorded == gravity
-    assert found.bandwidth == pytest.approx(2.5)
+    found = RecordedTorques(Bag(states(recording)), FEEDFORWARD, bandwidth=2.5)
+    assert found.efforts.gravity_share == pytest.approx(float(gravity), abs=0.02)
+    assert found.efforts.with_gravity == gravity
+    assert found.motion.bandwidth == pytest.approx(2.5)
     chunk, = found.chunks()
     np.testing.assert_allclose(chunk.torque, FEEDFORWARD.torque(chunk.q), rtol=1e-12)
     expected = FEEDFORWARD.torque(chunk.q, gravity=gravity)
@@ -121,21 +123,21 @@ def test_what_efforts_are_compared_with_is_less_gravity_where_they_are(gravity):
 def test_efforts_in_another_unit_contain_gravity(amperes):
     recording = record(duration=12.0)
     recording.effort = amperes * FEEDFORWARD.torque(recording.q)[:, 0]
-    found = Pipeline(Bag(states(recording)), FEEDFORWARD)
-    assert found.effort_factor == pytest.approx(amperes, rel=0.05)
-    assert found.gravity_recorded
+    found = RecordedTorques(Bag(states(recording)), FEEDFORWARD)
+    assert found.efforts.factor == pytest.approx(amperes, rel=0.05)
+    assert found.efforts.with_gravity
     recording.effort = FEEDFORWARD.torque(recording.q, gravity=False)[:, 0]
-    found = Pipeline(Bag(states(recording)), FEEDFORWARD)
-    assert np.isnan(found.effort_factor)
-    assert not found.gravity_recorded
+    found = RecordedTorques(Bag(states(recording)), FEEDFORWARD)
+    assert np.isnan(found.efforts.factor)
+    assert not found.efforts.with_gravity
 
 
 def test_of_efforts_that_are_not_recorded_no_share_of_gravity_is_told():
     recording = record(duration=2.0)
     recording.effort[:] = np.nan
-    found = Pipeline(Bag(states(recording)), FEEDFORWARD)
-    assert np.isnan(found.gravity_share)
-    assert found.gravity_recorded  # as most drivers report it
+    found = RecordedTorques(Bag(states(recording)), FEEDFORWARD)
+    assert np.isnan(found.efforts.gravity_share)
+    assert found.efforts.with_gravity  # as most drivers report it
 
 
 @pytest.mark.parametrize('length', [100, 110, 120])
@@ -148,18 +150,19 @@ def test_a_stretch_that_is_no_motion_spoils_no_other(monkeypatch, length):
     recording.effort = FEEDFORWARD.torque(recording.q)[:, 0]
     recording.effort[inside] *= -5.0
     bag = Bag(states(recording))
-    whole = Pipeline(bag, FEEDFORWARD)
+    whole = RecordedTorques(bag, FEEDFORWARD)
     expected, = whole.chunks()
-    assert whole.gravity_share < 0.5
+    assert whole.efforts.gravity_share < 0.5
 
     def refusing(samples, noise):
         if len(samples.time) == length:
             raise HodynError('no motion')
         return smooth(samples, noise)
 
-    monkeypatch.setattr(pipeline, 'smooth', refusing)
-    found = Pipeline(bag, FEEDFORWARD)
-    assert found.gravity_share == pytest.approx(1.0, abs=0.02)
+    monkeypatch.setattr(recorded_motion, 'smooth', refusing)
+    monkeypatch.setattr(recorded_torques, 'smooth', refusing)
+    found = RecordedTorques(bag, FEEDFORWARD)
+    assert found.efforts.gravity_share == pytest.approx(1.0, abs=0.02)
     chunk, = found.chunks()
     np.testing.assert_array_equal(chunk.used, ~inside)
     for name in ('q', 'torque', 'deviation', 'instants'):
@@ -168,9 +171,10 @@ def test_a_stretch_that_is_no_motion_spoils_no_other(monkeypatch, length):
         assert name == 'instants' or np.isnan(values[inside]).all()
     assert np.flatnonzero(chunk.begins).tolist() == [
         at for at in (0, 100, 210) if at != begin]
-    assert found.counts.used == 330 - length
-    reason, = (reason for reason in found.counts.unusable if 'too large for a motion' in reason)
-    assert found.counts.unusable[reason] == length
+    assert found.motion.counts.used == 330 - length
+    unusable = found.motion.counts.unusable
+    reason, = (reason for reason in unusable if 'too large for a motion' in reason)
+    assert unusable[reason] == length
 
 
 def test_states_that_were_read_twice_have_the_motion_of_one_sample():
@@ -182,7 +186,7 @@ def test_states_that_were_read_twice_have_the_motion_of_one_sample():
     given = states(recording[seen])
     given.stamp[:] = reads
     given.received[:] = reads + 250_000
-    chunk, = Pipeline(Bag(given), FEEDFORWARD).chunks()
+    chunk, = RecordedTorques(Bag(given), FEEDFORWARD).chunks()
     again = np.flatnonzero(np.diff(seen) == 0) + 1
     assert len(again) > 5
     for name in ('q', 'q_deviation', 'torque', 'deviation', 'predicted', 'slow', 'instants'):
@@ -200,7 +204,7 @@ def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
     bag = Bag(states(record(duration=2.0)[:MIN_RUN - 1]))
     bag.wants = wants
     with pytest.raises(HodynError) as error:
-        Pipeline(bag, FEEDFORWARD)
+        RecordedTorques(bag, FEEDFORWARD)
     said = str(error.value)
     assert said.startswith(f'some/bag: no {MIN_RUN} joint states in a row on /joint_states')
     assert f'of {MIN_RUN + 2}' in said
@@ -209,18 +213,18 @@ def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
 
 def test_a_bag_that_changes_while_it_is_read_is_told():
     bag = Bag(states(record(duration=2.0)))
-    found = Pipeline(bag, FEEDFORWARD)
+    found = RecordedTorques(bag, FEEDFORWARD)
     bag.states = bag.states[:150]
     list(found.chunks())
     with pytest.raises(HodynError, match='some/bag: changed while it was read'):
-        assert found.counts
+        assert found.motion.counts
 
 
 @pytest.mark.timeout(60)
 def test_an_error_of_reading_is_raised_and_leaves_no_thread(monkeypatch):
-    monkeypatch.setattr(pipeline, 'CHUNK_SIZE', 40)
+    monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', 40)
     bag = Bag(states(record(duration=4.0)))
-    found = Pipeline(bag, FEEDFORWARD)
+    found = RecordedTorques(bag, FEEDFORWARD)
     before = threading.active_count()
 
     def broken():
@@ -245,10 +249,10 @@ def test_an_error_of_reading_is_raised_and_leaves_no_thread(monkeypatch):
 def test_the_noise_of_a_long_recording_is_that_of_its_samples(log, velocity):
     """Guards a smoother fitted to windows too short to tell their instants, or their noise."""
     given = made_logs.states(*log(3, duration=11.2), 3, velocity=velocity)
-    assert len(given) > 2 * pipeline._FIT_WHOLE
-    found = Pipeline(Bag(given), FEEDFORWARD)
-    assert np.all(found.noise.position < 1.5 * made_logs.POSITION_NOISE)
-    assert np.all(found.noise.position > 0.7 * made_logs.POSITION_NOISE)
+    assert len(given) > 2 * recorded_motion._FIT_WHOLE
+    found = RecordedTorques(Bag(given), FEEDFORWARD)
+    assert np.all(found.motion.noise.position < 1.5 * made_logs.POSITION_NOISE)
+    assert np.all(found.motion.noise.position > 0.7 * made_logs.POSITION_NOISE)
 
 
 def test_a_part_of_a_run_has_its_samples_at_the_same_instants():

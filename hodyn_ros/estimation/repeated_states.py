@@ -1,0 +1,105 @@
+"""Messages that show no sample of their own: read again, by a second publisher, or torn."""
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
+_CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
+_MOST_TORN = 0.02  # share of messages that are read while they are written
+_AROUND = 5  # messages on both sides that tell how an arm moves
+_LOOKBACK = 20  # messages that a second publisher may be behind the first
+_LONG_READ = 20  # reads of one state: the next one may be a usual step away all the same
+
+
+def _compared(position: Array, velocity: Array, effort: Array) -> Array:
+    """Return what tells states apart; efforts may be fresh where the encoders were not read."""
+    recorded = np.hstack([position, velocity])
+    few = np.count_nonzero(~np.isnan(recorded[0])) < _MIN_CHANGES
+    return np.hstack([recorded, effort]) if few else recorded
+
+
+def _clear_changes(recorded: Array) -> Indices:
+    """Return how many numbers of each state are several of their steps from the one before.
+
+    Those of an arm that stands take turns between few values, and whole states recur by chance.
+    """
+    steps = np.abs(np.diff(recorded, axis=0))
+    resolution = np.where(steps > 0.0, steps, np.inf).min(axis=0, initial=np.inf)
+    clear = np.count_nonzero(steps > _CLEAR_STEPS * resolution, axis=1)
+    return np.concatenate([[len(recorded[0])], clear])
+
+
+def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
+    """Return which states have positions of one sample and velocities of another.
+
+    Who reads a state while another thread writes it gets some. One half repeats the message
+    before, bit for bit, and the other clearly does not; in the message after it is the other half
+    that repeats, if that is of the next sample. They are rare: where a half is refreshed less
+    often than the other, as a rule, it is no tear.
+    """
+    found = np.zeros(len(position), dtype=bool)
+    if len(found) <= 2 * _AROUND:
+        return found
+    halves = (position, velocity)
+    moved = np.stack([_clear_changes(half) >= _MIN_CHANGES for half in halves])
+    same = np.stack([np.append(False, (half[1:] == half[:-1]).all(axis=1)) for half in halves])
+    around = np.ones(2 * _AROUND + 1)
+    moves = np.stack([np.convolve(half, around, 'same') > _AROUND for half in moved])
+    half_read = same & moves & moved[::-1]
+    if np.count_nonzero(half_read) > _MOST_TORN * len(found):
+        return found
+    for i in np.flatnonzero(half_read.any(axis=0)):
+        # What completes a torn state is whole.
+        found[i] = not (found[i - 1] and half_read[0, i - 1] != half_read[0, i])
+    return found
+
+
+def seen_before(position: Array, velocity: Array, effort: Array) -> NDArray[np.bool_]:
+    """Return which states some earlier message showed, and another one since."""
+    recorded = _compared(position, velocity, effort)
+    rows = np.unique(np.nan_to_num(recorded), axis=0, return_inverse=True)
+    state: Indices = rows[1].reshape(-1)
+    order = np.argsort(state, kind='stable')
+    again = np.flatnonzero(np.diff(state[order]) == 0)
+    apart = np.zeros(len(state), dtype=np.intp)
+    apart[order[again + 1]] = order[again + 1] - order[again]
+    return np.asarray((apart > 1) & (apart <= _LOOKBACK) & (
+        _clear_changes(recorded) >= _MIN_CHANGES))
+
+
+def repeats(
+    time: Array, position: Array, velocity: Array, effort: Array,
+) -> NDArray[np.bool_]:
+    """Return which messages repeat the state before, bit for bit, though the arm moves.
+
+    A robot at rest repeats its state as well, but longer than a reader does who reads each state
+    several times; and numbers that hardly ever change are no states of an arm that moves. Where
+    states were held up on their way, the next one is as far away as those of an arm that moves.
+    """
+    recorded = _compared(position, velocity, effort)
+    changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
+    changes = np.concatenate([[len(recorded[0])], np.count_nonzero(changed, axis=1)])
+    again = changes == 0
+    moves = np.flatnonzero(~again)
+    if not again.any() or len(moves) < 3 or np.median(changes[moves[1:]]) < _MIN_CHANGES:
+        return np.zeros(len(changes), dtype=bool)
+    ends = np.append(moves[1:], len(changes))
+    reads = ends - moves
+    typical = float(np.median(reads[:-1]))
+    passed = time[ends - 1] - time[moves]
+    # Reads that were held up and then made up for, all at once, are no rest.
+    rests = (reads > 3.0 * typical) & (passed > 3.0 * typical * np.median(np.diff(time)))
+    steps = np.abs(np.diff(position[moves], axis=0)).sum(axis=1)
+    # The last digit of an arm that stands is no motion.
+    steps[_clear_changes(position[moves])[1:] < min(_MIN_CHANGES, position.shape[1])] = 0.0
+    for i in np.flatnonzero(rests):
+        around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
+        usual = float(np.median(around)) if len(around) else 0.0
+        # States that were held up may come late, all of them: the next one is a usual step away.
+        least = 0.5 * usual * (reads[i] / typical if reads[i] > _LONG_READ else 1.0)
+        if i < len(steps) and steps[i] > least > 0.0:
+            continue
+        again[moves[i]:ends[i]] = False
+    return np.asarray(again)

@@ -1,0 +1,122 @@
+"""What was found in the stamps of a whole recording, counted chunk by chunk."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hodyn_ros.estimation.timing import Run, StampStatus, Timing
+from hodyn_ros.messages.joint_state_bag import JointStates
+
+_LISTED = 200  # gaps and resets listed one by one
+
+
+@dataclass
+class TimingStatistics:
+    """What was found in the stamps of a whole recording, for the report.
+
+    Attributes
+    ----------
+    clock, period
+        As in `Timing`.
+    sampling_period : float
+        The mean period by which instants were restored, s; NaN where all are the stamps.
+    restored, told : int
+        Number of messages whose instants were restored, and of those whose intervals the samples
+        themselves tell; the others are counted by their stamps.
+    spread : int
+        Number of messages that came in bursts and are spread evenly, for want of a clock.
+    largest_move : float
+        The farthest that an instant lies from the stamp under which it was first seen, s.
+    counts : dict
+        Number of messages by status.
+    republished : int
+        Number of republished messages.
+    gaps, resets : lists of (ns, s)
+        The first ones: when they begin, and the length of the pause or the jump back.
+    clock_steps : list of int
+        The stamps after which the clock was set by less than a gap, ns.
+    steps : tuple of float
+        Count, mean and sum of squared deviations of the times between messages in runs, s.
+    latency : (float, float)
+        Least and greatest receive time less header stamp, s.
+
+    """
+
+    clock: str
+    period: float
+    sampling_period: float = np.nan
+    counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
+    republished: int = 0
+    restored: int = 0
+    spread: int = 0
+    told: int = 0
+    largest_move: float = 0.0
+    gaps: list[tuple[int, float]] = field(default_factory=list)
+    resets: list[tuple[int, float]] = field(default_factory=list)
+    clock_steps: list[int] = field(default_factory=list)
+    steps: tuple[int, float, float] = (0, 0.0, 0.0)
+    latency: tuple[float, float] = (np.inf, -np.inf)
+    _misfit: tuple[int, float] = (0, 0.0)
+
+    @property
+    def misfit(self) -> float:
+        """RMS by which steps of the stamps contradict the positions, s; NaN if these tell none."""
+        count, squares = self._misfit
+        return float(np.sqrt(squares / count)) if count else np.nan
+
+    @property
+    def jitter(self) -> float:
+        """Standard deviation of the time between messages within runs, s."""
+        count, _, squares = self.steps
+        return float(np.sqrt(squares / count)) if count else 0.0
+
+    def add(self, states: JointStates, timing: Timing, chunk: slice) -> None:
+        """Count the messages of a chunk of joint states; those around it are its margins."""
+        for status in StampStatus:
+            self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
+        self.republished += int(np.count_nonzero(timing.republished[chunk]))
+        for run in timing.runs:
+            self._add_run(timing, run, chunk)
+        usable = np.flatnonzero(timing.status <= StampStatus.AFTER_RESET)
+        usable = usable[usable < chunk.stop]
+        steps = np.diff(timing.stamps[usable]) * 1e-9
+        after = usable[1:]
+        inside = after >= chunk.start
+        within = steps[inside & (timing.status[after] == StampStatus.FOLLOWS)]
+        count, mean, squares = self.steps
+        if len(within):
+            both, shift = count + len(within), float(within.mean()) - mean
+            squares += float(np.sum((within - within.mean()) ** 2))
+            squares += shift ** 2 * count * len(within) / both
+            self.steps = both, mean + shift * len(within) / both, squares
+        stepped = after[inside & (timing.status[after] == StampStatus.AFTER_STEP)]
+        self.clock_steps += [
+            int(stamp) for stamp in timing.stamps[stepped]][:_LISTED - len(self.clock_steps)]
+        for status, found in (
+                (StampStatus.AFTER_GAP, self.gaps), (StampStatus.AFTER_RESET, self.resets)):
+            for i in np.flatnonzero(inside & (timing.status[after] == status)):
+                if len(found) < _LISTED:
+                    found.append((int(timing.stamps[usable[i]]), abs(float(steps[i]))))
+        if len(states.stamp[chunk]):
+            delay = (states.received[chunk] - states.stamp[chunk]) * 1e-9
+            self.latency = (
+                min(self.latency[0], float(delay.min())), max(self.latency[1], float(delay.max())))
+
+    def _add_run(self, timing: Timing, run: Run, chunk: slice) -> None:
+        first = run.first_message
+        mine = (first >= chunk.start) & (first < chunk.stop)
+        count = int(np.count_nonzero(mine))
+        if not np.isnan(run.misfit):
+            self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
+        if not count or (np.isnan(run.sampling_period) and not run.spread):
+            return
+        if run.spread:
+            self.spread += count
+        else:
+            before = self.sampling_period if self.restored else run.sampling_period
+            self.restored += count
+            self.sampling_period = before + (
+                run.sampling_period - before) * count / self.restored
+            self.told += int(np.count_nonzero(run.told & mine))
+        stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
+        self.largest_move = max(
+            self.largest_move, float(np.max(np.abs(run.time - stamps)[mine])))

@@ -1,0 +1,215 @@
+"""Where files are done: by the workers of a Dask cluster, of this machine or others, or here."""
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing import resource_tracker
+import os
+from pathlib import Path
+import signal
+from typing import Any
+
+from hodyn_ros.common.errors import HodynError, how_to_install
+from hodyn_ros.fleet.task import Job, Outcome, Task
+
+Outcomes = Generator[Outcome, None, None]
+Engine = Callable[[Task, Sequence[Job], Callable[[], bool], Callable[[Job], None]], Outcomes]
+"""Does a task with files, and yields outcomes as they come.
+
+It asks before each file whether to stop, and calls the last function when it begins with one.
+"""
+
+_TIMEOUT = 20  # s to find the scheduler, and to see a first worker
+_RETRIES = 1  # of a file whose worker of this machine died; elsewhere the scheduler has its own
+_SETTINGS: dict[str, Any] = {
+    # Dask would retry a file behind another one, and blame it for the death of that one's worker.
+    'distributed.scheduler.allowed-failures': 0,
+    'distributed.scheduler.worker-ttl': None,  # after a sleep of the machine all would be lost
+    'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],
+    'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': '1'}
+
+
+def engine(count: int | None, scheduler: str | None) -> Engine:
+    """Return where files are done.
+
+    Parameters
+    ----------
+    count : int or None
+        Workers on this machine; by default one for each of its processors.
+    scheduler : str or None
+        ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its scheduler file
+        (``.json``); without it the workers are of this machine. Without Dask, and with a count of
+        one or none, the files are done one after another in this process.
+
+    Raises
+    ------
+    HodynError
+        When Dask is needed and not installed, or there is no such scheduler file.
+
+    """
+    # What Dask says of a worker that died is in the outcome of its file. Workers inherit it.
+    os.environ.setdefault('DASK_LOGGING__DISTRIBUTED', 'critical')
+    try:
+        import cryptography  # noqa: F401  (distributed imports it late)
+        import distributed  # noqa: F401
+    except ImportError as error:
+        if scheduler is None and (count or 1) == 1:
+            return one_after_another
+        option = '--scheduler' if scheduler is not None else f'--jobs {count}'
+        raise HodynError(f'{option} needs Dask ({error}): {how_to_install("cluster")}') from None
+    if scheduler is None:
+        return partial(_by_dask, partial(_here, count or len(os.sched_getaffinity(0))), _RETRIES)
+    if scheduler.endswith('.json') and not Path(scheduler).is_file():
+        raise HodynError(f'--scheduler {scheduler}: no such scheduler file')
+    return partial(_by_dask, partial(_elsewhere, scheduler), 0)
+
+
+def one_after_another(
+    task: Task, jobs: Sequence[Job], is_stopping: Callable[[], bool],
+    begin: Callable[[Job], None],
+) -> Outcomes:
+    """Do files in this process, as an `Engine`."""
+    for job in jobs:
+        if is_stopping():
+            return
+        begin(job)
+        yield task(job.path, job.name)
+
+
+def _by_dask(
+    connected: Callable[[int], Any], retries: int, task: Task, jobs: Sequence[Job],
+    is_stopping: Callable[[], bool], begin: Callable[[Job], None],
+) -> Outcomes:
+    """Give each idle worker a file, so that one that dies takes no other file along."""
+    import distributed
+
+    if not jobs:
+        return
+    waiting = deque(jobs)
+    deaths: Counter[Job] = Counter()
+    running: dict[Any, tuple[Job, str | None]] = {}
+    with connected(len(jobs)) as client:
+        _warm_up(client, task)
+        done = distributed.as_completed(loop=client.loop)
+        while True:
+            idle = list(client.nthreads().keys() - {worker for _, worker in running.values()})
+            while waiting and (idle or not running) and not is_stopping():
+                job, worker = waiting.popleft(), idle.pop() if idle else None
+                begin(job)
+                # Impure: a file of the same name is done again when it has changed.
+                future = client.submit(
+                    _do, task, job, workers=worker, pure=False,
+                    allow_other_workers=worker is not None)
+                running[future] = job, worker
+                done.add(future)
+            if not running:
+                return
+            future = next(done)
+            job, _ = running.pop(future)
+            try:
+                outcome = future.result()
+            except distributed.KilledWorker as error:
+                deaths[job] += error.allowed_failures + 1
+                if deaths[job] <= retries:
+                    waiting.append(job)
+                    continue
+                outcome = task.outcome(
+                    job, f'{deaths[job]} workers died of it, as when memory runs out')
+            except Exception as error:  # of a task that could not even be read there, say
+                outcome = task.outcome(
+                    job, f'the cluster could not do it, {type(error).__name__}: {error}')
+            del future  # it would be done once more if its worker died of the next one
+            yield outcome
+
+
+@contextmanager
+def _here(count: int, most: int) -> Generator[Any, None, None]:
+    """Yield the client of a cluster of this machine, which ends with the context, or with us."""
+    import dask
+    import distributed
+
+    # Ctrl-C of a terminal is for us alone: processes inherit what is blocked.
+    resource_tracker.ensure_running()  # it would unblock it
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with dask.config.set(_SETTINGS):
+            cluster = distributed.LocalCluster(
+                n_workers=min(count, most), threads_per_worker=1, memory_limit=0,
+                # Nobody else of this machine may have our workers do something.
+                security=True, dashboard_address=None,
+                scheduler_kwargs={'dashboard_address': '127.0.0.1:0'})
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise HodynError(f'no workers can be started on this machine: {error}') from error
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+    try:
+        with distributed.Client(cluster, set_as_default=False) as client:
+            yield client
+            with suppress(TimeoutError):  # one that starts anew would fail with a traceback
+                client.wait_for_workers(len(cluster.workers), timeout=_TIMEOUT)
+    finally:  # what they are still at, as after a second Ctrl-C, is not waited for
+        for nanny in cluster.workers.values():
+            nanny.close_gracefully()
+            with suppress(ProcessLookupError, TypeError):  # it has none just now
+                os.kill(nanny.pid, signal.SIGKILL)
+        with suppress(Exception):  # of a worker that was killed while it started
+            cluster.close()
+
+
+@contextmanager
+def _elsewhere(address: str, _: int) -> Generator[Any, None, None]:
+    """Yield the client of a cluster that others started."""
+    import distributed
+
+    where = {'scheduler_file': address} if address.endswith('.json') else {'address': address}
+    try:
+        client = distributed.Client(**where, timeout=_TIMEOUT, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise HodynError(
+            f'--scheduler {address}: no Dask scheduler answers there ({error}); start one '
+            'with: dask scheduler') from None
+    try:
+        yield client
+    finally:
+        with suppress(Exception):  # the scheduler may be gone
+            client.close()
+
+
+def _warm_up(client: Any, task: Task) -> None:
+    """Have one worker of each machine compile the kernels before the others need them."""
+    import distributed
+
+    try:
+        client.wait_for_workers(1, timeout=_TIMEOUT)
+    except TimeoutError:
+        raise HodynError(
+            'the Dask scheduler has no workers; start some with: dask worker ADDRESS '
+            '--nthreads 1') from None
+    workers = client.scheduler_info(n_workers=-1)['workers']
+    if any(worker['nthreads'] > 1 for worker in workers.values()):
+        # Warnings are caught for a process as a whole, and would be told of another file.
+        raise HodynError(
+            'the Dask cluster has workers with several threads; start them with: dask worker '
+            'ADDRESS --nthreads 1 --nworkers N')
+    one_of_each = {worker['host']: address for address, worker in workers.items()}
+    try:
+        for future in distributed.as_completed([
+                client.submit(
+                    _compile, task, workers=[address], pure=False, allow_other_workers=True)
+                for address in one_of_each.values()], loop=client.loop):
+            future.result()
+    except Exception as error:  # workers died of it, or cannot read the task
+        raise HodynError(
+            'the Dask workers cannot begin; have they the same version of hodyn_ros, and '
+            f'memory? {type(error).__name__}: {error}') from error
+
+
+def _do(task: Task, job: Job) -> Outcome:
+    return task(job.path, job.name)
+
+
+def _compile(task: Task) -> None:
+    with suppress(Exception):  # each file will tell it
+        task.warm_up()

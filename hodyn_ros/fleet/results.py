@@ -1,0 +1,226 @@
+"""The folder of a fleet: what is done is what is there, whole, of these files and settings.
+
+``fleet.json`` has the settings. ``outcomes/NAME.json`` has of a file its size and time, where
+something may have been written for it, and, once all that is in its place, what became of it. So
+the next run goes on after any end of this one.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, fields
+import fcntl
+import hashlib
+import json
+import os
+from pathlib import Path
+import shutil
+from typing import Any
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.output_files import UNFINISHED, write_text
+from hodyn_ros.common.version import VERSION
+from hodyn_ros.fleet.inputs import MARK, fingerprint, size
+from hodyn_ros.fleet.task import Job, Outcome, Task
+
+Settings = Mapping[str, Any]
+
+_OUTCOMES = 'outcomes'
+
+
+def settings_of(command: str, task: Any) -> dict[str, Any]:
+    """Return what the results of a command depend on beside the files, as JSON gives it back."""
+    from hodyn_ros.robot.files import robot_text
+
+    values = {field.name: getattr(task, field.name) for field in fields(task)}
+    del values['output']
+    robot = values.pop('robot')
+    digest = hashlib.sha256(robot_text(robot).encode()).hexdigest()[:16]
+    if 'settings' in values:
+        values |= asdict(values.pop('settings'))
+    found: dict[str, Any] = json.loads(json.dumps({
+        'command': command, 'version': VERSION, 'robot': f'{robot.name} {digest}', **values}))
+    return found
+
+
+class Results:
+    """The folder of a fleet, for one process at a time; a context manager.
+
+    Parameters
+    ----------
+    task : Task
+        What is done with each file; its `output` is the folder.
+    settings : mapping
+        As of `settings_of`.
+    force : bool
+        Whether all is done anew: what is there of an earlier run of the same command is removed.
+
+    Raises
+    ------
+    HodynError
+        When the context is entered: for results of other settings without `force`, of another
+        command, for a folder whose ``fleet.json`` is none of ours, and for one that another
+        process is writing to.
+
+    """
+
+    def __init__(self, task: Task, settings: Settings, *, force: bool = False) -> None:
+        self._task, self._settings, self._force = task, dict(settings), force
+        self._folder = task.output
+        self._records: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> Results:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._mark = (self._folder / MARK).open('a+', encoding='utf-8')
+        try:
+            self._begin()
+        except BaseException:
+            self._mark.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._remove_unfinished()
+        self._mark.close()
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """What became of all files, of earlier runs too, by name."""
+        return [Outcome(**record['outcome']) for _, record in sorted(self._records.items())
+                if record['outcome']]
+
+    def take(self, jobs: Iterable[Job]) -> list[Job]:
+        """Return the files that are not done, the largest first; what is there of them is removed.
+
+        So no worker is left alone with a long file at the end, and none makes folders that are
+        removed meanwhile.
+
+        Raises
+        ------
+        HodynError, FileExistsError
+            For two files that would be written to one place, or that have the same name; for what
+            no run wrote and is in the way.
+
+        """
+        jobs = list(jobs)
+        self._check(jobs)
+        left = [job for job in jobs if not self._is_done(job)]
+        for job in left:
+            self._forget(job.name)
+        return sorted(left, key=lambda job: (-size(job.path), job.name))
+
+    def begin(self, job: Job) -> None:
+        """Note that something may be written for a file from now on."""
+        self._write(job.name, {
+            'name': job.name, 'path': str(job.path), 'files': fingerprint(job.path),
+            'places': self._task.places(job.name), 'outcome': None})
+
+    def add(self, outcome: Outcome) -> None:
+        """Note what became of a file, once all that was written for it is in its place."""
+        self._write(outcome.name, {**self._records[outcome.name], 'outcome': asdict(outcome)})
+
+    def _begin(self) -> None:
+        try:
+            fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise HodynError(
+                f'{self._folder}: another process is writing to this folder') from None
+        self._mark.seek(0)
+        text = self._mark.read()
+        found = self._former(text) if text else None
+        if found is not None:
+            self._remove_unfinished()
+            self._records = {record['name']: record for record in self._read()}
+        if self._force:
+            for name in list(self._records):
+                self._forget(name)
+        if self._force or found is None:
+            self._mark.truncate(0)
+            self._mark.write(json.dumps(self._settings, indent=2) + '\n')
+            self._mark.flush()
+
+    def _former(self, text: str) -> Settings:
+        """Return the settings of an earlier run, which this one may go on with or replace."""
+        try:
+            found = dict(json.loads(text))
+            command = found['command']
+        except (ValueError, TypeError, KeyError):
+            raise HodynError(
+                f'{self._folder / MARK}: is not of hodyn; choose another output') from None
+        # What another command wrote is elsewhere, and what is at our places is not its.
+        may_force = command == self._settings['command']
+        if found != self._settings and not (self._force and may_force):
+            key = next(key for key in (*self._settings, *found)
+                       if found.get(key) != self._settings.get(key))
+            raise HodynError(
+                f'{self._folder}: has results of other settings: {key.replace("_", " ")} was '
+                f'{found.get(key)}, now it is {self._settings.get(key)}; choose another output'
+                + (', or --force to begin anew' if may_force else ''))
+        return found
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        for path in (self._folder / _OUTCOMES).rglob('*.json'):
+            with suppress(ValueError, TypeError, KeyError):  # a file of somebody else
+                record = json.loads(path.read_bytes())
+                if self._record_of(record['name']) == path:
+                    yield record
+
+    def _record_of(self, name: str) -> Path:
+        return self._folder / _OUTCOMES / f'{name}.json'
+
+    def _write(self, name: str, record: dict[str, Any]) -> None:
+        self._records[name] = record
+        path = self._record_of(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(record), force=True)
+
+    def _is_done(self, job: Job) -> bool:
+        record = self._records.get(job.name)
+        if record is None or record['outcome'] is None:
+            return False
+        outcome = Outcome(**record['outcome'])
+        return (
+            outcome.has_result
+            and [record['path'], record['files']] == [str(job.path), fingerprint(job.path)]
+            and all((self._folder / place).exists() for place in outcome.written))
+
+    def _check(self, jobs: list[Job]) -> None:
+        owners: dict[str, str] = {}
+        for name in (*sorted(self._records), *(job.name for job in jobs)):
+            for place in self._task.places(name):
+                other = owners.setdefault(place, name)
+                if other != name:
+                    raise HodynError(
+                        f'{other} and {name}: both would be written to {self._folder / place}; '
+                        'rename one, or choose another output')
+        for job in jobs:
+            record = self._records.get(job.name)
+            if record is None:
+                places = map(self._folder.joinpath, self._task.places(job.name))
+                for path in (*places, self._record_of(job.name)):
+                    if os.path.lexists(path) and not self._force:
+                        raise FileExistsError(
+                            f'{path}: is of no earlier run; move it away, choose another output, '
+                            'or --force to replace it')
+            elif record['path'] != str(job.path) and Path(record['path']).exists():
+                raise HodynError(
+                    f'{job.path}: {self._folder} has results of {record["path"]} under the name '
+                    f'{job.name!r}; give the folder that holds both, or choose another output')
+
+    def _forget(self, name: str) -> None:
+        """Remove what was written for a file, and the folders that are empty then."""
+        record = self._records.pop(name, None)
+        if record is None:
+            return
+        for path in (*map(self._folder.joinpath, record['places']), self._record_of(name)):
+            with suppress(OSError):  # not there, or not empty
+                path.unlink()
+                for folder in path.relative_to(self._folder).parents[:-1]:
+                    (self._folder / folder).rmdir()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what workers that were killed left."""
+        for place, folders, _ in os.walk(self._folder):
+            for name in [name for name in folders if name.startswith(UNFINISHED)]:
+                folders.remove(name)
+                shutil.rmtree(Path(place) / name, ignore_errors=True)

@@ -1,0 +1,143 @@
+"""What is done with each file, and what became of it."""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from traceback import format_exc
+from typing import Any, ClassVar
+import warnings
+
+from hodyn_ros.common.errors import HodynError
+
+Row = dict[str, Any]
+
+OK = 'ok'
+
+
+@dataclass(frozen=True)
+class Job:
+    """A file, and its name among those of the fleet."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file; all values are of JSON.
+
+    Attributes
+    ----------
+    name : str
+        The name of the file among those of the fleet.
+    status : str
+        'ok', or in one line what is wrong.
+    rows : list of dict
+        What the summary says of it, a row for each joint; of a file of which nothing could be
+        computed one row without a joint.
+    messages : int
+        Messages or points that were read.
+    written : list of str
+        The files that were written for it, relative to the folder of the fleet.
+    traceback : str
+        Of an error of this program.
+
+    """
+
+    name: str
+    status: str
+    rows: list[Row] = field(default_factory=list)
+    messages: int = 0
+    written: list[str] = field(default_factory=list)
+    traceback: str = ''
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether all is well."""
+        return self.status == OK
+
+    @property
+    def has_result(self) -> bool:
+        """Whether anything could be computed."""
+        return any(row.get('joint') is not None for row in self.rows)
+
+
+class Task(ABC):
+    """What is done with each file: picklable, and called in any process.
+
+    Attributes
+    ----------
+    key : str
+        What the rows call the file: 'bag' or 'plan'.
+    output : Path
+        Folder of the fleet. What is there of a file is replaced.
+
+    """
+
+    key: ClassVar[str]
+    output: Path
+
+    def __call__(self, path: Path, name: str = '') -> Outcome:
+        """Do it; what is wrong is told by the status, and not raised.
+
+        Parameters
+        ----------
+        path : Path
+            The file, or folder of a bag.
+        name : str
+            Its name among those of the fleet; that of the file by default.
+
+        """
+        job = Job(printable(name or Path(path).name), Path(path))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')
+                outcome = self.perform(job)
+        except (HodynError, OSError) as error:
+            return self.outcome(job, str(error))
+        except Exception as error:  # one file must not end the others
+            return self.outcome(
+                job, f'an error of this program, {type(error).__name__}: {error}',
+                traceback=format_exc())
+        return replace(outcome, written=[
+            place for place in self.places(job.name) if (self.output / place).exists()])
+
+    @abstractmethod
+    def perform(self, job: Job) -> Outcome:
+        """Do it; raise HodynError or OSError for what is wrong."""
+
+    @abstractmethod
+    def places(self, name: str) -> list[str]:
+        """Return all files that may be written for the file of a name, relative to `output`."""
+
+    @abstractmethod
+    def warm_up(self) -> None:
+        """Compile the kernels that it needs."""
+
+    def outcome(
+        self, job: Job, status: str, rows: Iterable[Row] = ({},), **values: Any,
+    ) -> Outcome:
+        """Return the outcome of a file; without rows, of one of which nothing could be computed.
+
+        Parameters
+        ----------
+        job : Job
+            The file.
+        status : str
+            'ok', or what is wrong.
+        rows : iterable of dict
+            For each joint what is told besides the file and its status.
+        values
+            Of `Outcome`.
+
+        """
+        status = printable(' '.join(status.split()).removeprefix(f'{job.path}: '))
+        common = {self.key: job.name, 'path': str(job.path), 'status': status}
+        return Outcome(job.name, status, [{**common, **row} for row in rows], **values)
+
+
+def printable(text: str) -> str:
+    """Return a text that UTF-8 can hold; names of files may have bytes that are none."""
+    return text.encode('utf-8', 'backslashreplace').decode('utf-8')

@@ -1,0 +1,179 @@
+"""From the motion of a recording to its torques, chunk by chunk."""
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.estimation.derivatives import smooth
+from hodyn_ros.estimation.effort_unit import EffortUnit
+from hodyn_ros.estimation.low_pass import low_pass
+from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.replay.uncertainty import torque_deviation
+from hodyn_ros.robot import HodynError
+
+Array = NDArray[np.float64]
+
+_DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """What was computed of some messages, one after the other.
+
+    Attributes
+    ----------
+    states : JointStates
+        As recorded, (T,).
+    stamps, instants, used, begins : (T,) arrays
+        As in `MotionPiece`.
+    q, q_deviation : (T, 5, n) arrays
+        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
+    torque, deviation : (T, 3, n) arrays
+        Q, Q̇, Q̈, N m/sᵏ, and standard deviations that come from those of the motion; NaN where
+        not used.
+    predicted : (T, 2, n) array
+        What the recorded effort is to be compared with, and its rate: Q and Q̇, less gravity where
+        the driver reports efforts without it.
+    slow : (T, 2, n) array
+        The same and the recorded effort, both within the bandwidth of the motion, N m.
+
+    """
+
+    states: JointStates
+    stamps: NDArray[np.int64]
+    instants: NDArray[np.int64]
+    used: NDArray[np.bool_]
+    begins: NDArray[np.bool_]
+    q: Array
+    q_deviation: Array
+    torque: Array
+    deviation: Array
+    predicted: Array
+    slow: Array
+
+
+@dataclass(frozen=True)
+class EffortContents:
+    """What the recorded efforts are.
+
+    Attributes
+    ----------
+    gravity_share : float
+        The share of the gravity torque that they contain, by least squares: 1, or 0 where the
+        driver subtracts it; NaN when no effort changes or gravity causes none. Efforts of joints
+        that never change are no measurements, and left out.
+    factor : float
+        How many times the model's torques they are, see `EffortUnit.factor`: of those in another
+        unit, which then contain gravity; NaN of those that may be in N m.
+    are_recorded : bool
+        Whether any effort is.
+
+    """
+
+    gravity_share: float
+    factor: float
+    are_recorded: bool
+
+    @property
+    def with_gravity(self) -> bool:
+        """Whether they are taken to contain gravity."""
+        return not self.gravity_share < 0.5 or bool(np.isfinite(self.factor))
+
+
+def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:
+    """Return what the recorded efforts are, by the parts that the smoother was fitted to."""
+    known = np.isfinite(motion.efforts)
+    low, high = (
+        getattr(np, name)(np.where(known, motion.efforts, end), axis=0)
+        for name, end in (('min', np.inf), ('max', -np.inf)))
+    changes = high > low
+    product = square = 0.0
+    unit = EffortUnit(feedforward.robot.n)
+    first = 0
+    for window, run in motion.sampled:
+        try:
+            q = smooth(samples(window, run), motion.noise).q
+        except HodynError:
+            continue  # counted when the pieces are computed
+        weightless = feedforward.torque(q, gravity=False)[:, 0]
+        gravity = feedforward.torque(q)[:, 0] - weightless
+        effort = window.effort[run.first_message]
+        rest = effort - weightless
+        measured = np.isfinite(rest) & changes
+        block = first + np.floor(run.time).astype(np.intp)
+        first = int(block[-1]) + 1
+        unit.add(
+            gravity, feedforward.torque(q, gravity=False, friction=False)[:, 0], q[:, 1], effort,
+            measured, block)
+        product += float(np.sum((gravity * rest)[measured]))
+        square += float(np.sum(gravity[measured] ** 2))
+    return EffortContents(
+        product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()))
+
+
+class RecordedTorques:
+    """Computes the torques of a recorded motion.
+
+    Attributes
+    ----------
+    motion : RecordedMotion
+        The motion.
+    efforts : EffortContents
+        What the recorded efforts are.
+
+    Parameters
+    ----------
+    bag : JointStateBag
+        Open.
+    feedforward : FeedForward
+        Feed-forward of the robot.
+    bandwidth : float, optional
+        Of the motion, Hz; that of maximum likelihood by default.
+
+    """
+
+    def __init__(
+        self, bag: JointStateBag, feedforward: FeedForward, *, bandwidth: float | None = None,
+    ) -> None:
+        self.motion = RecordedMotion(bag, bandwidth=bandwidth)
+        self.efforts = effort_contents(self.motion, feedforward)
+        self._feedforward = feedforward
+        self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
+
+    def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
+        """Compute chunk after chunk, each while the one before is looked at.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the number of messages done.
+
+        """
+        for chunk in self.motion.evaluated(self._chunk):
+            yield chunk
+            if progress is not None:
+                progress(len(chunk.stamps))
+
+    def _chunk(self, piece: MotionPiece) -> Chunk:
+        count, _, n = piece.q.shape
+        torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
+        predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
+        for run, motion in piece.runs:
+            found = self._feedforward.torque(motion.q)
+            deviations = torque_deviation(self._feedforward, motion, self._every)
+            torque[run.message], deviation[run.message] = (
+                found[run.sample], deviations[run.sample])
+            if not self.efforts.with_gravity:
+                found = self._feedforward.torque(motion.q, gravity=False)
+            predicted[run.message] = found[run.sample, :2]
+            both = np.hstack([found[:, 0], piece.states.effort[run.first_message]])
+            slow[run.message] = low_pass(
+                run.time, both, self.motion.bandwidth).reshape(-1, 2, n)[run.sample]
+        inner = piece.inner
+        return Chunk(
+            piece.states[inner], piece.stamps[inner], piece.instants[inner], piece.used[inner],
+            piece.begins[inner], piece.q[inner], piece.deviation[inner], torque[inner],
+            deviation[inner], predicted[inner], slow[inner])
