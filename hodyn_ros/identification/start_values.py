@@ -7,11 +7,11 @@ from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.joint_zeros import nearest_zeros
 from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
+from hodyn_ros.replay.friction_fit import FrictionFit
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_DISTINCT = 5.0  # standard deviations of a gain that is looked for from nothing
 _QUARTER = 0.5 * np.pi
 
 
@@ -57,23 +57,8 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
 
 def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, Flags]:
     """Return effort per N m by least squares beside friction, (n,), and whether it is clear."""
-    n = model.robot.n
-    gain, clear = np.ones(n), np.zeros(n, np.bool_)
-    velocity = model.data.q[:, 1]
-    for j in range(n):
-        known = model.known[:, j]
-        if not known.any():
-            continue
-        v = velocity[known, j]
-        table = np.stack([rigid[known, j], np.tanh(v / 0.05), v, np.ones(len(v))], axis=1)
-        scale = np.maximum(np.linalg.norm(table, axis=0), 1e-12)
-        effort = model.data.effort[known, j]
-        found = np.linalg.lstsq(table / scale, effort, rcond=1e-8)[0]
-        left = effort - table / scale @ found
-        # Blocks of a second, not samples, count as independent.
-        freedom = max(len(np.unique(model.data.block[known])) - 4, 1)
-        inverse = np.linalg.pinv((table / scale).T @ (table / scale), rcond=1e-10)
-        deviation = np.sqrt(left @ left / freedom * inverse[0, 0])
-        gain[j] = found[0] / scale[0]
-        clear[j] = abs(found[0]) > _DISTINCT * deviation
-    return gain, clear
+    data, known = model.data, model.known
+    by_torque = FrictionFit(model.robot.n, 1)
+    by_torque.add(data.q[:, 1], (rigid,), data.effort, known, data.block)
+    return np.where(
+        known.any(axis=0), by_torque.coefficients[0][:, 0], 1.0), by_torque.clear[:, 0]

@@ -2,10 +2,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.effort_unit import AGREE, EffortUnit
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Doubt, Estimate
+from hodyn_ros.replay.effort_unit import AGREE, EffortUnit
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
