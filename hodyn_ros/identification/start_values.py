@@ -3,11 +3,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.regressor import PARAMETERS
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
-from hodyn_ros.identification.joint_zeros import nearest_zeros
 from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.shifted_zeros import ZeroSearch
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -23,7 +24,7 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
     theta, n = model.start.copy(), model.robot.n
     clear = np.ones(n, np.bool_)
     if 'zeros' in model.terms:
-        quarters = nearest_zeros(model) if begin is None else _QUARTER * np.round(
+        quarters = _turns(model) if begin is None else _QUARTER * np.round(
             begin.parameters['zero'] / _QUARTER)
         model.of('zero', theta)[:] = model.of('zero', model.start)[:] = quarters
         model.move_to(theta)
@@ -53,6 +54,13 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
     if not np.isfinite(theta).all():
         raise np.linalg.LinAlgError('no finite start')
     return theta, clear
+
+
+def _turns(model: Terms) -> Array:
+    """Return by which quarters of a turn the joints' zeros differ from the model's, (n,)."""
+    data, robot = model.data, model.robot
+    feedforward = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
+    return ZeroSearch(feedforward, data.q, data.effort, gains='gains' in model.terms).turns()
 
 
 def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, Flags]:

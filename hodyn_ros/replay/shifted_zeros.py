@@ -5,15 +5,93 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.friction_fit import FrictionFit
 
 Array = NDArray[np.float64]
 
-MAX_SAMPLES = 100
+MAX_SAMPLES = 120
 """As many tell a quarter turn."""
 
 _POOR = 0.3  # unexplained share of the efforts from which zeros are doubted
 _BETTER = 0.25  # of the unexplained share: what other zeros must leave
-_QUARTERS = (-1, 1, 2)
+_QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
+_WORTH = 0.05  # of the logarithm of the share: less does not speak for a turn
+
+
+class ZeroSearch:
+    """Turns the joints of a model by quarters for it to explain the efforts of a recording.
+
+    A bias and a friction of each joint are no matter.
+
+    Parameters
+    ----------
+    feedforward : FeedForward
+        Feed-forward of the robot.
+    q : (S, 5, n) array
+        Recorded motion, of which `MAX_SAMPLES` count.
+    effort : (S, n) array
+        Recorded efforts; only those that contain gravity tell of zeros.
+    gains : bool
+        Whether the efforts are in an unknown unit.
+
+    """
+
+    def __init__(
+        self, feedforward: FeedForward, q: Array, effort: Array, *, gains: bool = True,
+    ) -> None:
+        self._feedforward, self._gains = feedforward, gains
+        rows = np.flatnonzero(np.isfinite(q).all(axis=(1, 2)) & np.isfinite(effort).any(axis=1))
+        rows = rows[::len(rows) // MAX_SAMPLES + 1]
+        self._q, self._effort = q[rows], effort[rows]
+        known = np.isfinite(self._effort)
+        low, high = (
+            getattr(np, name)(np.where(known, self._effort, end), axis=0, initial=end)
+            for name, end in (('min', np.inf), ('max', -np.inf)))
+        self._told = (known.sum(axis=0) >= 5 * effort.shape[1]) & (
+            high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high)))
+        self._known = known & self._told
+
+    def unexplained(self, turn: Array) -> Array:
+        """Return the share of the variance that is left of each effort, of joints that have one.
+
+        With `turn`, (n,), rad, added to the recorded positions.
+        """
+        q = self._q.copy()
+        q[:, 0] += turn
+        torque = self._feedforward.torque(q, friction=False)[:, 0]
+        fit = FrictionFit(len(turn), 1)
+        fit.add(q[:, 1], (torque,), self._effort, self._known)
+        own, across, whole = fit.left[:, [0, 0, 1], [0, 1, 1]].T
+        gain = np.maximum(across, 0.0) / np.maximum(own, 1e-300) if self._gains else 1.0
+        left = whole - 2.0 * gain * across + gain ** 2 * own
+        return np.asarray((left / (fit.samples * fit.variance))[self._told])
+
+    def turns(self) -> Array:
+        """Return by how much to turn, (n,) rad.
+
+        Two joints are turned at a time, as long as that explains more; a joint whose turn matters
+        little keeps its zero.
+        """
+        robot = self._feedforward.robot
+        turnable = [j for j in range(robot.n) if robot.joint_bodies[j].type == 'revolute']
+
+        def cost(turn: Array) -> float:
+            left = np.log(np.maximum(self.unexplained(turn), 1e-12)).sum()
+            return float(left) + _WORTH * np.count_nonzero(turn)
+
+        best = np.zeros(robot.n)
+        least = cost(best)
+        while True:
+            tried = []
+            for joints in combinations(turnable, min(2, len(turnable))):
+                for quarters in product(_QUARTERS, repeat=len(joints)):
+                    turn = best.copy()
+                    turn[list(joints)] = quarters
+                    tried.append((cost(turn), turn))
+            value, turn = min(tried, key=lambda each: each[0])
+            if not value < least - 1e-9:
+                return best
+            least, best = value, turn
 
 
 def find_shifted_zeros(
@@ -21,63 +99,14 @@ def find_shifted_zeros(
 ) -> dict[int, float]:
     """Return by how much to turn joints of the model for it to explain the efforts, rad.
 
-    Up to two joints at a time are turned by quarter turns, as long as the share of the efforts
-    that the prediction leaves unexplained falls to a quarter; a bias, friction and an unknown gain
-    of each joint are no matter.
-
-    Parameters
-    ----------
-    feedforward : FeedForward
-        Feed-forward of the robot.
-    q : (S, 5, n) array
-        Motions of revolute joints, rad/sᵏ.
-    effort : (S, n) array
-        Recorded efforts, N m; only those that contain gravity tell of zeros.
-
+    Of those that explain little as they are, as long as the unexplained share falls to a quarter.
+    For `q` and `effort` see `ZeroSearch`.
     """
-    known = np.isfinite(effort).all(axis=1) & np.isfinite(q).all(axis=(1, 2))
-    q, effort = q[known], effort[known]
-    n = effort.shape[1]
-    if len(q) < 5 * n or np.any(np.ptp(effort, axis=0) <= 1e-9 * np.abs(effort).max(axis=0)):
+    search = ZeroSearch(feedforward, q, effort)
+    start = search.unexplained(np.zeros(feedforward.robot.n))
+    if start.sum() <= _POOR * len(start):
         return {}
-    shift = np.zeros(n)
-    best = start = _unexplained(feedforward, q, effort, shift)
-    if start < _POOR:
+    turns = search.turns()
+    if search.unexplained(turns).sum() > _BETTER * start.sum():
         return {}
-    for _ in range(2):
-        tried = []
-        for count in (1, 2):
-            for joints in combinations(range(n), count):
-                for quarters in product(_QUARTERS, repeat=count):
-                    other = shift.copy()
-                    other[list(joints)] += 0.5 * np.pi * np.array(quarters)
-                    left = _unexplained(feedforward, q, effort, other)
-                    tried.append((left + 0.02 * count, left, other))
-        _, left, other = min(tried, key=lambda each: each[0])
-        if left > 0.7 * best:
-            break
-        best, shift = left, other
-    if best > _BETTER * start:
-        return {}
-    shift = np.remainder(shift + 0.75 * np.pi, 2.0 * np.pi) - 0.75 * np.pi
-    return {int(i): float(shift[i]) for i in np.flatnonzero(np.abs(shift) > 0.1)}
-
-
-def _unexplained(
-    feedforward: FeedForward, q: Array, effort: Array, shift: Array,
-) -> float:
-    """Return the share of the efforts that a prediction does not explain, of all joints."""
-    moved = q.copy()
-    moved[:, 0] += shift
-    predicted = feedforward.torque(moved)[:, 0]
-    left = 0.0
-    for joint in range(effort.shape[1]):
-        terms = np.column_stack([
-            np.ones(len(q)), np.tanh(q[:, 1, joint] / 0.02), q[:, 1, joint]])
-        rest, change = (
-            values - terms @ np.linalg.lstsq(terms, values, rcond=None)[0]
-            for values in (effort[:, joint], predicted[:, joint]))
-        gain = max(float(change @ rest) / max(float(change @ change), 1e-12), 0.0)
-        left += float(np.sum((rest - gain * change) ** 2) / np.sum(
-            (effort[:, joint] - effort[:, joint].mean()) ** 2))
-    return float(left / effort.shape[1])
+    return {int(joint): float(turns[joint]) for joint in np.flatnonzero(turns)}
