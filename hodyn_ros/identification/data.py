@@ -52,7 +52,7 @@ class Data:
         if not len(self.stands):
             object.__setattr__(self, 'stands', np.zeros(self.effort.shape, np.bool_))
 
-    def __getitem__(self, index: NDArray[np.bool_]) -> 'Data':
+    def __getitem__(self, index: NDArray[np.bool_] | NDArray[np.intp]) -> 'Data':
         return replace(self, **{
             f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != 'gravity'})
 

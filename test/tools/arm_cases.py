@@ -25,7 +25,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.excitation import design
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
-from hodyn_ros.identification.recordings import Recording, Source, stream
+from hodyn_ros.identification.recordings import Source
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
@@ -137,10 +137,8 @@ def make_bag(path, arm, given, motion, rng):
 
 def read(path, robot):
     """Return the motion as estimated and the currents of a bag."""
-    pieces = []
-    stream(Recording(path), Source(robot, gravity=True), lambda q, effort, *_: pieces.append(
-        (q, effort)))
-    return (np.concatenate(values) for values in zip(*pieces, strict=True))
+    pieces = list(Source(robot).motion(path).pieces())
+    return (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ('q', 'effort'))
 
 
 def error(file, path, arm):
