@@ -19,7 +19,7 @@ from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.regression import fit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.identification.units import common_factor, doubts_of, recorded_factor
+from hodyn_ros.identification.units import common_factor, doubts_of
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -61,6 +61,11 @@ def identify(
             raise HodynError(
                 f'--terms {term}: the motors in key actuators of robot {robot.name!r} have '
                 f'{motors} of their own: leave it out')
+    if np.isfinite(data.factor) and begin is None and not {'gains', 'zeros'} & set(terms):
+        raise HodynError(
+            f"the efforts are about {data.factor:.3g} times the model's torques, of all joints "
+            'alike: they seem to be in another unit than N m. Add gains to the --terms, or state '
+            f'effort_gain in the robot file, about {1.0 / data.factor:.3g} for each joint')
     recorded = np.isfinite(data.effort)
     standing = (recorded & data.stands).sum(axis=0) / np.maximum(recorded.sum(axis=0), 1)
     left_out = 'friction' in terms or robot.friction is not None
@@ -72,8 +77,6 @@ def identify(
             f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to tell '
             'parameters from noise')
     try:
-        if begin is None and not {'gains', 'zeros'} & set(terms):
-            _check_unit(robot, data)
         doubts = () if begin is None else begin.doubts
         while True:
             some = _without(data, [robot.joint_names.index(doubt.joint) for doubt in doubts])
@@ -100,15 +103,6 @@ def identify(
             replace(doubt, factor=factor) if np.isfinite(doubt.factor) else doubt
             for doubt in doubts)
     return replace(found, standing=standing, rests_left_out=left_out, doubts=doubts)
-
-
-def _check_unit(robot: Robot, data: Data) -> None:
-    factor = recorded_factor(robot, data)
-    if np.isfinite(factor):
-        raise HodynError(
-            f"the efforts are about {factor:.3g} times the model's torques, of all joints alike: "
-            'they seem to be in another unit than N m. Add gains to the --terms, or state '
-            f'effort_gain in the robot file, about {1.0 / factor:.3g} for each joint')
 
 
 def _without(data: Data, joints: list[int]) -> Data:

@@ -165,7 +165,9 @@ def read_data(
                 loaded=np.full(len(index), recording.loaded)))
         cycle = STRETCH * FOLDS  # so that the parts of each bag begin alike
         first += (last // cycle + 1) * cycle
-    data = Data(gravity=True in gravities, **{
+    factors = [motion.efforts.factor for motion in motions]
+    data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(
+        np.nanmedian(factors)), **{
         name: np.concatenate([getattr(piece, name) for piece in pieces])
         for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands')})
     parts = [data[data.bag == number] for number in range(len(recordings))]

@@ -1,11 +1,10 @@
-"""Efforts that are recorded in another unit than the model's torques, as the motion shows."""
+"""Joints whose efforts are in another unit than the model's torques, as a fit shows."""
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Doubt, Estimate
-from hodyn_ros.replay.effort_unit import AGREE, EffortUnit
+from hodyn_ros.replay.effort_unit import AGREE
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -23,27 +22,6 @@ def common_factor(factors: Array) -> float:
         return np.nan
     middle = float(np.median(factors))
     return middle if np.abs(np.log(factors / middle)).max() < np.log(AGREE) else np.nan
-
-
-def recorded_factor(robot: Robot, data: Data) -> float:
-    """Return how many times the model's torques the efforts are, see `EffortUnit.factor`.
-
-    Parameters
-    ----------
-    robot : Robot
-        The model.
-    data : Data
-        Motions and efforts.
-
-    """
-    feedforward = FeedForward(robot)
-    whole, weightless = (
-        feedforward.torque(data.q, gravity=gravity, friction=False)[:, 0]
-        for gravity in (True, False))
-    unit = EffortUnit(robot.n)
-    unit.add(
-        whole - weightless, weightless, data.q[:, 1], data.effort, data.known, data.block)
-    return unit.factor
 
 
 def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:

@@ -12,11 +12,8 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body, slope
-from hodyn_ros.identification.units import (
-    are_far,
-    common_factor,
-    recorded_factor,
-)
+from hodyn_ros.identification.units import are_far, common_factor
+from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import load_robot
 from hodyn_ros.robot.inertia import physical_fault
@@ -209,23 +206,34 @@ def test_values_at_the_bound_are_named():
         assert found.joints['slope'][PANDA.joint_names.index(joint)] == pytest.approx(300.0)
 
 
+def recorded_factor(given):
+    """Return how many times a Panda's torques the efforts of data are, where these show it."""
+    whole, weightless = (
+        FeedForward(PANDA).torque(given.q, gravity=gravity, friction=False)[:, 0]
+        for gravity in (True, False))
+    unit = EffortUnit(PANDA.n)
+    unit.add(
+        whole - weightless, weightless, given.q[:, 1], given.effort, given.known, given.block)
+    return unit.factor
+
+
 @pytest.mark.parametrize('scale', [1e-3, 0.1, 10.0, 100.0])
 def test_efforts_in_another_unit_are_told_by_the_joints_together(scale):
     given = data(rate=10.0)
-    assert recorded_factor(PANDA, replace(given, effort=scale * given.effort)) == pytest.approx(
+    assert recorded_factor(replace(given, effort=scale * given.effort)) == pytest.approx(
         scale, rel=0.5)
 
 
 @pytest.mark.parametrize('gravity', [True, False])
 @pytest.mark.parametrize('payload', [None, Payload(5.0, np.full(3, 0.1), np.eye(3) * 0.01)])
 def test_neither_loads_nor_lacking_gravity_are_another_unit(gravity, payload):
-    assert np.isnan(recorded_factor(PANDA, data(payload, gravity=gravity, rate=10.0)))
+    assert np.isnan(recorded_factor(data(payload, gravity=gravity, rate=10.0)))
 
 
 def test_one_joint_in_another_unit_is_no_unit_of_all():
     given = data(rate=10.0)
     given.effort[:, 1] *= 100.0
-    assert np.isnan(recorded_factor(PANDA, given))
+    assert np.isnan(recorded_factor(given))
 
 
 def test_a_load_at_the_wrist_hides_no_other_unit():
@@ -234,7 +242,7 @@ def test_a_load_at_the_wrist_hides_no_other_unit():
     whole, weightless = (
         FeedForward(PANDA).torque(given.q, gravity=gravity)[:, 0] for gravity in (True, False))
     given.effort[:, 5] += 6.0 * (whole - weightless)[:, 5]
-    assert recorded_factor(PANDA, replace(given, effort=0.1 * given.effort)) == pytest.approx(
+    assert recorded_factor(replace(given, effort=0.1 * given.effort)) == pytest.approx(
         0.1, rel=0.5)
 
 

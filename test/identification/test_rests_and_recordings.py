@@ -7,6 +7,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.identification.data import MIN_VELOCITY, Data
+from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.recordings import (
     FOLDS,
     MAX_SAMPLES,
@@ -44,8 +45,9 @@ def bags(monkeypatch):
                 yield Data(q, effort, block, gravity, stands=stands)
 
         return SimpleNamespace(
-            pieces=pieces, usable=count, efforts=SimpleNamespace(with_gravity=gravity),
-            counts=f'counts of {path.name}')
+            pieces=pieces, usable=count, counts=f'counts of {path.name}',
+            efforts=SimpleNamespace(
+                with_gravity=gravity, factor=30.0 if path.name == 'currents' else np.nan))
     monkeypatch.setattr(Source, 'motion', motion)
     return found
 
@@ -94,6 +96,14 @@ def test_bags_that_cannot_be_put_together_are_refused(bags):
         read('a', 'b')
     with pytest.raises(ValueError, match='a holds the same recording as a'):
         read('a', 'a')
+
+
+def test_a_recording_in_another_unit_counts_beside_one_that_does_not_tell(bags):
+    bags['a'], bags['currents'] = (samples(500, 0), True, []), (samples(500, 1), True, [])
+    assert np.isnan(read('a')[0].factor)
+    data = read('a', 'currents')[0]
+    with pytest.raises(ValueError, match='about 30 times .* another unit than N m'):
+        identify(SOURCE.robot, data, ('friction',))
 
 
 @pytest.mark.parametrize(('share', 'refused'), [(1.01, True), (0.99, False)])
