@@ -102,7 +102,7 @@ def test_a_recording_in_another_unit_counts_beside_one_that_does_not_tell(bags):
     bags['a'], bags['currents'] = (samples(500, 0), True, []), (samples(500, 1), True, [])
     assert np.isnan(read('a')[0].factor)
     data = read('a', 'currents')[0]
-    with pytest.raises(ValueError, match='about 30 times .* another unit than N m'):
+    with pytest.raises(ValueError, match=r'about 30 times .* another unit than N m'):
         identify(SOURCE.robot, data, ('friction',))
 
 
