@@ -20,7 +20,7 @@ from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.feedforward.torque_output import TorqueOutput, is_finite
 from hodyn_ros.feedforward.wrench_cap import largest_share, wrench_bounds
 from hodyn_ros.reference import MotionLimits
-from hodyn_ros.reference.limits import largest_ratio
+from hodyn_ros.reference.limits import largest_ratio, within_range
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot import HodynError
@@ -49,6 +49,8 @@ class FeedforwardController:
         no number, or refused by the last gate.
     now : int
         The last instant, ns. Earlier ones count as this one.
+    may_be_published : bool
+        Whether all are numbers, and the last gate lets them pass.
     motors : MotorStage or None
         θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
 
@@ -60,6 +62,7 @@ class FeedforwardController:
         self.reference = ReferenceManager(position, options.bandwidth)
         self.q = _still(position)
         self.excess: EffortExcess | None = None
+        self.may_be_published = True
         self._refused: EffortExcess | None = None
         self.motors = (
             None if feedforward.motor_side is None
@@ -90,6 +93,9 @@ class FeedforwardController:
         self._wrenches: Array | None = None
         self._given_wrenches: Array | None = None
         self._wrench_filters: dict[int, SmoothingFilter] = {}
+        limits = feedforward.robot.limits
+        # Copies of limits, which are read-only: another kernel would be compiled for those.
+        self._range = limits.position_min.copy(), limits.position_max.copy()
         self._judged = np.zeros_like(self.torque)
         self._is_broken = False
 
@@ -134,8 +140,10 @@ class FeedforwardController:
             point[:2] = measured
         for each in self._outputs:
             each.want(self._feedforward, self.q, self._wrenches)
-        self._is_broken = not (
-            is_finite(self.q) and all(is_finite(each.wanted) for each in self._outputs))
+        is_number = is_finite(self.q)
+        self._is_broken = not is_number
+        for each in self._outputs:
+            self._is_broken = self._is_broken or not is_finite(each.wanted)
         for each in self._outputs:
             if self._is_broken or each.refused is not None:
                 each.keep(dt)
@@ -154,20 +162,14 @@ class FeedforwardController:
             self.motors.evaluate(self.q, self.torque, self._sigma, dt)
         self.now = now
         self._judge()
+        self.may_be_published = is_number and self._refused is None and (
+            self.motors is None or self.motors.is_finite)
 
     @property
     def is_fading(self) -> bool:
         """Whether what is published still goes over to what it should be."""
         return any(each.stage.is_changing for each in self._outputs) or (
             self.motors is not None and self.motors.is_changing)
-
-    @property
-    def may_be_published(self) -> bool:
-        """Whether all are numbers, and the last gate lets them pass."""
-        parts = [self.q, self.output]
-        if self.motors is not None:
-            parts.append(self.motors.reference)
-        return self._refused is None and all(is_finite(part) for part in parts)
 
     @property
     def excess_of_weight(self) -> str:
@@ -190,16 +192,18 @@ class FeedforwardController:
         """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
         self.reference.stop(max(now, self.now), self._motion_limits())
 
+    def within_range(self, position: Array) -> Array:
+        """Return a position, (n,), no further beyond the range than the reference is."""
+        within: Array = within_range(position, *self._range, self.q[0])
+        return within
+
     def latch(self, position: Array) -> None:
         """Hold a position, (n,), from now on; the outputs go over from what they were.
 
         A joint that is beyond its range, or further beyond than the reference was, is held at the
         end of it.
         """
-        limits = self._feedforward.robot.limits
-        held = np.clip(
-            position, np.minimum(limits.position_min, self.q[0]),
-            np.maximum(limits.position_max, self.q[0]))
+        held = self.within_range(position)
         self.reference.latch(held)
         self.q = _still(held)
         self._stream_limits = None
@@ -293,9 +297,8 @@ class FeedforwardController:
             self._judged, None if self.motors is None else self.motors.judged)
         if self._is_broken:
             self.excess = EffortExcess(0, 'torque', math.nan, math.inf)
-        self._refused = next(
-            (each.refused for each in (*self._outputs, self.motors)
-             if each is not None and each.refused is not None), None)
+        self._refused = self._whole.refused or self._output.refused or (
+            None if self.motors is None else self.motors.refused)
         self.excess = self._refused or self.excess
 
     def _passed_by_weight(self, weight: Array, before: Array) -> str:

@@ -34,6 +34,8 @@ class MotorStage:
         The same as the torque would have it, without a transition and without limits.
     feasible : (n,) array
         Whether the joint's motors can follow the motion.
+    is_finite : bool
+        Whether all of `reference` are numbers.
     held : (n,) array
         Whether the reference of a joint's motors is not that of the motion: kept, or led back.
     side : MotorSide
@@ -56,6 +58,7 @@ class MotorStage:
         self._fade = fade
         self._margin = margin
         self._strict = strict
+        self._soft = soft_part(margin, strict=strict)
         velocity, self._effort = side.actuators.motor_limits()[:2]
         self._velocity = velocity.copy()
         self._effort = self._effort.copy()
@@ -63,6 +66,7 @@ class MotorStage:
         self._bounds = np.zeros((2, side.actuators.n_motors))
         self._judged = np.zeros((5, side.actuators.n_motors))
         self._was_feasible = np.ones(side.actuators.n, dtype=np.bool_)
+        self._all_feasible = self.is_finite = True
         self._theta: OutputStage | None = None
         self._load: OutputStage | None = None
 
@@ -75,7 +79,7 @@ class MotorStage:
     @property
     def any_held(self) -> bool:
         """Whether `held` is true for any joint."""
-        return not self.feasible.all() or self.is_changing
+        return not self._all_feasible or self.is_changing
 
     @property
     def held(self) -> NDArray[np.bool_]:
@@ -106,11 +110,12 @@ class MotorStage:
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
         """Evaluate the reference dt (s) after the last, as `MotorSide.evaluate` without check."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
-        _load(self.actuators.motors, wanted, self._carried)
+        is_other, self._all_feasible = _load(
+            self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
         if self._theta is None or self._load is None:
             self._begin(wanted)
             return
-        if self.refused is not None or not np.array_equal(self.feasible, self._was_feasible):
+        if is_other or self.refused is not None:
             joints = np.flatnonzero((self.feasible != self._was_feasible) | (
                 self.refused is not None))
             self._was_feasible = self.feasible.copy()
@@ -120,16 +125,16 @@ class MotorStage:
         carried = self._load.advance(self._carried, dt)
         _bound(self.actuators.motors, self.reference, carried, self._effort, self._bounds)
         theta = self._theta.advance(wanted[:3], dt, self._bounds)
-        _publish(
-            self.actuators.motors, theta, carried, self._effort, *soft_part(
-                self._margin, strict=self._strict), self.reference)
+        self.is_finite = _publish(
+            self.actuators.motors, theta, carried, self._effort, *self._soft, self.reference)
 
     def go_over(self, q: Array, torque: Array, stiffness: Array | None) -> None:
         """Go over to another motion from now on, of which these are the values."""
         if self._theta is None or self._load is None:
             return
         wanted = self.side.evaluate(q, torque, stiffness, 0.0, check=False)
-        _load(self.actuators.motors, wanted, self._carried)
+        _load(
+            self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
         self._was_feasible = self.feasible.copy()
         self._theta.go_over(wanted[:3])
         self._load.go_over(self._carried)
@@ -137,19 +142,30 @@ class MotorStage:
     def _begin(self, wanted: Array) -> None:
         none = np.full(self.actuators.n_motors, np.inf)
         self._was_feasible = self.feasible.copy()
-        _publish(
-            self.actuators.motors, wanted[:3], self._carried, self._effort, *soft_part(
-                self._margin, strict=self._strict), self.reference)
+        self.is_finite = _publish(
+            self.actuators.motors, wanted[:3], self._carried, self._effort, *self._soft,
+            self.reference)
         self._theta = OutputStage(
             wanted[:3], none, self._velocity, self._fade, self._margin, strict=self._strict)
         self._load = OutputStage(self._carried, none, none, self._fade, self._margin)
 
 
 @njit()
-def _load(motors: Array, reference: Array, out: Array) -> None:
-    """Write what the motors carry, τ_m without their own inertia and friction, to out[0]."""
+def _load(
+    motors: Array, reference: Array, feasible: NDArray[np.bool_],
+    was_feasible: NDArray[np.bool_], out: Array,
+) -> tuple[bool, bool]:
+    """Write what the motors carry, τ_m without their own inertia and friction, to out[0].
+
+    Returns whether what is feasible has changed, and whether all joints are.
+    """
     for j in range(reference.shape[1]):
         out[0, j] = reference[3, j] - _own(motors, j, reference[1, j], reference[2, j])
+    is_other, are_all = False, True
+    for i in range(feasible.size):
+        is_other = is_other or feasible[i] != was_feasible[i]
+        are_all = are_all and feasible[i]
+    return is_other, are_all
 
 
 @njit()
@@ -171,7 +187,9 @@ def _bound(motors: Array, reference: Array, carried: Array, effort: Array, out: 
 def _publish(
     motors: Array, theta: Array, carried: Array, effort: Array, knee: float, top: float,
     out: Array,
-) -> None:
+) -> bool:
+    """Write θ, θ̇, θ̈, τ_m to out; return whether all are numbers."""
+    are_numbers = True
     for j in range(theta.shape[1]):
         for k in range(3):
             out[k, j] = theta[k, j]
@@ -179,6 +197,9 @@ def _publish(
         if effort[j] < np.inf:
             torque = effort[j] * soft_limit(torque / effort[j], knee, top)[0]
         out[3, j] = torque
+        for k in range(4):
+            are_numbers = are_numbers and np.isfinite(out[k, j])
+    return are_numbers
 
 
 @njit()

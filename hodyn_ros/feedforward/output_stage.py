@@ -170,17 +170,14 @@ class OutputStage:
         `wanted`, (3, n), is what should be, without what `set_target` adds; `bounds`, (2, n), are
         the least and the largest second derivative that there may be.
         """
-        before = self._before
         published: Array = self.published
-        before[:] = published
-        self._flags = _advance(
-            self._state, wanted, interval, self._free if bounds is None else bounds, published)
-        row, column = first_wrong(
-            before, published, interval, self._limit, self._rate_limit, self._top)
+        self._flags, row, column = _advance(
+            self._state, wanted, interval, self._free if bounds is None else bounds,
+            self._before, published, self._limit, self._rate_limit, self._top)
         self.refused = None
         if row >= 0:
             self.refused = float(published[row, column]), row, column
-            published[:] = before
+            published[:] = self._before
             self._begin_at(published)
         return published
 
@@ -217,12 +214,12 @@ def go_over(
         if not which[i]:
             continue
         raw0, raw1, raw2 = state[RAW, i], state[RAW + 1, i], state[RAW + 2, i]
-        raw0 += ahead * (raw1 + 0.5 * ahead * raw2)
-        raw1 += ahead * raw2
         limit = state[RATE, i]
         raw1, slope = before_limit(raw1, limit, state[KNEE, i], state[TOP, i])
-        value = raw0 - wanted[0, i]
-        rate = raw1 - wanted[1, i]
+        # What is wanted, taken back to the last cycle: the transition decays from there on. With a
+        # cause in each cycle what is published stays where it is, and does not run on.
+        value = raw0 - (wanted[0, i] - ahead * (wanted[1, i] - 0.5 * ahead * wanted[2, i]))
+        rate = raw1 - (wanted[1, i] - ahead * wanted[2, i])
         second = raw2 / slope - wanted[2, i]
         state[CHAIN, i] = state[INPUT, i] = value
         for k in range(1, 5):
@@ -233,7 +230,7 @@ def go_over(
         state[OMEGA, i] = omega
         state[FIRST, i] = rate
         state[SECOND, i] = 0.5 * second + omega * rate
-        state[SINCE, i] = -ahead
+        state[SINCE, i] = 0.0
         # A slope so small that its steps vanish in round-off would never arrive.
         state[SLOPE, i] = max(abs(value - state[TARGET, i]) / fade, LEAST_SLOPE)
         state[WAIT, i] = SETTLED / BANDWIDTH
@@ -293,6 +290,18 @@ def _lead(
 
 @njit()
 def _advance(
+    state: Array, wanted: Array, interval: float, bounds: Array, before: Array, published: Array,
+    limit: Array, rate_limit: Array, top: float,
+) -> tuple[int, int, int]:
+    """Publish the next values; return the flags, and the row and column that must not be."""
+    before[:] = published
+    flags = _next(state, wanted, interval, bounds, published)
+    row, column = first_wrong(before, published, interval, limit, rate_limit, top)
+    return flags, row, column
+
+
+@njit()
+def _next(
     state: Array, wanted: Array, interval: float, bounds: Array, published: Array,
 ) -> int:
     flags = 0

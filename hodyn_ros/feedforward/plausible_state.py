@@ -2,6 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.jit import njit
 from hodyn_ros.robot import Limits
 
 Array = NDArray[np.float64]
@@ -65,17 +66,19 @@ class PlausibleState:
         """Return whether a state, (n,) each, of a stamp (ns), is believed."""
         known = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
-        positions, agrees = self._agree(self._last, state, known)
+        last = self._last
+        positions, agrees = self._agree(last, state, known)
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
         self._last = state
         is_left = self._there is None or not 0 <= stamp - self._there[2] <= STAY * 1e9
+        # They were the last one, most often.
         self.is_there = (is_left and self._agreeing_positions >= PERSISTENCE) or (
-            self._agree(self._there, state, known)[0])
+            positions if self._there is last else self._agree(self._there, state, known)[0])
         if self.is_there:
             self._there = state
-        is_believed = self.is_there and (
-            self._agreeing >= PERSISTENCE or self._agree(self._believed, state, known)[1])
+        is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
+            agrees if self._believed is last else self._agree(self._believed, state, known)[1]))
         if is_believed:
             self._believed = state
         return is_believed
@@ -90,14 +93,24 @@ class PlausibleState:
         if not 0.0 <= seconds < LONGEST:
             self.joint = -1
             return False, False
-        change = after[0] - before[0]
-        leaps = np.abs(change) > self._fastest * seconds + SLACK
-        wrong = leaps
-        if known:
-            velocity = after[1]
-            wrong = leaps | (np.abs(velocity) > self._fastest) | (
-                np.abs(change - velocity * seconds) > (
-                    VELOCITY_SLACK * self._fastest * seconds + SLACK))
-        if wrong.any():
-            self.joint = int(wrong.argmax())
-        return not leaps.any(), not wrong.any()
+        leaps, joint = _contradiction(
+            before[0], after[0], after[1], known, seconds, self._fastest)
+        if joint >= 0:
+            self.joint = joint
+        return not leaps, joint < 0
+
+
+@njit()
+def _contradiction(
+    before: Array, position: Array, velocity: Array, known: bool, seconds: float, fastest: Array,
+) -> tuple[bool, int]:
+    """Return whether a position leaps, and the first joint at which anything is wrong, or −1."""
+    leaps, first = False, -1
+    for i in range(position.size):
+        change, most = position[i] - before[i], fastest[i] * seconds
+        leap = abs(change) > most + SLACK
+        leaps = leaps or leap
+        if first < 0 and (leap or (known and (abs(velocity[i]) > fastest[i] or (
+                abs(change - velocity[i] * seconds) > VELOCITY_SLACK * most + SLACK)))):
+            first = i
+    return leaps, first

@@ -67,8 +67,9 @@ class Reasons:
 
     def text(self, at: float, why: str = '') -> str:
         """Return all that there is to say at a time, in one line; `why` in the place of `why`."""
-        if self._told:
-            self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
+        if not self._told:
+            return why or self.why
+        self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
         return joined(why or self.why, *(text for text, _ in self._told.values()))
 
     def notice_cycle(self, controller: FeedforwardController, at: float) -> None:

@@ -108,7 +108,7 @@ class Supervisor(StateMachine):
         if self.state in (State.LOST, State.SILENT):
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
-            self._tracking.compare(self._within_range(position), self._running.q[0])
+            self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond:
                 self._latch(' when joint states came back')
         return True
@@ -158,7 +158,7 @@ class Supervisor(StateMachine):
             return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
-            self._within_range(self.measured[0]),
+            controller.within_range(self.measured[0]),
             controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
         if watch.has_departed:
             if np.abs(controller.q[1]).max() < AT_REST:
@@ -331,18 +331,11 @@ class Supervisor(StateMachine):
             self.stream.clear()
             self.reasons.tell('error', str(error), 'reference')
 
-    def _within_range(self, position: Array) -> Array:
-        """Return a position, (n,), no further beyond the range than the reference is."""
-        limits, reference = self.feedforward.robot.limits, self._running.q[0]
-        return np.clip(
-            position, np.minimum(limits.position_min, reference),
-            np.maximum(limits.position_max, reference))
-
     def _latch(self, when: str = '') -> None:
         position = self.measured[0]
         self._go(
             Cause.ELSEWHERE, why=of_departure(self._tracking, self._joints, when),
-            where='where it is' if (self._within_range(position) == position).all()
+            where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
 
     def _leave_time_out(self, seconds: float, at: float) -> None:

@@ -205,7 +205,7 @@ class JointStateReader:
     def _field(self, data: bytes, layout: Layout, field: str) -> Array:
         if field not in layout.offsets:
             raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
-        values: Array = layout.field(data, field)[self._indices]
+        values: Array = layout.field(data, field).take(self._indices)
         magnitudes = np.abs(values)
         i = int(magnitudes.argmax())  # of one that is not a number, if there is one
         if magnitudes.size and not magnitudes.item(i) <= cdr.MAX_VALUE:

@@ -106,6 +106,15 @@ class MotionLimits:
         return lower, upper
 
 
+@njit()
+def within_range(position: Array, lower: Array, upper: Array, reference: Array) -> Array:
+    """Return a position, (n,), no further beyond its range than a reference is."""
+    within = np.empty_like(position)
+    for i in range(position.size):
+        within[i] = min(max(position[i], min(lower[i], reference[i])), max(upper[i], reference[i]))
+    return within
+
+
 @njit(error_model='numpy')
 def largest_ratio(values: Array, limits: Array) -> tuple[int, float]:
     """Return where the magnitude of values, (k,), is largest in units of limits, and this ratio.

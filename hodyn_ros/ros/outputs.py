@@ -64,14 +64,15 @@ class Outputs:
         """Publish the result of a cycle with one stamp (ns); return whether it was finite."""
         if not controller.may_be_published:
             return False
-        for k in range(len(TORQUE_NAMES)):
-            writer = self._torques[k]
-            writer.position[:] = controller.q[0]
-            writer.velocity[:] = controller.q[1]
-            writer.effort[:] = controller.output[k]
-            self._publishers[TORQUE_NAMES[k]].publish(writer.at(stamp))
+        position, velocity = controller.q[:2]
+        output = controller.output
+        for name, writer, effort in zip(TORQUE_NAMES, self._torques, output, strict=True):
+            writer.position[:] = position
+            writer.velocity[:] = velocity
+            writer.effort[:] = effort
+            self._publishers[name].publish(writer.at(stamp))
         if self._commands is not None:
-            self._publishers['commands'].publish(self._commands.of(controller.output[0]))
+            self._publishers['commands'].publish(self._commands.of(output[0]))
         if controller.motors is not None:
             self._publish_motors(controller.motors.reference, stamp)
         return True

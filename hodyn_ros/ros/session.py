@@ -316,11 +316,13 @@ class Session:
         state, reason = supervisor.report(time.monotonic())
         if state == 'waiting':
             reason = reason or self._why_waiting
-        self._report(state, reason, is_told=any(reason in event.text for event in events))
+        self._report(
+            state, reason, is_told=bool(events) and any(reason in event.text for event in events))
         events.clear()
 
     def _report(self, state: str, reason: str, *, is_told: bool = True) -> None:
-        reason = joined(reason, self._neighbours.fault)
+        if self._neighbours.fault:
+            reason = joined(reason, self._neighbours.fault)
         self._outputs.report(
             self.supervisor.feedforward.robot.name, state, reason, is_told=is_told)
 

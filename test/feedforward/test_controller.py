@@ -18,6 +18,7 @@ from hodyn_ros.feedforward.controller import (
     FeedforwardController,
     _still,
 )
+from hodyn_ros.feedforward.torque_output import is_finite
 from hodyn_ros.feedforward.warm_up import warm_up
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.reference.smoothing import SmoothingFilter
@@ -183,16 +184,30 @@ def test_a_model_without_a_number_is_not_published_and_what_was_goes_on(feedforw
     np.testing.assert_array_equal(controller.output, feedforward.torque(controller.q))
 
 
-def test_numbers_that_are_none_are_noticed_wherever_they_are(tendons):
+@pytest.mark.parametrize('row', range(4))
+@pytest.mark.parametrize('where', ['reference', 'motors'])
+def test_numbers_that_are_none_are_not_published_wherever_they_come_from(
+        tendons, monkeypatch, where, row):
     controller = controller_at_home(tendons)
     controller.evaluate(0)
     assert controller.may_be_published
-    for values in (controller.q, controller.output, controller.motors.reference):
-        before = values[1, 2]
-        values[1, 2] = np.nan
+    part = controller.reference if where == 'reference' else controller.motors.side
+    true = part.evaluate
+
+    def wrong(*arguments, **options):
+        result = true(*arguments, **options)
+        (arguments[1] if where == 'reference' else result)[row, 2] = np.nan
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(part, 'evaluate', wrong)
+        controller.evaluate(MS)
         assert not controller.may_be_published
-        values[1, 2] = before
+        assert is_finite(controller.output)
+    controller.evaluate(2 * MS)
     assert controller.may_be_published
+    assert is_finite(controller.q)
+    assert is_finite(controller.motors.reference)
 
 
 def test_a_robot_whose_torques_are_not_finite_is_refused_when_it_warms_up(panda):

@@ -115,7 +115,7 @@ def test_the_numbers_are_those_of_one_by_one_bit_for_bit(lab, fleet, tmp_path, c
 def test_killed_at_any_moment_and_resumed_the_result_is_that_of_an_undisturbed_run(
     lab, fleet, tmp_path, capsys,
 ):
-    """By SIGKILL when some are done and one is begun; `test/tools/fleet_siege.py` kills more."""
+    """By SIGKILL when some are done and one is begun; `tools/fleet_siege.py` kills more."""
     undisturbed, out = contents(fleet[0]), tmp_path / 'out'
     with subprocess.Popen(
             command(lab, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

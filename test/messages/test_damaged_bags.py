@@ -299,7 +299,7 @@ def test_the_log_of_a_killed_recorder_is_read_and_nothing_is_changed(tmp_path):
 
 
 def test_damaged_bags_are_read_as_far_as_they_are_whole(tmp_path):
-    """Seeds of the generator; more by ``python test/tools/broken_bags.py``."""
+    """Seeds of the generator; more by ``python tools/broken_bags.py``."""
     for seed in range(30):
         bag = break_bag(tmp_path / str(seed), seed)
         assert not faults_of_reading(bag), f'seed {seed}: {bag.shape}, {bag.damage}'

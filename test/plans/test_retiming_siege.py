@@ -1,4 +1,4 @@
-"""A small share of `test/tools/retiming_siege.py`: what is found is refused nowhere, and holds."""
+"""A small share of `tools/retiming_siege.py`: what is found is refused nowhere, and holds."""
 import pytest
 from retiming_siege import TOLERANCE, judged, made
 

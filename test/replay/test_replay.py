@@ -320,7 +320,7 @@ def test_positions_that_are_none_are_counted(tmp_path):
 @pytest.mark.parametrize('command', ['replay', 'identify'])
 @pytest.mark.usefixtures('undrawn')
 def test_commands_count_each_message_of_damaged_bags(tmp_path, command):
-    """Seeds of the generator; more by ``python test/tools/broken_bags.py --commands``."""
+    """Seeds of the generator; more by ``python tools/broken_bags.py --commands``."""
     for seed in range(100, 106):
         bag = break_bag(tmp_path / str(seed), seed)
         faults = faults_of_command(bag, command, tmp_path / f'{seed} {command}')

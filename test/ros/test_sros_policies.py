@@ -44,7 +44,7 @@ def test_a_policy_is_what_the_running_node_opens(ros_environment, file):
     with observed(file) as opened:
         found = settled(file, opened)
     assert found == (FOLDER / f'{file}.policy.xml').read_text('utf-8'), (
-        'write it again: python test/tools/sros_policies.py')
+        'write it again: python tools/sros_policies.py')
 
 
 @pytest.mark.parametrize('path', sorted(FOLDER.glob('*')), ids=lambda path: path.name)

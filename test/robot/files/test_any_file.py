@@ -14,7 +14,7 @@ from robot_fuzz import fuzz
 @pytest.mark.slow
 @pytest.mark.parametrize('first', [0, 20000])
 def test_a_damaged_file_is_read_right_or_refused_in_a_line(tmp_path, first):
-    """Files of other seeds: test/tools/robot_fuzz.py."""
+    """Files of other seeds: tools/robot_fuzz.py."""
     found = list(fuzz(range(first, first + 150), tmp_path, 60.0))
     bad = [answer for answer in found if answer.kind not in ('right', 'refused')]
     assert not bad, bad[0]

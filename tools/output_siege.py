@@ -315,7 +315,7 @@ class OutputSiege:
 
 
 def main() -> None:
-    """Run a siege by hand: python test/tools/output_siege.py CYCLES SEED."""
+    """Run a siege by hand: python tools/output_siege.py CYCLES SEED."""
     import sys
     import time
     cycles, seed = int(float(sys.argv[1])), int(sys.argv[2])

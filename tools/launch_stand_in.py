@@ -4,7 +4,7 @@ import runpy
 import sys
 from types import ModuleType
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 class DeclareLaunchArgument:

@@ -1,6 +1,6 @@
 """Random paths on random arms, retimed, and judged without any of the package's limits.
 
-    python test/tools/retiming_siege.py --cases 300 --seed 1
+    python tools/retiming_siege.py --cases 300 --seed 1
 
 A case is an arm (with stopping laws, springs, pairs of motors or none), a part of each of its
 limits and of its motors', down to 0.05 where that still holds the arm (with its weight or
@@ -28,7 +28,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans import PlanRequest, PlanSettings, prepare_plan
 
-sys.path.append(str(Path(__file__).parents[2]))
+sys.path.append(str(Path(__file__).parents[1]))
 from benchmarks.peers import installed, pinocchio_model
 
 PERIOD = 1e-3

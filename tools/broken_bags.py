@@ -1,6 +1,6 @@
 """Bags that are cut, damaged and lied about, by seeds, and what must hold of reading them.
 
-``python test/tools/broken_bags.py --seeds 500 --first 1`` reads as many; ``--commands`` sends each
+``python tools/broken_bags.py --seeds 500 --first 1`` reads as many; ``--commands`` sends each
 through ``hodyn replay`` and ``hodyn identify`` as well.
 """
 import argparse

@@ -1,6 +1,6 @@
 """Every robot file of a folder: it loads and agrees with another library, or is refused in a line.
 
-``python test/tools/robot_sweep.py FOLDER`` loads each .urdf, and compares its torques with
+``python tools/robot_sweep.py FOLDER`` loads each .urdf, and compares its torques with
 Pinocchio's, and each .xml that is MJCF, with MuJoCo's. Exits 1 where one hangs (no answer in 5 s),
 crashes or disagrees.
 """

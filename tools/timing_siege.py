@@ -1,6 +1,6 @@
 """Logs of many kinds and seeds with known instants: how far the restored ones are off.
 
-`python test/tools/timing_siege.py --logs 120 --seed 1` makes logs one after the other, and prints
+`python tools/timing_siege.py --logs 120 --seed 1` makes logs one after the other, and prints
 of each the errors of the instants, in periods, and of the accelerations, as restored and as
 stamped, over those that the true instants give; at the end the worst of each kind. Log k of a seed
 is the same whatever else is made: `--only k`.

@@ -1,6 +1,6 @@
 """Robot files as nobody writes them: an answer in 5 s, which is right or one line.
 
-``python test/tools/robot_fuzz.py --files 10000 --seed 1`` makes URDFs, MJCFs and YAML files of
+``python tools/robot_fuzz.py --files 10000 --seed 1`` makes URDFs, MJCFs and YAML files of
 random robots, damages most of them, and loads each. What loads is judged by Pinocchio or MuJoCo.
 ``--seed N --files 1 --keep FILE`` writes one of them.
 """

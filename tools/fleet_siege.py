@@ -1,6 +1,6 @@
 """Lay siege to `hodyn replay` of many recordings: rate, memory, numbers, kills, a cluster.
 
-    python test/tools/fleet_siege.py --recordings 200 [--real BAG] [--folder DIR] [CHECK ...]
+    python tools/fleet_siege.py --recordings 200 [--real BAG] [--folder DIR] [CHECK ...]
 
 makes recordings of a Panda simulated in MuJoCo, of different lengths, some of them truncated,
 empty or of another robot, and one of a real arm, if given. Checks (all by default):

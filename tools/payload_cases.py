@@ -1,7 +1,7 @@
 """Payloads found by a model whose links are off by 5 %: how often 90 % intervals contain them.
 
-    python test/tools/payload_cases.py --cases 200 [--gains 0.01] [--alike 0.05]
-    python test/tools/payload_cases.py --unloaded | --two-steps …
+    python tools/payload_cases.py --cases 200 [--gains 0.01] [--alike 0.05]
+    python tools/payload_cases.py --unloaded | --two-steps …
 
 An exciting motion of the Panda, efforts with noise of 0.2 N m, masses of 0.5 to 4 kg. Mass, each
 coordinate of the centre of mass and the inertia of every link are off by 5 % (one deviation), the

@@ -1,4 +1,4 @@
-"""SROS 2 policies of the nodes, from what they open: `python test/tools/sros_policies.py`.
+"""SROS 2 policies of the nodes, from what they open: `python tools/sros_policies.py`.
 
 Writes config/sros2/. The nodes run in a namespace, which tells relative names from absolute ones.
 """
@@ -22,7 +22,7 @@ from rclpy.parameter import Parameter
 
 from hodyn_ros.ros.controller_state import PARTS
 
-FOLDER = Path(__file__).parents[2] / 'config' / 'sros2'
+FOLDER = Path(__file__).parents[1] / 'config' / 'sros2'
 NAMESPACE = '/probe'
 PATIENCE = 120.0
 # File, node, module, what it opens late, and what it is started with so that it opens all that it
@@ -40,7 +40,7 @@ RULES = (
     ('service', 'request', 'get_client_names_and_types_by_node'),
 )
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
-<!-- Written by test/tools/sros_policies.py: what the node opens, and no more. docs/security.md -->
+<!-- Written by tools/sros_policies.py: what the node opens, and no more. docs/security.md -->
 <policy version="0.2.0">
   <enclaves>
     <enclave path="/hodyn_ros/{file}">

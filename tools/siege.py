@@ -1,6 +1,6 @@
 """A live node under attack: whatever comes in, no message beyond a limit, and no step.
 
-`python test/tools/siege.py --minutes 30 --seed 7` starts one node and a driver whose arm follows
+`python tools/siege.py --minutes 30 --seed 7` starts one node and a driver whose arm follows
 what the node publishes, and lets loose on them a generator of all that may come in. What happens
 as event number k follows from the seed and k alone: `--events 120-124` does these again.
 """

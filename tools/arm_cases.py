@@ -1,6 +1,6 @@
 """Arms made in MuJoCo, identified from their recordings and judged by another recording.
 
-    python test/tools/arm_cases.py --seeds 3 [--robot panda] [--first 0] [--keep DIR]
+    python tools/arm_cases.py --seeds 3 [--robot panda] [--first 0] [--keep DIR]
 
 Of each seed: an arm whose links are off by 5 to 10 %, whose joints have rotors, and friction with
 presliding and Stribeck's effect (LuGre's law, IEEE TAC 40(3), 1995), and whose drives report

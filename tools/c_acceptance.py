@@ -1,6 +1,6 @@
 """Generated C against the library: robots, options, compilers, sanitizers, times. By hand.
 
-``python test/tools/c_acceptance.py --motions 10000`` compiles each variant without a warning, runs
+``python tools/c_acceptance.py --motions 10000`` compiles each variant without a warning, runs
 its self-test, compares it with the kernels on random motions, and at order 2 and with motors runs
 it under the address and undefined-behaviour sanitizers. Prints a line for each variant; exit code
 1 when one is further off than it may be.

@@ -229,7 +229,7 @@ def _residual(before, q, h, jerk):
 
 
 def main() -> None:
-    """Run a siege by hand: python test/tools/reference_siege.py STEPS SEED."""
+    """Run a siege by hand: python tools/reference_siege.py STEPS SEED."""
     import sys
     import time
 

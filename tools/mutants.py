@@ -1,6 +1,6 @@
 """Make mutants of a room, one wrong operator, number or statement each, and see which live.
 
-    python test/tools/mutants.py hodyn_ros/robot --sample 40 --seed 1
+    python tools/mutants.py hodyn_ros/robot --sample 40 --seed 1
 
 The mutants are those of Cosmic Ray (`pip install cosmic-ray coverage`), which would write each
 over its file and start pytest anew: all kernels that import the file would be compiled again,
@@ -46,7 +46,7 @@ from hypothesis import Phase, settings
 from parso.python.tree import Keyword
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / '.pytest_cache' / 'mutants'
 # Of those that Cosmic Ray has: one or two for each operator, none that is an error of types.
 OPERATORS = re.compile(
@@ -295,7 +295,7 @@ def tests_and_their_lines(
     cache.parent.mkdir(exist_ok=True)
     known, modules = pickle.loads(cache.read_bytes()) if cache.exists() else ({}, set())
     common = hashlib.sha256(b''.join(
-        path.read_bytes() for folder in ('hodyn_ros', 'test/tools')
+        path.read_bytes() for folder in ('hodyn_ros', 'tools')
         for path in sorted((ROOT / folder).rglob('*.py')) if path != Path(__file__).resolve()
     ) + b''.join(path.read_bytes() for path in sorted((ROOT / 'test').rglob('conftest.py'))))
     keys = {}

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 from virtual_power import VirtualPower
 
-FOLDER = Path(__file__).parents[1] / 'data' / 'reference'
+FOLDER = Path(__file__).parents[1] / 'test' / 'data' / 'reference'
 FILES = (
     'twolink_2r.json', 'iiwa14_second_order.json', 'panda_second_order.json',
     'panda_nth_order.json')
