@@ -8,8 +8,7 @@ quantised, noisy currents of unknown gain. It tracks three motions of `hodyn exc
 identify` sees two, and the file that it writes is judged by the third. Beside its RMS errors stand
 those of two models that know the truth of links, rotors and gains: `best law` fits the same
 friction law to the same recordings, and `all known` has the friction that the simulator had, of
-which no law without a memory can know. `presliding` is the file with the bristles that `hodyn
-identify` names beside it. All see the same motion, as estimated from the recording.
+which no law without a memory can know. All see the same motion, as estimated from the recording.
 """
 import argparse
 from dataclasses import dataclass, replace
@@ -26,8 +25,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.excitation import design
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
-from hodyn_ros.identification.presliding import PreslidingFit
-from hodyn_ros.identification.recordings import Recording, Source, stream
+from hodyn_ros.identification.recordings import Source
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
@@ -36,7 +34,7 @@ STEP = 2.5e-4
 CONTROL = 4  # steps
 RATE = 250.0
 TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains')
-PAIRS = (('identified', 'best law'), ('identified', 'all known'), ('presliding', 'all known'))
+PAIRS = (('identified', 'best law'), ('identified', 'all known'))
 
 
 @dataclass
@@ -139,10 +137,8 @@ def make_bag(path, arm, given, motion, rng):
 
 def read(path, robot):
     """Return the motion as estimated and the currents of a bag."""
-    pieces = []
-    stream(Recording(path), Source(robot, gravity=True), lambda q, effort, *_: pieces.append(
-        (q, effort)))
-    return (np.concatenate(values) for values in zip(*pieces, strict=True))
+    pieces = list(Source(robot).motion(path).pieces())
+    return (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ('q', 'effort'))
 
 
 def error(file, path, arm):
@@ -151,19 +147,6 @@ def error(file, path, arm):
     q, current = read(path, replace(robot, effort_gain=None))
     left = FeedForward(robot).torque(q)[:, 0] / robot.effort_gain - current
     return arm.gain * np.sqrt(np.mean(left ** 2, axis=0))
-
-
-def presliding_error(file, bags, arm):
-    """Return RMS errors by the last bag with bristles fitted to the other ones, (n,)."""
-    robot = load_robot(file)
-    found = PreslidingFit(robot.n, 2)
-    for bag in bags:
-        q, current = read(bag, replace(robot, effort_gain=None))
-        found.restart()
-        found.add(
-            q, arm.gain * (current - FeedForward(robot).torque(q)[:, 0] / robot.effort_gain),
-            robot.friction.torque(q)[:, 0], np.full(len(q), int(bag == bags[-1])))
-    return found.held_out(1)
 
 
 def case(seed, source, folder, *, duration, terms):
@@ -193,7 +176,6 @@ def case(seed, source, folder, *, duration, terms):
             force=True)
         files[label] = next((folder / label).glob('*_identified.yaml'))
     errors = {label: error(file, bags[2], arm) for label, file in files.items()}
-    errors['presliding'] = presliding_error(files['identified'], bags, arm)
     q, current = read(bags[2], arm.robot)
     assert len(q) == len(frictions[2])
     left = FeedForward(arm.robot).torque(q)[:, 0] + frictions[2] - arm.gain * current

@@ -1,5 +1,6 @@
 """Smooth joint friction with its time derivatives."""
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,26 @@ class SigmoidFriction:
         self.add_to(q, out)
         return out
 
+    def by_parameters(self, velocity: Array) -> dict[str, Array]:
+        """Return the derivatives of τ_f by the parameters, (T, n) each, at velocities (T, n).
+
+        The law is linear in amplitude and viscous: it is the sum of these times their derivatives.
+        """
+        moved = sigmoid(self.slope * (velocity + self.velocity_offset))
+        at_rest = sigmoid(self.slope * self.velocity_offset)
+        curved, curved_at_rest = moved * (1.0 - moved), at_rest * (1.0 - at_rest)
+        by_argument = self.amplitude * (curved - curved_at_rest)
+        return {
+            'amplitude': moved - at_rest,
+            'slope': self.velocity_offset * by_argument + self.amplitude * curved * velocity,
+            'velocity_offset': self.slope * by_argument, 'viscous': velocity}
+
+
+@njit()
+def sigmoid(x: Any) -> Any:
+    """Return 1 / (1 + exp(−x)); tanh does not overflow where exp would."""
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
+
 
 @njit()
 def add_friction(
@@ -97,12 +118,10 @@ def add_friction(
     """Add τ_f, τ̇_f, τ̈_f of a motion (4 or more, n) to torque (3, n)."""
     for i in range(q.shape[1]):
         a, s = slope[i], velocity_offset[i]
-        # tanh does not overflow where exp would: 1/(1 + e^-x) = (1 + tanh(x/2)) / 2.
-        sigmoid = 0.5 * (1.0 + np.tanh(0.5 * a * (q[1, i] + s)))
-        at_rest = 0.5 * (1.0 + np.tanh(0.5 * a * s))
-        first = amplitude[i] * a * sigmoid * (1.0 - sigmoid)
-        second = first * a * (1.0 - 2.0 * sigmoid)
-        torque[0, i] += amplitude[i] * (sigmoid - at_rest) + viscous[i] * q[1, i]
+        moved = sigmoid(a * (q[1, i] + s))
+        first = amplitude[i] * a * moved * (1.0 - moved)
+        second = first * a * (1.0 - 2.0 * moved)
+        torque[0, i] += amplitude[i] * (moved - sigmoid(a * s)) + viscous[i] * q[1, i]
         torque[1, i] += (first + viscous[i]) * q[2, i]
         torque[2, i] += (first + viscous[i]) * q[3, i] + second * q[2, i] ** 2
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _WORTH_COUNTING = 0.005  # of the efforts: what is left out
 _BETTER = 0.95  # of the errors before: what held-out errors are better from
 _FAR = 3.0  # factor by which a gain is far from what the robot has
-_WORTH_SAYING = 0.8  # of held-out errors: what presliding leaves of them
 
 _COLUMNS = (
     ('amplitude', 'A, N m'), ('slope', 'slope, s/rad'),
@@ -120,7 +119,6 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
     import numpy as np
 
     from hodyn_ros.cli.tables import make_table
-    from hodyn_ros.feedforward.limit_table import unit
 
     held = 'other recordings' if validation.by_bag else 'other stretches'
     console.print(f'{robot.name}: RMS errors of robot files, N m')
@@ -139,19 +137,6 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
         console.print(
             '• Before, efforts were read by the gains given. By those found these errors would '
             f'be, N m: {changed}. The last line compares with these.')
-    found = validation.presliding
-    if found is not None:
-        told = ', '.join(
-            f"{name} from {before:.2g} to {after:.2g} {unit(robot, joint, 'effort')} "
-            f"({1e3 * displacement:.2g} m{unit(robot, joint, 'position')})"
-            for joint, (name, before, after, displacement) in enumerate(zip(
-                robot.joint_names, validation.held_out, found.held_out, found.displacement,
-                strict=True)) if after < _WORTH_SAYING * before)
-        if told:
-            console.print(
-                '• Presliding: friction that turns over a displacement after each reversal, and '
-                f'not at once, would lower the held-out error of {told}. The feed-forward has no '
-                'memory of reversals and leaves it.')
 
 
 def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:

@@ -33,6 +33,9 @@ class Data:
         Whether the arm carried its payload; always where not given.
     stands : (T, n) bool array
         Whether a joint stands, see `rests`; never where not given.
+    factor : float
+        How many times the model's torques the efforts are, see `EffortUnit.factor`; NaN where
+        they may be in N m.
 
     """
 
@@ -43,6 +46,7 @@ class Data:
     bag: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     loaded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     stands: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    factor: float = np.nan
 
     def __post_init__(self) -> None:
         if not len(self.bag):
@@ -52,9 +56,10 @@ class Data:
         if not len(self.stands):
             object.__setattr__(self, 'stands', np.zeros(self.effort.shape, np.bool_))
 
-    def __getitem__(self, index: NDArray[np.bool_]) -> 'Data':
+    def __getitem__(self, index: NDArray[np.bool_] | NDArray[np.intp]) -> 'Data':
         return replace(self, **{
-            f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != 'gravity'})
+            f.name: getattr(self, f.name)[index] for f in fields(self) if np.ndim(
+                getattr(self, f.name))})
 
     @property
     def known(self) -> NDArray[np.bool_]:

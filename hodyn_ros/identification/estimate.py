@@ -4,25 +4,47 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS
-from hodyn_ros.identification.identifiability import at_bounds, link_ranks
+from hodyn_ros.identification.determined import Masks, at_bounds, link_ranks
 from hodyn_ros.identification.loads import DifferingLoad, differing_loads, linear_payload
 from hodyn_ros.identification.payload import EXTENT, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.identification.units import Doubt
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
 _EXCITED = 0.5  # of what was known of a payload's extent: below, the motion told its inertia
 
-PARTS = {
-    'friction': ('amplitude', 'slope', 'velocity_offset'), 'viscous': ('viscous',),
-    'rotor': ('rotor_inertia',), 'gains': ('effort_gain',), 'zeros': ('zero',)}
-"""The values, one a joint, that a term has."""
-
 _NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why the efforts of a joint are left out: in the unit they are taken for, they cannot be.
+
+    Attributes
+    ----------
+    joint : str
+        Name of the joint.
+    factor : float
+        Where its gain cannot be told: what those of the other joints changed by, NaN where that
+        differs from joint to joint, or where its gain is not what is in doubt.
+    friction, limit : float
+        The friction that it would have, and its limit of effort, N m; NaN where its gain is in
+        doubt.
+    recorded : float
+        Where no gains were looked for, and its own is far off: how many times the model's torques
+        its efforts are.
+
+    """
+
+    joint: str
+    factor: float = np.nan
+    friction: float = np.nan
+    limit: float = np.nan
+    recorded: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +83,8 @@ class Estimate:
         Joints whose gain the data hardly tell: it is known by those of the other joints.
     bounded : tuple of (str, float, tuple of str)
         Values that lie at the bound up to which they are looked for.
+    friction : SigmoidFriction or None
+        The law that was fitted to, of whose values `joints` has those that were asked for.
     parameters : dict of str to array
         All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
     doubts : tuple of Doubt
@@ -91,6 +115,7 @@ class Estimate:
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
     gains_by_others: tuple[str, ...] = ()
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
+    friction: SigmoidFriction | None = None
     parameters: dict[str, Array] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
     standing: Array = field(default_factory=lambda: np.zeros(0))
@@ -111,11 +136,14 @@ class Estimate:
 
 
 def estimate_of(
-    model: Terms, found: Fit, held: dict[str, np.ndarray], alike: dict[str, np.ndarray],
+    model: Terms, found: Fit, held: Masks, alike: Masks, clear: np.ndarray,
 ) -> Estimate:
-    """Return what a fit found, with what it held and kept, (n,) masks by kind of parameter."""
+    """Return what a fit found, with what it held and kept, masks by kind of parameter.
+
+    `clear`, (n,), are the gains that efforts tell by themselves.
+    """
     n = model.robot.n
-    theta, half = found.theta, NORMAL_90 * found.deviation()
+    theta, half = found.theta, NORMAL_90 * found.deviation
     joints, intervals = _joint_values(model, found)
     offset, offset_interval = (
         model.of('offset', values).reshape(-1, n) if len(
@@ -130,22 +158,26 @@ def estimate_of(
             _listed_interval(found, begin + PARAMETERS * b) for b in range(len(links))])
     payload, payload_interval, excited = None, np.full(PARAMETERS, np.nan), False
     if model.of('payload', model.free).any():
-        place = model.places['payload'].start
-        payload = rigid_body(theta[place:place + PARAMETERS])
-        payload_interval = _listed_interval(found, place)
-        extent = slice(place + EXTENT.start, place + EXTENT.stop)
-        excited = bool(np.all(found.deviation()[extent] < _EXCITED * model.prior[extent]))
+        payload = rigid_body(model.of('payload', theta))
+        payload_interval = _listed_interval(found, model.places['payload'].start)
+        excited = bool(np.all(
+            model.of('payload', found.deviation)[EXTENT]
+            < _EXCITED * model.of('payload', model.prior)[EXTENT]))
         if not excited:
             payload = Payload(payload.mass, payload.com, np.zeros((3, 3)))
 
     def named(those: np.ndarray) -> tuple[str, ...]:
-        return tuple(model.robot.joint_names[j] for j in np.flatnonzero(those))
+        return tuple(
+            model.robot.joint_names[j]
+            for j in np.flatnonzero(those.reshape(-1, n).any(axis=0)))
 
     at_most = np.nan
     if 'payload' in model.terms and payload is None:
         mass, width, _ = linear_payload(model, found)
         at_most = max(0.0, mass + width)
     base, told = link_ranks(model, found)
+    parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
+    parameters['inverse_gain'] = model.effort_per_torque(theta) / parameters['common_gain']
     return Estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
         links=tuple(links), links_interval=links_interval, payload=payload,
@@ -155,13 +187,10 @@ def estimate_of(
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
-        parameters={kind: model.of(kind, theta).copy() for kind in model.places},
-        held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()
-            if those.any()),
-        alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()
-            if those.any()),
-        gains_by_others=named(np.isfinite(model.of('inverse_gain', model.prior))) if (
-            'gains' in model.terms) else (),
+        friction=model.friction(theta), parameters=parameters,
+        held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()),
+        alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()),
+        gains_by_others=named(model.of('inverse_gain', model.free) & ~clear),
         bounded=tuple(
             (_NAMES.get(kind, kind), bound, named(those))
             for kind, bound, those in at_bounds(model, found)))
@@ -169,59 +198,41 @@ def estimate_of(
 
 def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the values that the joints have, of the terms that were fitted, and intervals."""
-    robot = model.robot
-    theta, half = found.theta, NORMAL_90 * found.deviation()
+    robot, theta = model.robot, found.theta
+    half = NORMAL_90 * found.deviation
     joints: dict[str, Array] = {}
     intervals: dict[str, Array] = {}
 
-    def put(term: str, name: str, kind: str) -> None:
+    def put(term: str, name: str, value: Array, width: Array) -> None:
         if term in model.terms:
-            joints[name], intervals[name] = (
-                model.of(kind, theta).copy(), model.of(kind, half).copy())
+            joints[name], intervals[name] = value.copy(), width.copy()
 
-    put('friction', 'amplitude', 'amplitude')
-    if 'friction' in model.terms:
-        joints['slope'] = np.exp(model.of('slope', theta))
-        intervals['slope'] = model.of('slope', half) * joints['slope']
-        joints['velocity_offset'], intervals['velocity_offset'] = _velocity_offset(model, found)
-        if robot.friction is not None:  # to the last digit, where they are kept
-            kept = np.isnan(intervals['slope'])
-            joints['slope'][kept] = robot.friction.slope[kept]
-            kept &= np.isnan(intervals['velocity_offset'])
-            joints['velocity_offset'][kept] = robot.friction.velocity_offset[kept]
-    put('viscous', 'viscous', 'viscous')
-    put('rotor', 'rotor_inertia', 'rotor')
-    put('gains', 'effort_gain', 'inverse_gain')
-    if 'effort_gain' in joints:
-        joints['effort_gain'] = (
-            1.0 if robot.effort_gain is None else robot.effort_gain) / joints['effort_gain']
-        intervals['effort_gain'] = (
-            intervals['effort_gain'] * np.abs(joints['effort_gain'] / model.of(
-                'inverse_gain', theta)))
-    put('zeros', 'zero', 'zero')
+    law = model.friction(theta)
+    slope, asymmetry = (model.places[kind] for kind in ('slope', 'asymmetry'))
+    by_offset = np.zeros((robot.n, len(theta)))
+    by_offset[:, asymmetry] = np.diag(1.0 / law.slope)
+    by_offset[:, slope] = np.diag(-law.velocity_offset)
+    put('friction', 'amplitude', law.amplitude, model.of('amplitude', half))
+    put('friction', 'slope', law.slope, model.of('slope', half) * law.slope)
+    put('friction', 'velocity_offset', law.velocity_offset,
+        NORMAL_90 * found.deviation_of(by_offset))
+    put('viscous', 'viscous', law.viscous, model.of('viscous', half))
+    put('rotor', 'rotor_inertia', model.of('rotor', theta), model.of('rotor', half))
+    put('zeros', 'zero', model.of('zero', theta), model.of('zero', half))
+    k = model.effort_per_torque(theta)
+    gain = (1.0 if robot.effort_gain is None else robot.effort_gain) / k
+    put('gains', 'effort_gain', gain, NORMAL_90 * found.deviation_of(
+        model.by_gain(theta)) * np.abs(gain / k))
+    if 'friction' in model.terms and robot.friction is not None:
+        for key in ('slope', 'velocity_offset'):  # to the last digit, where they are kept
+            kept = np.isnan(intervals[key])
+            joints[key][kept] = getattr(robot.friction, key)[kept]
     return joints, intervals
-
-
-def _velocity_offset(model: Terms, found: Fit) -> tuple[Array, Array]:
-    """Return the velocity offsets of friction, asymmetry / slope, and their intervals, (n,)."""
-    slope = np.exp(model.of('slope', found.theta))
-    value = model.of('asymmetry', found.theta) / slope
-    column = np.cumsum(found.free) - 1
-    variance = np.full(model.robot.n, np.nan)
-    by_kind = {'asymmetry': 1.0 / slope, 'slope': -value}
-    for j in range(model.robot.n):
-        moved = [kind for kind, by in by_kind.items() if model.of(kind, found.free)[j] and by[j]]
-        if moved:
-            these = [model.of(kind, column)[j] for kind in moved]
-            by = np.array([by_kind[kind][j] for kind in moved])
-            variance[j] = by @ found.covariance[np.ix_(these, these)] @ by
-    return value, NORMAL_90 * np.sqrt(np.maximum(variance, 0.0))
 
 
 def _listed_interval(found: Fit, begin: int) -> Array:
     """Return half widths of mass, com and inertia of the body whose ten numbers begin there."""
-    own = np.flatnonzero(found.free)
-    these = np.flatnonzero((own >= begin) & (own < begin + PARAMETERS))
-    by = listed_slope(found.theta[begin:begin + PARAMETERS])[:, own[these] - begin]
-    covariance = found.covariance[np.ix_(these, these)]
-    return np.asarray(NORMAL_90 * np.sqrt(np.maximum(np.diag(by @ covariance @ by.T), 0.0)))
+    own = slice(begin, begin + PARAMETERS)
+    rows = np.zeros((PARAMETERS, len(found.theta)))
+    rows[:, own] = listed_slope(found.theta[own])
+    return NORMAL_90 * found.deviation_of(rows)

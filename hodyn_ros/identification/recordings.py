@@ -1,13 +1,12 @@
 """Motions and efforts from bags: thinned, in blocks of time, to fit to; whole, to judge by."""
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 import os
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
@@ -15,11 +14,8 @@ from hodyn_ros.estimation.recorded_motion import RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.identification.rests import standing
-from hodyn_ros.replay.recorded_torques import effort_contents
+from hodyn_ros.replay.recorded_torques import EffortContents, effort_contents
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
-Blocks = NDArray[np.intp]
 
 MAX_SAMPLES = 2000
 """More samples of the same motion tell little more and take time; they are thinned evenly."""
@@ -45,6 +41,35 @@ class Recording:
     loaded: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The estimated motion of a bag, in a file without a name.
+
+    Attributes
+    ----------
+    counts : MessageCounts
+        What became of each message.
+    usable : int
+        How many samples it has.
+    efforts : EffortContents
+        What the recorded efforts are.
+
+    """
+
+    counts: MessageCounts
+    usable: int
+    efforts: EffortContents
+    _file: IO[bytes]
+    _pieces: int
+
+    def pieces(self) -> Iterator[Data]:
+        """Hand out all samples, one piece of the bag after the other."""
+        self._file.seek(0)
+        for _ in range(self._pieces):
+            q, effort, block, stands = (np.load(self._file) for _ in range(4))
+            yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
+
+
 @dataclass(frozen=True)
 class Source:
     """Where a robot's joint states stand in bags.
@@ -59,8 +84,6 @@ class Source:
         Prefix of the joint names of one arm among several.
     gravity : bool or None
         Whether the efforts contain gravity; None finds out.
-    kept : dict
-        The motions that have been estimated, by the real path of the bag.
 
     """
 
@@ -68,46 +91,17 @@ class Source:
     topic: str | None = None
     prefix: str = ''
     gravity: bool | None = None
-    kept: dict[str, '_Kept'] = field(default_factory=dict, repr=False)
+    _motions: dict[str, Motion] = field(default_factory=dict, repr=False)
+
+    def motion(self, path: Path) -> Motion:
+        """Return the motion of a bag, which is estimated once."""
+        place = os.path.realpath(path)
+        if place not in self._motions:
+            self._motions[place] = _estimate(path, self)
+        return self._motions[place]
 
 
-Take = Callable[[Array, Array, Blocks, NDArray[np.bool_], bool, int], None]
-"""Takes motions (T, 5, n), efforts (T, n), blocks (T,), which joints stand (T, n), whether efforts
-contain gravity, and how many samples the whole bag has."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """The estimated motion of a bag, in a file without a name.
-
-    `pieces` of q, effort, block and stands stand one after the other in `file`.
-    """
-
-    file: IO[bytes]
-    pieces: int
-    gravity: bool
-    usable: int
-    counts: MessageCounts
-
-
-def stream(recording: Recording, source: Source, take: Take) -> MessageCounts:
-    """Hand out all samples of a recording, chunk by chunk; return what became of each message.
-
-    Its motion is estimated once, and kept in a temporary file with the source.
-    """
-    place = os.path.realpath(recording.path)
-    if place not in source.kept:
-        source.kept[place] = _estimate(recording.path, source)
-    kept = source.kept[place]
-    kept.file.seek(0)
-    for _ in range(kept.pieces):
-        q, effort, block, stands = (np.load(kept.file) for _ in range(4))
-        take(q, effort, block, stands,
-             kept.gravity if source.gravity is None else source.gravity, kept.usable)
-    return kept.counts
-
-
-def _estimate(path: Path, source: Source) -> _Kept:
+def _estimate(path: Path, source: Source) -> Motion:
     with open_recording(
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
         motion = RecordedMotion(bag)
@@ -133,7 +127,7 @@ def _estimate(path: Path, source: Source) -> _Kept:
                     f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
                     f'({error}): set TMPDIR to one with room') from None
             pieces += 1
-        return _Kept(file, pieces, efforts.with_gravity, bag.usable, motion.counts)
+        return Motion(motion.counts, bag.usable, efforts, file, pieces)
 
 
 def read_data(
@@ -149,44 +143,38 @@ def read_data(
 
     """
     _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
-    pieces: list[Data] = []
-    counts = []
-    gravities: dict[bool, Path] = {}
-    first = 0
-    for number, recording in enumerate(recordings):
-        offset = 0
-
-        def take(
-            q: Array, effort: Array, block: Blocks, stands: NDArray[np.bool_], gravity: bool,
-            usable: int, number: int = number, recording: Recording = recording,
-            first: int = first,
-        ) -> None:
-            nonlocal offset
-            gravities[gravity] = recording.path
-            stride = -(-usable * len(recordings) // MAX_SAMPLES)
-            index = np.arange((-offset) % stride, len(q), stride)
-            offset += len(q)
-            pieces.append(Data(
-                q[index], effort[index], block[index] + first, gravity,
-                np.full(len(index), number), np.full(len(index), recording.loaded),
-                stands[index]))
-
-        counts.append(stream(recording, source, take))
-        cycle = STRETCH * FOLDS  # so that the parts of each bag begin alike
-        last = max((int(piece.block.max(initial=0)) for piece in pieces), default=0)
-        first = (last // cycle + 1) * cycle
+    motions = [source.motion(recording.path) for recording in recordings]
+    gravities = {
+        motion.efforts.with_gravity if source.gravity is None else source.gravity: recording.path
+        for motion, recording in zip(motions, recordings, strict=True)}
     if len(gravities) > 1:
         raise HodynError(
             f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
             'identify them apart')
-    joined = {name: np.concatenate([getattr(piece, name) for piece in pieces])
-              for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands')}
-    data = Data(gravity=True in gravities, **joined)
+    pieces: list[Data] = []
+    first = 0
+    for number, (motion, recording) in enumerate(zip(motions, recordings, strict=True)):
+        stride = -(-motion.usable * len(recordings) // MAX_SAMPLES)
+        offset, last = 0, 0
+        for piece in motion.pieces():
+            index = np.arange(-offset % stride, len(piece.q), stride)
+            offset += len(piece.q)
+            last = max(last, int(piece.block.max(initial=0)))
+            pieces.append(replace(
+                piece[index], block=piece.block[index] + first, bag=np.full(len(index), number),
+                loaded=np.full(len(index), recording.loaded)))
+        cycle = STRETCH * FOLDS  # so that the parts of each bag begin alike
+        first += (last // cycle + 1) * cycle
+    factors = [motion.efforts.factor for motion in motions]
+    data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(
+        np.nanmedian(factors)), **{
+        name: np.concatenate([getattr(piece, name) for piece in pieces])
+        for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands')})
     parts = [data[data.bag == number] for number in range(len(recordings))]
     _check_given_once([part.q.tobytes() + part.effort.tobytes() for part in parts], recordings)
     for part, recording in zip(parts, recordings, strict=True):
         _check_efforts_vary(part, recording, source.robot)
-    return data, counts
+    return data, [motion.counts for motion in motions]
 
 
 def _check_given_once(

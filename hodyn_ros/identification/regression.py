@@ -22,14 +22,16 @@ NORMAL_90 = 1.6449
 """Half width of an interval of 90 % in standard deviations."""
 
 _HUBER = 2.5  # standard deviations beyond which an error counts linearly
-_STEPS, _PRECISION = 60, 1e-5
+_STEPS, _PRECISION = 60, 2e-5
+_DAMPING, _LESS, _MORE = 0.1, 0.2, 8.0  # at first, and its factors after a step down or up
+_FLAT = 1e-3  # of the damping, where the model is about linear: small curvatures tell there, too
 _SETTLED = 0.02  # change of spreads from one fit to the next
-_ROUNDS = 4  # spreads, correlations and levels are those that the fit before left
+_ROUNDS, _ROUGH = 5, 2  # errors and levels of each round are those that the one before left
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Shares of ±100 % to which links and gains may be known."""
 _USUAL = {  # logarithm's mean and deviation, where the evidence says little
-    'links asked': (0.2, 1.0), 'links': (0.05, 0.25), 'inverse_gain': (0.01, 1.0),
-    'common_gain': (0.01, 1.0)}
+    'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
+    'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,12 @@ class Fit:
         All parameters.
     free : (p,) bool array
         Those that were fitted.
-    covariance : (f, f) array
-        Of those.
+    covariance : (p, p) array
+        Of all; 0 of what was not fitted.
     curvature, precision : (f, f) and (f,) arrays
-        What the data tell of them, and what was known before.
-    weight : (n,) array
-        1 / spread² of each joint, divided by how many samples count as one.
+        What the data tell of the free ones, and what was known before.
+    spread, design : (n,) arrays
+        Standard deviation of each joint's errors, and how many samples count as one.
     levels : dict of str to float
         How well links and gains are known, shares of ±100 %.
 
@@ -58,53 +60,65 @@ class Fit:
     covariance: Array
     curvature: Array
     precision: Array
-    weight: Array
+    spread: Array
+    design: Array
     levels: dict[str, float]
 
+    @property
     def deviation(self) -> Array:
-        """Return standard deviations of all parameters, (p,); NaN where not fitted."""
-        out = np.full(len(self.theta), np.nan)
-        out[self.free] = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return out
+        """Standard deviations of all parameters, (p,); NaN where not fitted."""
+        return self.deviation_of(np.eye(len(self.theta)))
+
+    def deviation_of(self, rows: Array) -> Array:
+        """Return standard deviations of values with derivatives (c, p); NaN where not fitted."""
+        variance = np.einsum('ci,ij,cj->c', rows, self.covariance, rows)
+        fitted = (rows[:, self.free] != 0.0).any(axis=1)
+        return np.where(fitted, np.sqrt(np.maximum(variance, 0.0)), np.nan)
 
 
-def fit(terms: Terms, theta: Array, *, settle: bool = True) -> Fit:
+def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = None) -> Fit:
     """Fit the free parameters of terms from a start, (p,).
 
-    Without settle, links and gains are taken to be known as well as is usual.
+    Without settle, links and gains are taken to be known as well as is usual. `like` is a fit to
+    the same data: what it found of errors and levels is where to begin, and without settle, kept.
     """
     theta = np.clip(theta, terms.low, terms.high)
-    levels = {
-        kind: _USUAL[_key(terms, kind)][0] for kind in ('links', 'inverse_gain', 'common_gain')}
-    design = np.ones(terms.robot.n)
-    spread = _spread(terms, terms.evaluate(theta)[0])
-    for round_ in range(_ROUNDS if settle else 2):
+    if like is None:
+        spread, design = _spread(terms, terms.evaluate(theta)[0]), np.ones(terms.robot.n)
+        levels = {
+            kind: _usual(terms, kind)[0] for kind in ('links', 'inverse_gain', 'common_gain')}
+    else:
+        spread, design, levels = like.spread, like.design, like.levels
+    for round_ in range(_ROUNDS if settle else _ROUGH if like is None else 1):
         theta = _descend(terms, theta, spread, design, _precision(terms, levels))
         if terms.of('zero', terms.free).any():
             terms.move_to(theta)
         value, derivative = terms.evaluate(theta)
+        if like is not None and not settle:
+            break
         before, spread = spread, _spread(terms, value)
         design = _design_effects(terms, value, spread)
-        if round_ == _ROUNDS - 1:
-            break
         former = levels
         if settle:
-            levels = _best_levels(terms, theta, spread, design, levels)
+            levels = _best_levels(
+                terms, theta, _weighed(terms, value, derivative, spread, design), levels)
         change = [np.log(spread / before), *(
             np.atleast_1d(np.log(levels[kind] / former[kind])) for kind in levels)]
         if round_ and np.all(np.abs(np.concatenate(change)) < _SETTLED):
             break
-    weight = 1.0 / (spread ** 2 * design)
-    precision = _precision(terms, levels)
     left, slope, inside = _weighed(terms, value, derivative, spread, design)
+    precision = _precision(terms, levels)
     curvature = (slope * inside[:, None]).T @ slope
+    covariance = np.zeros((len(theta), len(theta)))
+    covariance[np.ix_(terms.free, terms.free)] = _covariance(
+        terms, left, slope, curvature, precision, design)
     return Fit(
-        theta, terms.free.copy(), _covariance(terms, left, slope, curvature, precision, design),
-        curvature, precision, weight, levels)
+        theta, terms.free.copy(), covariance, curvature, precision, spread, design, levels)
 
 
-def _key(terms: Terms, kind: str) -> str:
-    return 'links asked' if kind == 'links' and 'links' in terms.terms else kind
+def _usual(terms: Terms, kind: str) -> tuple[float, float]:
+    asked = {'links': 'links', 'inverse_gain': 'gains'}.get(kind) in terms.terms
+    return _USUAL[f'{kind} asked' if asked else kind]
 
 
 def _precision(terms: Terms, levels: dict[str, float]) -> Array:
@@ -112,14 +126,8 @@ def _precision(terms: Terms, levels: dict[str, float]) -> Array:
     # Drives that are off each by itself are off together by as much, or more.
     together = float(np.hypot(levels['inverse_gain'], levels['common_gain']))
     for kind, level in {**levels, 'common_gain': together}.items():
-        if not _is_told_by_others(terms, kind):
-            terms.of(kind, deviation)[:] *= level
+        terms.of(kind, deviation)[:] *= level
     return np.asarray(1.0 / deviation[terms.free] ** 2)
-
-
-def _is_told_by_others(terms: Terms, kind: str) -> bool:
-    """Whether a kind is not known beforehand, but as well as other joints tell, if at all."""
-    return kind == 'inverse_gain' and 'gains' in terms.terms
 
 
 def _spread(terms: Terms, value: Array) -> Array:
@@ -180,7 +188,7 @@ def _descend(
 
     own = theta[free]
     left, slope, now = at(own)
-    damping = 1e-4
+    damping, share = _DAMPING, np.where(terms.curved[free], 1.0, _FLAT)
     for _ in range(_STEPS):
         weight = np.minimum(1.0, bound / np.maximum(np.abs(left), 1e-300))
         gradient = slope.T @ (weight * left) + precision * (own - middle)
@@ -189,13 +197,15 @@ def _descend(
         diagonal = np.maximum(np.diag(curvature), 1e-12 * np.trace(curvature) + 1e-300)
         improved = False
         while not improved and damping < 1e8:
-            damped = curvature + damping * np.diag(diagonal)
+            damped = curvature + damping * np.diag(share * diagonal)
             step = np.zeros_like(own)
             step[loose] = np.linalg.solve(damped[np.ix_(loose, loose)], -gradient[loose])
+            if not np.isfinite(step).all():
+                raise np.linalg.LinAlgError('no finite step')
             moved = np.clip(own + step, low, high)
             new_left, new_slope, new = at(moved)
             improved = new < now
-            damping *= 0.2 if improved else 5.0
+            damping *= _LESS if improved else _MORE
         if not improved:
             break
         gain, own, left, slope, now = now - new, moved, new_left, new_slope, new
@@ -207,20 +217,21 @@ def _descend(
 
 
 def _best_levels(
-    terms: Terms, theta: Array, spread: Array, design: Array, levels: dict[str, float],
+    terms: Terms, theta: Array, weighed: tuple[Array, Array, Flags], levels: dict[str, float],
 ) -> dict[str, float]:
     """Return the levels by their likelihoods, of the data linearised where the fit is."""
     free = terms.free
     unsettled = [
         kind for kind in levels
-        if not _is_told_by_others(terms, kind)
-        and (terms.of(kind, free) & np.isfinite(terms.of(kind, terms.prior))).any()]
+        if (terms.of(kind, free) & np.isfinite(terms.of(kind, terms.prior))).any()]
     if not unsettled:
         return levels
-    left, slope, inside = _weighed(terms, *terms.evaluate(theta), spread, design)
+    left, slope, inside = weighed
     slope = slope * inside[:, None]
     curvature = slope.T @ slope
     moment = slope.T @ (slope @ (theta - terms.start)[free] - left)
+
+    usual = {kind: _usual(terms, kind) for kind in unsettled}
 
     def evidence(levels: dict[str, float]) -> float:
         precision = _precision(terms, levels)
@@ -228,20 +239,17 @@ def _best_levels(
         factor = np.linalg.cholesky(whole)
         half = np.linalg.solve(factor, moment)
         expected = sum(
-            -0.5 * (np.log(levels[kind] / _USUAL[_key(terms, kind)][0])
-                    / _USUAL[_key(terms, kind)][1]) ** 2 for kind in unsettled)
+            -0.5 * (np.log(levels[kind] / middle) / deviation) ** 2 for kind, (
+                middle, deviation) in usual.items())
         known = precision[precision > 0.0]
         return float(
             0.5 * np.log(known).sum() - np.log(np.diag(factor)).sum() + 0.5 * half @ half
             + expected)
 
-    for _ in range(2):
-        for kind in unsettled:
-            tried = [{**levels, kind: float(level)} for level in _LEVELS]
-            weight = np.array([evidence(some) for some in tried])
-            weight = np.exp(weight - weight.max())
-            levels = {**levels, kind: float(
-                np.sqrt(np.sum(weight * _LEVELS ** 2) / weight.sum()))}
+    for kind in unsettled:
+        weight = np.array([evidence({**levels, kind: float(level)}) for level in _LEVELS])
+        weight = np.exp(weight - weight.max())
+        levels = {**levels, kind: float(np.sqrt(np.sum(weight * _LEVELS ** 2) / weight.sum()))}
     return levels
 
 
@@ -254,8 +262,7 @@ def _covariance(
     sums = np.zeros((order.max() + 1, slope.shape[1]))
     np.add.at(sums, order, gradient)
     whole = curvature + np.diag(precision)
-    told = np.diag(whole) > 0.0  # not so of the slope of a friction that is 0
-    scale = np.sqrt(np.where(told, np.diag(whole), 1.0))
+    scale = np.sqrt(np.maximum(np.diag(whole), 1e-300))
     inverse = np.linalg.pinv(whole / np.outer(scale, scale), rcond=1e-12)
     inverse /= np.outer(scale, scale)
     count = len(sums)
@@ -266,9 +273,7 @@ def _covariance(
     classic = inverse @ (curvature + prior) @ inverse
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
-    robust *= np.outer(grow, grow)
-    robust[~told, ~told] = np.inf
-    return np.asarray(robust)
+    return np.asarray(robust * np.outer(grow, grow))
 
 
 def solve_linear(
@@ -276,7 +281,7 @@ def solve_linear(
 ) -> tuple[Array, Array]:
     """Return what further linear columns, (T, n, c), would be, and their standard deviations."""
     value, derivative = terms.evaluate(found.theta)
-    scale = np.where(terms.known, np.sqrt(found.weight), 0.0)
+    scale = np.where(terms.known, 1.0 / (found.spread * np.sqrt(found.design)), 0.0)
     slope = (np.concatenate([columns, derivative], axis=2) * scale[:, :, None]).reshape(
         scale.size, -1)
     left = (np.nan_to_num(value - terms.data.effort) * scale).ravel()

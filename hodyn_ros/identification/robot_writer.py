@@ -22,8 +22,8 @@ _INERTIAL = ('mass', 'com', 'inertia')
 def write_robot(
     source: str, robot: Robot, estimate: Estimate, path: Path, *, payload: bool = True,
     force: bool = False,
-) -> None:
-    """Write the robot of a built-in name or file with what was identified.
+) -> Robot:
+    """Write the robot of a built-in name or file with what was identified; return it, read back.
 
     A payload is a body fixed to the last one. A link's inertia is that of all that is fixed to it,
     which keeps no mass of its own. Joints' zeros move the links' placements and the limits of
@@ -54,7 +54,7 @@ def write_robot(
     with replacing(path, force=force) as file:
         file.write_text(
             '# Identified from recordings by hodyn identify.\n' + text, 'utf-8')
-        load_robot(file)
+        return load_robot(file)
 
 
 def _write_friction(

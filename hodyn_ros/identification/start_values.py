@@ -1,102 +1,72 @@
-"""Where a fit begins, and joints of which its terms cannot be told at all."""
+"""Where a fit begins: quarters of a turn, gains and friction by least squares, roughly."""
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.regressor import PARAMETERS
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
-from hodyn_ros.identification.joint_zeros import nearest_zeros
 from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.identification.units import are_far, gain_by_others
+from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.shifted_zeros import ZeroSearch
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-_DISTINCT = 5.0  # standard deviations of a gain that is looked for from nothing
+_QUARTER = 0.5 * np.pi
 
 
-def start_values(
-    model: Terms, begin: Estimate | None,
-) -> tuple[Array, dict[str, np.ndarray]]:
-    """Return where to begin, (p,), and what the data cannot tell of which joints."""
+def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
+    """Return where to begin, (p,), and which gains are clear, (n,): no friction passes for them.
+
+    It begins at what other data of the arm gave, where there are some.
+    """
     theta, n = model.start.copy(), model.robot.n
-    # What needs motion to both sides is told of no joint that does not move so.
-    held: dict[str, np.ndarray] = {
-        kind: ~model.of(kind, model.free) for term, kind in (
-            ('friction', 'amplitude'), ('viscous', 'viscous'), ('rotor', 'rotor'),
-            ('gains', 'inverse_gain'))
-        if term in model.terms and not model.of(kind, model.free).all()}
+    clear = np.ones(n, np.bool_)
     if 'zeros' in model.terms:
-        quarters = nearest_zeros(model) if begin is None else (
-            np.round(begin.joints['zero'] / (0.5 * np.pi)) * 0.5 * np.pi)
-        model.of('zero', theta)[:] = quarters
-        model.of('zero', model.start)[:] = model.of('zero', theta)
+        quarters = _turns(model) if begin is None else _QUARTER * np.round(
+            begin.parameters['zero'] / _QUARTER)
+        model.of('zero', theta)[:] = model.of('zero', model.start)[:] = quarters
         model.move_to(theta)
+    if begin is not None:
+        for kind in ('links', 'amplitude', 'slope', 'asymmetry', 'viscous', 'rotor',
+                     'inverse_gain', 'common_gain'):
+            those = model.of(kind, model.free)
+            model.of(kind, theta)[those] = begin.parameters[kind][those]
     rigid = (model.regressor @ np.concatenate([
         rigid_body(row).parameters
         for row in model.of('links', theta).reshape(-1, PARAMETERS)])).reshape(-1, n)
     if 'gains' in model.terms:
-        gain, clear = _rough_gains(model, rigid) if begin is None else (
-            begin.parameters['inverse_gain'], np.isfinite(begin.intervals['effort_gain']))
+        gain, clear = _rough_gains(model, rigid)
         if begin is not None:
-            clear &= ~np.isin(model.robot.joint_names, begin.gains_by_others)
-        unclear = model.of('inverse_gain', model.free) & ~clear
-        if unclear.any() and not tell_by_others(model, gain, unclear):
-            held['inverse_gain'] = held.get('inverse_gain', False) | unclear
-            model.of('inverse_gain', model.free)[unclear] = False
-        those = model.of('inverse_gain', model.free)
-        if begin is None and are_far(gain[those]):
-            # At 1, one that cannot be told would draw links and the other gains along.
-            gain[~those] = np.median(gain[those])
-            those = model.known.any(axis=0)
-        for values in (theta, model.start):
-            model.of('inverse_gain', values)[those] = gain[those]
+            clear = ~np.isin(model.robot.joint_names, begin.gains_by_others)
+        elif clear.any():
+            common = float(np.median(gain[clear]))
+            model.of('common_gain', theta)[:] = common
+            model.of('inverse_gain', theta)[clear] = gain[clear] / common
     k = model.effort_per_torque(theta)
-    rest = np.where(model.known, model.data.effort / k - rigid, np.nan)
-    some = 0.1 * np.array([np.nanstd(c) if np.isfinite(c).any() else 0.0 for c in rest.T])
+    for kind in ('amplitude', 'viscous', 'rotor'):  # known as the efforts are: in N m
+        model.of(kind, model.prior)[:] /= np.abs(k)
+    rest = np.where(model.known, model.data.effort / k - rigid, 0.0)
     those = model.of('amplitude', model.free)
-    amplitude = model.of('amplitude', theta)
-    amplitude[those] = np.maximum(amplitude, some)[those]
-    if begin is not None:
-        for kind in ('links', 'amplitude', 'slope', 'viscous', 'rotor'):
-            those = model.of(kind, model.free)
-            model.of(kind, theta)[those] = begin.parameters[kind][those]
-    return theta, held
+    model.of('amplitude', theta)[those] = np.maximum(
+        model.of('amplitude', theta), 0.1 * np.std(rest, axis=0))[those]
+    if not np.isfinite(theta).all():
+        raise np.linalg.LinAlgError('no finite start')
+    return theta, clear
 
 
-def tell_by_others(model: Terms, gain: Array, those: np.ndarray) -> bool:
-    """Set gains of joints, (n,) mask, and how well they are known, as the other joints tell.
-
-    Return whether these tell anything; else nothing is set.
-    """
-    others = model.of('inverse_gain', model.free) & ~those
-    middle, deviation = gain_by_others(gain[others])
-    if np.isnan(middle):
-        return False
-    gain[those] = middle
-    for values, value in ((model.start, middle), (model.prior, deviation)):
-        model.of('inverse_gain', values)[those] = value
-    return True
+def _turns(model: Terms) -> Array:
+    """Return by which quarters of a turn the joints' zeros differ from the model's, (n,)."""
+    data, robot = model.data, model.robot
+    feedforward = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
+    return ZeroSearch(feedforward, data.q, data.effort, gains='gains' in model.terms).turns()
 
 
-def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, np.ndarray]:
+def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, Flags]:
     """Return effort per N m by least squares beside friction, (n,), and whether it is clear."""
-    n = model.robot.n
-    gain, clear = np.ones(n), np.zeros(n, np.bool_)
-    velocity = model.data.q[:, 1]
-    for j in range(n):
-        known = model.known[:, j]
-        if not known.any():
-            continue
-        v = velocity[known, j]
-        table = np.stack([rigid[known, j], np.tanh(v / 0.05), v, np.ones(len(v))], axis=1)
-        scale = np.maximum(np.linalg.norm(table, axis=0), 1e-12)
-        effort = model.data.effort[known, j]
-        found = np.linalg.lstsq(table / scale, effort, rcond=1e-8)[0]
-        left = effort - table / scale @ found
-        # Blocks of a second, not samples, count as independent.
-        freedom = max(len(np.unique(model.data.block[known])) - 4, 1)
-        inverse = np.linalg.pinv((table / scale).T @ (table / scale), rcond=1e-10)
-        deviation = np.sqrt(left @ left / freedom * inverse[0, 0])
-        gain[j] = found[0] / scale[0]
-        clear[j] = abs(found[0]) > _DISTINCT * deviation
-    return gain, clear
+    data, known = model.data, model.known
+    by_torque = FrictionFit(model.robot.n, 1)
+    by_torque.add(data.q[:, 1], (rigid,), data.effort, known, data.block)
+    return np.where(
+        known.any(axis=0), by_torque.coefficients[0][:, 0], 1.0), by_torque.clear[:, 0]

@@ -106,10 +106,6 @@ def _joint(robot: Robot, found: Estimate, validation: Validation, i: int) -> dic
         'held_out_rms_before': float(validation.before[i]),
         'held_out_rms_after': float(validation.held_out[i]),
         'held_out_rms_after_less_mean': float(validation.held_out_less_mean[i]),
-        'presliding': None if validation.presliding is None else {
-            'displacement': float(validation.presliding.displacement[i]),
-            'torque': float(validation.presliding.torque[i]),
-            'held_out_rms_after': float(validation.presliding.held_out[i])},
     }
 
 

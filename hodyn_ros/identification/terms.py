@@ -1,25 +1,23 @@
-"""The terms of the model of a recorded effort, and which of its parameters are fitted.
+"""The terms of the model of a recorded effort, which parameters are fitted, and their priors.
 
 effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
-inverse of the gain: N m per unit of effort. Beside a payload, k may be off by a factor common to
-all joints, too: who states the gains of an arm's drives measures them alike. All parameters stand
-in one vector; those that are not free keep what the robot has.
+inverse of the gain, in units of effort per N m. k is a factor of each joint times one of all:
+drives that one mistake of a unit or a scale feeds are off alike. All parameters stand in one
+vector; those that are not free keep what the robot has.
 """
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import MIN_VELOCITY, Data
 from hodyn_ros.identification.payload import (
-    COM,
     EXTENT,
-    MASS,
-    SHEAR,
     log_cholesky,
     rigid_body,
     slope,
@@ -37,7 +35,26 @@ _ASYMMETRY = 3.0  # slope · velocity offset: friction 20 times as large in one 
 _ASYMMETRY_DEVIATION = 0.2  # a tenth more in one direction, and a tenth less in the other
 _ZERO_DEVIATION = 0.05  # rad
 _ANGLE_STEP = 1e-4  # rad
+_LARGEST = 10.0  # times the standard deviation of efforts: what no term of a drive is beyond
 _EXTENT = 0.05  # m: what is known of the radius of a payload, within a factor of e
+_PAYLOAD = np.repeat([  # start, deviation and bounds of log m, c, log diag L and the rest of L
+    [0.0, np.inf, np.log(1e-3), np.log(1e3)], [0.0, np.inf, -1.0, 1.0],
+    [np.log(_EXTENT), 1.0, np.log(1e-3), 0.0], [0.0, _EXTENT, -1.0, 1.0]], [1, 3, 3, 3], 0).T
+_FRICTION = {
+    'amplitude': 'amplitude', 'slope': 'slope', 'asymmetry': 'velocity_offset',
+    'viscous': 'viscous'}  # names of the law's parameters
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Parameters of one kind: the term that asks for them, what is known of them, and bounds."""
+
+    term: str
+    start: ArrayLike
+    deviation: ArrayLike
+    low: ArrayLike = -np.inf
+    high: ArrayLike = np.inf
+    needs_motion: bool = True  # of its joint, to both sides
 
 
 class Terms:
@@ -48,14 +65,18 @@ class Terms:
     places : dict of str to slice
         Where the parameters of each kind stand in the vector.
     start, low, high : (p,) arrays
-        What the robot has, and bounds.
+        What the robot has, the mean of the prior; and bounds.
     free : (p,) bool array
         What is fitted.
+    curved : (p,) bool array
+        What the model is far from linear in.
     known : (T, n) bool array
         Which efforts are fitted: those that are recorded while the joint moves.
     prior : (p,) array
         Standard deviations of `start` as knowledge; those of links for links known to ±100 %, of
         gains for such known to ±100 %; infinite where nothing is known.
+    shares : (n,) bool array
+        Which joints' gains the factor of all applies to.
 
     """
 
@@ -63,91 +84,91 @@ class Terms:
         self, robot: Robot, data: Data, terms: Collection[str], *, each_bag: bool = False,
     ) -> None:
         self.robot, self.data, self.terms = robot, data, frozenset(terms)
-        n, bodies = robot.n, len(robot.bodies)
         self.group = np.unique(data.bag, return_inverse=True)[1] if each_bag else np.zeros(
             len(data.q), np.intp)
-        groups = int(self.group.max(initial=0)) + 1
+        self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
         self.places: dict[str, slice] = {}
+        rows = []
         end = 0
-        for kind, size in (
-                ('links', PARAMETERS * bodies), ('amplitude', n), ('slope', n),
-                ('asymmetry', n), ('viscous', n), ('rotor', n), ('inverse_gain', n),
-                ('common_gain', 1), ('zero', n), ('offset', n * groups), ('payload', PARAMETERS)):
-            self.places[kind] = slice(end, end + size)
-            end += size
-        self.low, self.high = np.full(end, -np.inf), np.full(end, np.inf)
-        self.free, self.prior = np.zeros(end, np.bool_), np.full(end, np.inf)
-        self.start = np.zeros(end)
-        self.known = data.known
-        self._set_start()
-        self._set_free()
+        kinds = self._kinds()
+        for name, kind in kinds.items():
+            row = np.array(np.broadcast_arrays(kind.start, kind.deviation, kind.low, kind.high))
+            self.places[name] = slice(end, end + row.shape[1])
+            end = self.places[name].stop
+            rows.append(row)
+        self.start, self.prior, self.low, self.high = np.concatenate(rows, axis=1)
+        self.free, self.curved = np.zeros((2, end), np.bool_)
+        self.of('slope', self.curved)[:] = self.of('asymmetry', self.curved)[:] = True
+        self._set_free(kinds)
         self.move_to(self.start)
-        self._last: tuple[bytes, Array, Array] = (b'', np.empty(0), np.empty(0))
 
     def of(self, kind: str, values: NDArray[Any]) -> Any:
         """Return a view of the parameters of a kind."""
         return values[self.places[kind]]
 
-    def _set_start(self) -> None:
+    def _kinds(self) -> dict[str, _Kind]:
         robot, n = self.robot, self.robot.n
         given = np.array([
             log_cholesky(body.mass, body.com, body.inertia) for body in robot.bodies])
-        self.of('links', self.start)[:] = given.ravel()
-        self.of('links', self.prior)[:] = np.concatenate([uncertainty(row) for row in given])
         friction = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
-        for kind in ('amplitude', 'viscous'):
-            self.of(kind, self.start)[:] = getattr(friction, kind)
         slope_given = np.clip(friction.slope, *_SLOPES)
-        self.of('slope', self.start)[:] = np.log(slope_given)
-        self.of('asymmetry', self.start)[:] = slope_given * friction.velocity_offset
-        if 'offsets' in self.terms:  # which the fast motion cannot tell from an asymmetry
-            self.of('asymmetry', self.prior)[:] = _ASYMMETRY_DEVIATION
-        self.of('slope', self.prior)[:] = _SLOPE_DEVIATION
-        self.of('rotor', self.start)[:] = 0.0 if robot.rotor_inertia is None else (
-            robot.rotor_inertia)
-        for kind in ('inverse_gain', 'common_gain'):
-            self.of(kind, self.start)[:] = self.of(kind, self.prior)[:] = 1.0
-        self.of('zero', self.prior)[:] = _ZERO_DEVIATION
-        self.of('payload', self.start)[EXTENT] = np.log(_EXTENT)
-        self.of('payload', self.prior)[EXTENT] = 1.0
-        self.of('payload', self.prior)[SHEAR] = _EXTENT
-        most = max(_ASYMMETRY, float(np.abs(self.of('asymmetry', self.start)).max()))
-        for kind, low, high in (
-                ('amplitude', 0.0, np.inf), ('slope', *np.log(_SLOPES)),
-                ('asymmetry', -most, most), ('viscous', 0.0, np.inf), ('rotor', 0.0, np.inf)):
-            self.of(kind, self.low)[:], self.of(kind, self.high)[:] = low, high
-        payload = self.places['payload'].start
-        for part, low, high in (
-                (MASS, np.log(1e-3), np.log(1e3)), (COM, -1.0, 1.0), (EXTENT, np.log(1e-3), 0.0),
-                (SHEAR, -1.0, 1.0)):
-            self.low[payload:][part], self.high[payload:][part] = low, high
+        asymmetry = slope_given * friction.velocity_offset
+        most = max(_ASYMMETRY, float(np.abs(asymmetry).max()))
+        scale = _LARGEST * np.array([
+            np.std(own[known]) or 1.0 if known.any() else 1.0
+            for own, known in zip(self.data.effort.T, self.known.T, strict=True)])
+        pace = np.maximum(np.sqrt(np.mean(self.data.q[:, 1:3] ** 2, axis=0)), 1e-9)
+        groups = int(self.group.max(initial=0)) + 1
+        return {
+            'links': _Kind(
+                'links', given.ravel(), np.concatenate([uncertainty(row) for row in given])),
+            'amplitude': _Kind('friction', friction.amplitude, scale, 0.0),
+            'slope': _Kind('friction', np.log(slope_given), _SLOPE_DEVIATION, *np.log(_SLOPES)),
+            # An asymmetry is what the fast motion cannot tell from an offset.
+            'asymmetry': _Kind(
+                'friction', asymmetry,
+                _ASYMMETRY_DEVIATION if 'offsets' in self.terms else _ASYMMETRY, -most, most),
+            'viscous': _Kind('viscous', friction.viscous, scale / pace[0], 0.0),
+            'rotor': _Kind('rotor', np.zeros(n) if robot.rotor_inertia is None else
+                           robot.rotor_inertia, scale / pace[1], 0.0),
+            'inverse_gain': _Kind('gains', np.ones(n), 1.0),
+            'common_gain': _Kind('gains', [1.0], np.inf if 'gains' in self.terms else 1.0),
+            'zero': _Kind('zeros', np.zeros(n), _ZERO_DEVIATION, needs_motion=False),
+            'offset': _Kind(
+                'offsets', np.zeros(n * groups), np.tile(scale, groups), needs_motion=False),
+            'payload': _Kind('payload', *_PAYLOAD)}
 
-    def _set_free(self) -> None:
+    def _set_free(self, kinds: dict[str, _Kind]) -> None:
         velocity = np.where(self.known, self.data.q[:, 1], 0.0)
         moving = (velocity.max(0) > MIN_VELOCITY) & (velocity.min(0) < -MIN_VELOCITY)
         heard = self.known.any(axis=0)
-        kinds = {
-            'friction': ('amplitude', 'slope', 'asymmetry'), 'viscous': ('viscous',),
-            'rotor': ('rotor',), 'gains': ('inverse_gain',), 'offsets': ('offset',),
-            'zeros': ('zero',)}
-        for term in self.terms & set(kinds):
-            those: NDArray[np.bool_] = np.asarray(
-                heard if term in ('offsets', 'zeros') else moving & heard)
-            for kind in kinds[term]:
-                part = self.of(kind, self.free)
+        for name, kind in kinds.items():
+            if kind.term in self.terms and name not in ('links', 'payload', 'common_gain'):
+                part = self.of(name, self.free)
+                those: NDArray[np.bool_] = np.asarray(
+                    heard & moving if kind.needs_motion else heard)
                 part[:] = np.tile(those, len(part) // len(those))
         # A wrong link or gain passes for a payload, so that both are left free beside it.
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
-        if 'payload' in self.terms:
+        if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = moving & heard
-            self.of('common_gain', self.free)[:] = 'gains' not in self.terms and (
-                moving & heard).any()
-        if 'gains' in self.terms:
-            self.of('inverse_gain', self.prior)[:] = np.inf
+            self.of('common_gain', self.free)[:] = (moving & heard).any()
+
+    def common_gain(self, theta: Array) -> Array:
+        """Return the factor of all drives as it applies to each, (n,)."""
+        return np.where(self.shares, self.of('common_gain', theta), 1.0)
 
     def effort_per_torque(self, theta: Array) -> Array:
         """Return k of each joint, (n,)."""
-        return np.asarray(self.of('inverse_gain', theta) * self.of('common_gain', theta))
+        return np.asarray(self.of('inverse_gain', theta) * self.common_gain(theta))
+
+    def by_gain(self, theta: Array) -> Array:
+        """Return the derivative of k of each joint by all parameters, (n, p)."""
+        out = np.zeros((self.robot.n, len(theta)))
+        out[:, self.places['inverse_gain']] = np.diag(self.common_gain(theta))
+        out[:, self.places['common_gain']] = (self.shares * self.of('inverse_gain', theta))[
+            :, None]
+        return out
 
     def load_columns(self, theta: Array, carries: NDArray[np.bool_]) -> Array:
         """Return efforts by mass and first moment of a load on the last body, (T, n, 4).
@@ -158,6 +179,13 @@ class Terms:
         last = self.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
         return np.asarray(
             last * carries[:, None, None] * self.effort_per_torque(theta)[:, None])
+
+    def friction(self, theta: Array) -> SigmoidFriction:
+        """Return the law of friction of a parameter vector."""
+        slope_ = np.exp(self.of('slope', theta))
+        return SigmoidFriction(
+            self.of('amplitude', theta), slope_, self.of('asymmetry', theta) / slope_,
+            self.of('viscous', theta))
 
     def move_to(self, theta: Array) -> None:
         """Take the torques where the joints' zeros of a parameter vector put them."""
@@ -187,70 +215,56 @@ class Terms:
                     both.append(feedforward.torque(
                         turned, gravity=self.data.gravity, friction=False)[:, 0])
                 self._turned[:, :, j] = (both[0] - both[1]) / (2.0 * _ANGLE_STEP)
-        self._last = (b'', np.empty(0), np.empty(0))
 
     def evaluate(self, theta: Array) -> tuple[Array, Array]:
         """Return the efforts (T, n) and their derivative by the free parameters (T, n, f)."""
-        key = theta.tobytes() + self.free.tobytes()
-        if self._last[0] != key:
-            self._last = (key, *self._evaluated(theta))
-        return self._last[1], self._last[2]
-
-    def _evaluated(self, theta: Array) -> tuple[Array, Array]:
         data, n = self.data, self.robot.n
         count = len(data.q)
         column = np.cumsum(self.free) - 1  # of each free parameter
         derivative = np.zeros((count, n, int(self.free.sum())))
 
-        def columns(kind: str) -> list[tuple[int, int]]:
-            place = self.places[kind]
-            return [(i, int(column[place.start + i])) for i in range(place.stop - place.start)
-                    if self.free[place.start + i]]
+        def put(kind: str, by: Array) -> None:
+            """Set derivatives by the free of a kind: of each joint's own, (T, n), or of all."""
+            those = np.flatnonzero(self.of(kind, self.free))
+            at = column[self.places[kind]][those]
+            if by.ndim == 2:
+                derivative[:, those, at] = by[:, those]
+            else:
+                derivative[:, :, at] = by[:, :, those]
 
         rows = self.of('links', theta).reshape(-1, PARAMETERS)
-        bodies = len(rows)
         inner = self._remainder + (self.regressor @ np.concatenate(
             [rigid_body(row).parameters for row in rows])).reshape(count, n)
+        by_body = self.regressor.reshape(count * n, -1, PARAMETERS)
         if self.of('links', self.free).any():
-            by_body = self.regressor.reshape(count * n, bodies, PARAMETERS)
-            at = int(column[self.places['links'].start])
-            for b in range(bodies):
-                derivative[:, :, at + PARAMETERS * b:at + PARAMETERS * (b + 1)] = (
-                    by_body[:, b] @ slope(rows[b])).reshape(count, n, PARAMETERS)
+            put('links', np.concatenate([
+                by_body[:, b] @ slope(row) for b, row in enumerate(rows)], axis=1).reshape(
+                    count, n, -1))
         if self.of('payload', self.free).any():
-            own = self.of('payload', theta)
-            last = self.regressor.reshape(count, n, bodies, PARAMETERS)[:, :, -1]
-            last = last * data.loaded[:, None, None]
-            inner = inner + last @ rigid_body(own).parameters
-            by = last @ slope(own)
-            for i, at in columns('payload'):
-                derivative[:, :, at] = by[:, :, i]
-        velocity, acceleration = data.q[:, 1], data.q[:, 2]
-        a, s, u, d, rotor = (self.of(kind, theta) for kind in (
-            'amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'))
-        k, common = self.effort_per_torque(theta), self.of('common_gain', theta)
-        alpha = np.exp(s)
-        moved, rest = (0.5 * (1.0 + np.tanh(0.5 * (alpha * v + u))) for v in (velocity, 0.0))
-        d_moved, d_rest = moved * (1.0 - moved), rest * (1.0 - rest)
-        inner = inner + a * (moved - rest) + d * velocity + rotor * acceleration
+            last = by_body[:, -1].reshape(count, n, -1) * data.loaded[:, None, None]
+            inner = inner + last @ rigid_body(self.of('payload', theta)).parameters
+            put('payload', last @ slope(self.of('payload', theta)))
+        friction = self.friction(theta)
+        by_parameters = friction.by_parameters(data.q[:, 1])
+        rotor, acceleration = self.of('rotor', theta), data.q[:, 2]
+        inner = inner + friction.amplitude * by_parameters['amplitude'] + (
+            friction.viscous * data.q[:, 1]) + rotor * acceleration
         inner = inner + self._turned @ (self.of('zero', theta) - self.zero)
-        for kind, by in (
-                ('amplitude', moved - rest),
-                ('slope', a * alpha * d_moved * velocity),
-                ('asymmetry', a * (d_moved - d_rest)),
-                ('viscous', velocity), ('rotor', acceleration)):
-            for i, at in columns(kind):
-                derivative[:, i, at] = by[:, i]
-        for i, at in columns('zero'):
-            derivative[:, :, at] = self._turned[:, :, i]
+        # By the logarithm of the slope, with the asymmetry as it is, and by the asymmetry.
+        by_offset = by_parameters['velocity_offset']
+        by_parameters['slope'] = friction.slope * by_parameters['slope'] - (
+            friction.velocity_offset * by_offset)
+        by_parameters['velocity_offset'] = by_offset / friction.slope
+        for kind, name in _FRICTION.items():
+            put(kind, by_parameters[name])
+        put('rotor', acceleration)
+        put('zero', self._turned)
+        k = self.effort_per_torque(theta)
         derivative *= k[:, None]
-        for i, at in columns('inverse_gain'):
-            derivative[:, i, at] = inner[:, i] * common
-        for _, at in columns('common_gain'):
-            derivative[:, :, at] = inner * (k / common)
+        put('inverse_gain', inner * self.common_gain(theta))
+        put('common_gain', (inner * (self.shares * self.of('inverse_gain', theta)))[:, :, None])
         offset = self.of('offset', theta).reshape(-1, n)
-        for i, at in columns('offset'):
-            group, joint = divmod(i, n)
-            derivative[self.group == group, joint, at] = 1.0
+        belongs = self.group[:, None] == np.arange(len(offset))
+        put('offset', (belongs[:, None, :, None] * np.eye(n)[:, None]).reshape(count, n, -1))
         return k * inner + offset[self.group], derivative
 

@@ -1,7 +1,7 @@
 """What a written robot file is worth, on the motion it is from and on motion held out from it."""
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,19 +13,17 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.identify import MIN_BLOCKS, identify
-from hodyn_ros.identification.presliding import Presliding, PreslidingFit
 from hodyn_ros.identification.recordings import (
     FOLDS,
     STRETCH,
-    Blocks,
     Recording,
     Source,
-    stream,
 )
 from hodyn_ros.identification.robot_writer import write_robot
-from hodyn_ros.robot.files import load_robot
+from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
+Blocks = NDArray[np.intp]
 
 _WORSE, _DEVIATIONS = 1.01, 2.0  # of errors held out: less is of no account, or chance
 
@@ -51,8 +49,6 @@ class Validation:
         deviations, by the spread over blocks of time.
     by_bag : bool
         Whether whole recordings were held out, else stretches of each.
-    presliding : Presliding or None
-        What friction with a memory would make of `held_out`, where friction was fitted.
 
     """
 
@@ -64,7 +60,6 @@ class Validation:
     held_out_less_mean: Array
     worse: NDArray[np.bool_]
     by_bag: bool
-    presliding: Presliding | None
 
 
 class Folds:
@@ -90,66 +85,67 @@ class Folds:
         return self._of_bag[bag] if self.by_bag else block // STRETCH % self.count
 
 
-class _Errors:
-    """Sums of the errors of one robot, recording by recording."""
+class BlockErrors:
+    """Sums of the errors of several robots over the blocks of recordings, whose errors are alike.
 
-    def __init__(self, bags: int, n: int) -> None:
-        self.count, self.sum, self.square = np.zeros((3, bags, n))
+    Parameters
+    ----------
+    shape : tuple of int
+        Of an error at one sample: (robots, joints).
 
-    def add(self, bag: int, error: Array) -> None:
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._blocks: defaultdict[tuple[int, int], Array] = defaultdict(
+            lambda: np.zeros((3, *shape)))
+
+    def add(self, bag: int, block: Blocks, error: Array) -> None:
+        """Take errors (T, robots, joints) of a recording; those that are NaN do not count."""
         known = np.isfinite(error)
         error = np.where(known, error, 0.0)
-        self.count[bag] += known.sum(axis=0)
-        self.sum[bag] += error.sum(axis=0)
-        self.square[bag] += (error ** 2).sum(axis=0)
-
-    def rms(self, bag: int | None = None) -> Array:
-        square, count = (
-            values.sum(axis=0) if bag is None else values[bag]
-            for values in (self.square, self.count))
-        return np.asarray(np.sqrt(square / np.maximum(count, 1.0)))
-
-    def less_mean(self) -> Array:
-        left = self.square - self.sum ** 2 / np.maximum(self.count, 1.0)
-        return np.asarray(np.sqrt(left.sum(axis=0) / np.maximum(self.count.sum(axis=0), 1.0)))
-
-
-class _Excess:
-    """What squared errors are larger by, in blocks of time: the errors of a block are alike."""
-
-    def __init__(self, n: int) -> None:
-        self._sums: defaultdict[tuple[int, int], Array] = defaultdict(lambda: np.zeros(n))
-
-    def add(self, bag: int, block: Blocks, held_out: Array, before: Array) -> None:
-        excess = np.nan_to_num(held_out ** 2 - before ** 2)
+        powers = np.stack([known, error, error ** 2], axis=1)
         for number in np.unique(block):
-            self._sums[bag, int(number)] += excess[block == number].sum(axis=0)
+            self._blocks[bag, int(number)] += powers[block == number].sum(axis=0)
 
-    def is_significant(self) -> NDArray[np.bool_]:
-        sums = np.array(list(self._sums.values()))
+    def of_bags(self) -> dict[int, Array]:
+        """Return count, sum and sum of squares of each recording, (3, robots, joints)."""
+        out: dict[int, Array] = {}
+        for (bag, _), sums in self._blocks.items():
+            out[bag] = out.get(bag, 0.0) + sums
+        return out
+
+    def excess(self, robot: int, other: int, factor: Array) -> NDArray[np.bool_]:
+        """Return of which joints one robot's squares exceed another's beyond chance, (n,).
+
+        The errors of the other one are taken times `factor`, (n,).
+        """
+        squares = np.array([sums[2] for sums in self._blocks.values()])
+        more = squares[:, robot] - factor ** 2 * squares[:, other]
         return np.asarray(
-            sums.mean(axis=0) > _DEVIATIONS * sums.std(axis=0, ddof=1) / np.sqrt(len(sums)))
+            more.mean(axis=0) > _DEVIATIONS * more.std(axis=0, ddof=1) / np.sqrt(len(more)))
+
+
+def _rms(sums: Array) -> Array:
+    """Return the RMS by count, sum and sum of squares."""
+    return np.asarray(np.sqrt(sums[2] / np.maximum(sums[0], 1.0)))
 
 
 class _Judge:
     """The feed-forward of a file, for arms with and without the payload."""
 
-    def __init__(self, write: Callable[[Path, bool], None], folder: Path) -> None:
+    def __init__(
+        self, write: Callable[[Path, bool], Robot], folder: Path, loads: Collection[bool],
+    ) -> None:
         self._feedforward = {}
-        for loaded in (True, False):
-            file = folder / f'{loaded}.yaml'
-            write(file, loaded)
-            self._feedforward[loaded] = FeedForward(load_robot(file))
+        for loaded in loads:
+            robot = write(folder / f'{loaded}.yaml', loaded)
+            self._feedforward[loaded] = FeedForward(robot)
 
     def error(self, q: Array, effort: Array, loaded: bool, gravity: bool) -> Array:
         feedforward = self._feedforward[loaded]
         gain = feedforward.robot.effort_gain
         return np.asarray(feedforward.torque(q, gravity=gravity)[:, 0] - (
             effort if gain is None else gain * effort))
-
-    def friction(self, q: Array) -> Array:
-        law = self._feedforward[True].robot.friction
-        return np.zeros_like(q[:, 0]) if law is None else law.torque(q)[:, 0]
 
 
 def validate(
@@ -171,7 +167,8 @@ def validate(
             folder.mkdir()
             return _Judge(
                 lambda file, loaded: write_robot(
-                    robot_source, robot, estimate, file, payload=loaded), folder)
+                    robot_source, robot, estimate, file, payload=loaded), folder,
+                {recording.loaded for recording in recordings})
 
         former = judge('before', Estimate())
         whole = judge('after', found)
@@ -185,39 +182,28 @@ def validate(
     # Efforts as recorded: each file knows its own gain.
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
     gain_factors = np.abs(found.gain_factors(robot))
-    before, after, held_out = (_Errors(len(recordings), robot.n) for _ in range(3))
-    excess = _Excess(robot.n)
-    presliding = PreslidingFit(robot.n, folds.count) if 'friction' in terms else None
+    errors = BlockErrors((3, robot.n))
     for bag, recording in enumerate(recordings):
-
-        def take(
-            q: Array, effort: Array, block: Blocks, _: object, gravity: bool, __: int,
-            bag: int = bag, loaded: bool = recording.loaded,
-        ) -> None:
-            effort = effort * recorded
-            given = former.error(q, effort, loaded, gravity)
-            before.add(bag, given)
-            gravity = data.gravity
-            after.add(bag, whole.error(q, effort, loaded, gravity))
-            apart_error = np.empty_like(given)
-            part = folds.of(np.full(len(q), bag), block)
+        for piece in source.motion(recording.path).pieces():
+            effort, loaded = piece.effort * recorded, recording.loaded
+            # Whether there is gravity is judged as a replay of the given robot does.
+            given = former.error(piece.q, effort, loaded, piece.gravity)
+            held_out = np.empty_like(given)
+            part = folds.of(np.full(len(effort), bag), piece.block)
             for k, other in enumerate(apart):
                 mine = part == k
                 if mine.any():
-                    apart_error[mine] = other.error(
-                        np.ascontiguousarray(q[mine]), effort[mine], loaded, gravity)
-            held_out.add(bag, apart_error)
-            excess.add(bag, block, apart_error, gain_factors * given)
-            if presliding is not None:
-                presliding.add(q, -apart_error, whole.friction(q), part)
-
-        if presliding is not None:
-            presliding.restart()
-        # Whether there is gravity is judged as a replay of the given robot does.
-        stream(recording, replace(source, gravity=None), take)
-    comparable = gain_factors * before.rms()
-    worse = (held_out.rms() > _WORSE * comparable) & excess.is_significant()
+                    held_out[mine] = other.error(piece.q[mine], effort[mine], loaded, data.gravity)
+            found_error = whole.error(piece.q, effort, loaded, data.gravity)
+            errors.add(bag, piece.block, np.stack([given, found_error, held_out], axis=1))
+    of_bags = errors.of_bags()
+    together = np.sum(list(of_bags.values()), axis=0)
+    before, after, held_out = _rms(together)
+    square_of_means = np.sum([
+        sums[1] ** 2 / np.maximum(sums[0], 1.0) for sums in of_bags.values()], axis=0)
+    less_mean = np.sqrt((together[2] - square_of_means) / np.maximum(together[0], 1.0))
+    worse = (held_out > _WORSE * gain_factors * before) & errors.excess(2, 0, gain_factors)
     return Validation(
-        before.rms(), after.rms(), comparable, [after.rms(bag) for bag in range(len(recordings))],
-        held_out.rms(), held_out.less_mean(), worse, folds.by_bag,
-        None if presliding is None else presliding.result())
+        before, after, gain_factors * before,
+        [_rms(of_bags[bag])[1] for bag in range(len(recordings))], held_out, less_mean[2], worse,
+        folds.by_bag)

@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS, FrictionFit
+
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
 _CHANCE = 0.01  # of lags that differ by as much
-
-COULOMB_WIDTH = 0.02
-"""Velocity by which friction has taken its direction, rad/s."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,7 @@ class EffortComparison:
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
-        # Products of 1, direction, velocity, error and rate.
-        self._products = np.zeros((n, 5, 5))
+        self._friction_fit = FrictionFit(n, 1)  # of the error, by the rate
 
     def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
         """Compare efforts, (T, n), N m; what is not finite is left out.
@@ -149,46 +147,28 @@ class EffortComparison:
         known = np.isfinite(error) & np.isfinite(velocity) & np.isfinite(rate)
         self._slow2 += np.sum(
             np.where(known, [error, recorded], 0.0) ** 2, axis=1)
-        terms = np.stack([
-            np.ones_like(error), np.tanh(velocity / COULOMB_WIDTH), velocity, error, rate], axis=2)
-        terms = np.where(known[:, :, None], terms, 0.0)
-        self._products += np.einsum('tja,tjb->jab', terms, terms)
+        self._friction_fit.add(velocity, (rate,), error, known)
 
-    def _centred(self, joint: int) -> Array:
-        """Return products of direction, velocity, error and rate about their means."""
-        products = self._products[joint]
-        count = products[0, 0] if products[0, 0] > 0.0 else np.nan
-        return np.asarray(products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / count)
-
-    def _lag(self, joint: int, fast_variance: float) -> tuple[float, float]:
-        """Return the lag, and its standard deviation if one sample alone were independent, s.
+    def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
+        """Return the lags, and their deviations if one sample alone were independent, s.
 
         The variance of what the low pass took from the error is in the deviation: so the number of
         independent samples is that of the error as it was recorded.
         """
-        centred = self._centred(joint)
-        if not centred[3, 3] > 0.0:
-            return np.nan, np.nan
         # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
-        factors = np.linalg.lstsq(centred[:2, :2], centred[:2, 2:], rcond=1e-9)[0]
-        rest = centred[2:, 2:] - centred[2:, :2] @ factors
-        moved = rest[1, 1]
-        if not moved > 1e-9 * centred[3, 3]:
-            return np.nan, np.nan
-        lag = rest[0, 1] / moved
-        left = max(rest[0, 0] - lag * rest[0, 1], 0.0)
-        left += self._products[joint, 0, 0] * fast_variance
-        return float(lag), float(np.sqrt(left / moved))
+        lag, variance, left = self._friction_fit.coefficients
+        left = left + self._friction_fit.samples * fast_variance
+        moved = _positive(variance[:, 0])
+        return np.where(moved > 0.0, lag[:, 0], np.nan), np.sqrt(left * moved)
 
-    def _friction(self, joint: int) -> tuple[float, float, float]:
-        """Return the share of the error that friction explains, and its two coefficients."""
-        centred = self._centred(joint)
-        if np.isnan(centred[0, 0]):
-            return np.nan, np.nan, np.nan
-        factors = np.linalg.lstsq(centred[:2, :2], centred[:2, 2], rcond=1e-9)[0]
-        explained = centred[2, :2] @ factors
-        share = float(explained / centred[2, 2]) if centred[2, 2] > 0.0 else np.nan
-        return share, -float(factors[0]), -float(factors[1])
+    def _frictions(self) -> Array:
+        """Return the share of the error that friction explains, and its coefficients, (3, n)."""
+        friction, variance = self._friction_fit.friction, self._friction_fit.variance
+        left = self._friction_fit.left[:, -1, -1] / _positive(self._friction_fit.samples)
+        there = np.where(self._friction_fit.samples > 0.0, 1.0, np.nan)
+        return np.array([
+            1.0 - left / _positive(variance), -there * friction[:, COULOMB],
+            -there * friction[:, VISCOUS]])
 
     @property
     def joints(self) -> list[JointComparison]:
@@ -200,11 +180,10 @@ class EffortComparison:
         changes = self._highest > self._lowest
         variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
-        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._products[:, 0, 0]))
+        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction_fit.samples))
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
-        lag, deviation = np.array([
-            self._lag(joint, removed[joint]) if changes[joint] else (np.nan, np.nan)
-            for joint in range(len(count))]).T
+        lag, deviation = np.where(changes, self._lags(removed), np.nan)
+        friction = self._frictions()
         # The errors of neighbouring samples are correlated: the number of independent ones is
         # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
@@ -217,7 +196,7 @@ class EffortComparison:
                 float(self._worst[i]), int(self._worst_stamp[i]), float(accounted[i]),
                 float(fast[i]), float(lag[i]), float(deviation[i]), float(slow[i]),
                 float(slow[i] / slow_effort[i]) if slow_effort[i] > 0.0 else np.nan,
-                *self._friction(i))
+                *(float(value) for value in friction[:, i]))
             for i, name in enumerate(self.names)]
 
 

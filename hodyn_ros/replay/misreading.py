@@ -2,19 +2,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 import heapq
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.reading import Order, Reading
+from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-MAX_SAMPLES = 100
-"""So many samples are enough to tell one reading from another."""
 HOPELESS = 0.5
 """A share of the efforts: a model that leaves more of them unexplained does not describe them."""
 
@@ -25,7 +25,6 @@ _RIGHT = 0.01  # unexplained share at which a reading needs no other change
 _CHANGES = 4  # of a reading, one after the other
 _HELD = 3  # readings that are changed further
 _PRICE = 0.01  # of the unexplained share: what a change must be better by than a simpler one
-_QUARTERS = (-1, 1, 2)
 _LIKE = 0.9  # correlation of a recorded velocity with what it is
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # a load: in units of the arm's mass; off its link's origin, m
 
@@ -66,9 +65,8 @@ class Fit:
 def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and how they would if they do not.
 
-    Joints or efforts that are swapped, opposite signs, zeros a quarter turn away (of up to two
-    joints at a time), degrees and a load on the last link are tried, up to four one after the
-    other.
+    Joints or efforts that are swapped, opposite signs, zeros a quarter turn away, degrees and a
+    load on the last link are tried, up to four one after the other.
 
     Parameters
     ----------
@@ -120,13 +118,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         yield replace(reading, order=_swapped(reading.order, i, j), effort_order=efforts)
     for i in range(n):
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
-    for count in (1, 2):
-        for joints in combinations(np.flatnonzero(trial.turns).tolist(), count):
-            for quarters in product(_QUARTERS, repeat=count):
-                turns = dict(zip(joints, quarters, strict=True))
-                yield replace(reading, quarters=tuple(
-                    (quarter + turns.get(joint, 0) + 1) % 4 - 1
-                    for joint, quarter in enumerate(reading.quarters)))
+    yield replace(reading, quarters=trial.quarters(reading))
     if (load := trial.load(reading)) is not None:
         yield replace(reading, load=load)
 
@@ -137,12 +129,12 @@ class _Trial:
     def __init__(self, feedforward: FeedForward, q: Array, effort: Array) -> None:
         robot = feedforward.robot
         self._feedforward, self._q, self._effort = feedforward, q, effort
-        self._square = np.sum((effort - effort.mean(axis=0)) ** 2, axis=0)
+        self._known = np.ones(effort.shape, dtype=np.bool_)
+        self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
         self._loads = [FeedForward(_loaded(robot, np.zeros(3))), *(
             FeedForward(_loaded(robot, 0.1 * axis)) for axis in np.eye(3))]
-        self.turns = np.array([
-            body.type == 'revolute' for body in robot.bodies if body.mimic is None])
+        self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
 
     def unexplained(self, reading: Reading) -> Array:
         """Return the share of each joint's efforts, (n,), that is not explained."""
@@ -157,17 +149,26 @@ class _Trial:
             reading, reversed_effort=reading.reversed_effort ^ set(
                 np.flatnonzero(is_other).tolist()))
 
+    def quarters(self, reading: Reading) -> tuple[int, ...]:
+        """Return the quarter turns of the zeros that explain most."""
+        plain = replace(reading, quarters=len(reading.quarters) * (0,))
+        turns = ZeroSearch(
+            self._feedforward, plain.motion(self._q, self._turns), plain.effort(self._effort),
+        ).turns()
+        return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
+
     def load(self, reading: Reading) -> tuple[float, ...] | None:
         """Return mass and centre of the load on the last link that explains most, if one does."""
-        motion = reading.motion(self._q, self.turns)
+        motion = reading.motion(self._q, self._turns)
         base = self._feedforward.torque(motion, friction=False)[:, 0]
         loaded = [model.torque(motion, friction=False)[:, 0] - base for model in self._loads]
         columns = [loaded[0], *((each - loaded[0]) / 0.1 for each in loaded[1:])]
-        free = _JointFit(motion[:, 1]).free
-        scale = np.sqrt(np.maximum(self._square[list(reading.effort_order)], 1e-300))
-        regressors = np.column_stack([(free(each) / scale).ravel() for each in columns])
-        rest = (free(reading.effort(self._effort) - base) / scale).ravel()
-        mass, *moments = np.linalg.lstsq(regressors, rest, rcond=1e-6)[0].tolist()
+        fit = FrictionFit(base.shape[1], len(columns))
+        fit.add(motion[:, 1], columns, reading.effort(self._effort) - base, self._known)
+        products = np.sum(fit.left / np.maximum(
+            self._variance[list(reading.effort_order)], 1e-300)[:, None, None], axis=0)
+        mass, *moments = np.linalg.lstsq(
+            products[:-1, :-1], products[:-1, -1], rcond=1e-9)[0].tolist()
         if not 0.0 < mass < _HEAVIEST * self._mass:
             return None
         centre = np.array(moments) / mass
@@ -178,65 +179,21 @@ class _Trial:
 
         Of efforts with gravity or without it: whichever fits better.
         """
-        motion = reading.motion(self._q, self.turns)
-        fit = _JointFit(motion[:, 1])
+        motion = reading.motion(self._q, self._turns)
         effort = reading.effort(self._effort)
         model, gain = self._feedforward, None
         if reading.load is not None:
             mass, *centre = reading.load
             # Another gain would pass for a load.
             model, gain = FeedForward(_loaded(model.robot, np.array(centre), mass)), 1.0
-        shares = [
-            [fit.unexplained(sign * effort, predicted, gain) for sign in (1.0, -1.0)]
-            for predicted in (
-                model.torque(motion, gravity=gravity, friction=False)[:, 0]
-                for gravity in (True, False))]
+        shares = []
+        for gravity in (True, False):
+            predicted = model.torque(motion, gravity=gravity, friction=False)[:, 0]
+            fit = FrictionFit(effort.shape[1], 1)
+            fit.add(motion[:, 1], (predicted,), effort, self._known)
+            shares.append([fit.unexplained(sign, gain) for sign in (1.0, -1.0)])
         right, opposite = min(shares, key=lambda each: float(np.minimum(*each).mean()))
         return right, opposite
-
-
-class _JointFit:
-    """Fits the effort of each joint by a prediction, a bias and a friction."""
-
-    def __init__(self, velocity: Array) -> None:
-        """Take the velocities, (S, n)."""
-        self._terms = np.stack(
-            [np.ones_like(velocity), np.tanh(velocity / 0.02), velocity], axis=-1)
-        self._fit = np.linalg.pinv(self._terms.transpose(1, 0, 2), rcond=1e-9)
-        self._power = np.einsum('si,sik->ik', velocity, self._terms[..., 1:])
-
-    def free(self, values: Array) -> Array:
-        """Return what is left of values, (S, n), without bias and friction."""
-        left: Array = values - np.einsum('sik,ik->si', self._terms, self._coefficients(values))
-        return left
-
-    def unexplained(self, effort: Array, predicted: Array, gain: float | None) -> Array:
-        """Return the share of the effort of each joint, (n,), that is not explained.
-
-        Gains of the prediction are not negative where none is given. Friction takes energy from
-        the joint: what would give it some is none.
-        """
-        change = effort - effort.mean(axis=0)
-        left, gains = _left(self.free(effort), self.free(predicted), gain)
-        friction = self._coefficients(effort - gains * predicted)[:, 1:]
-        gives = np.sum(friction * self._power, axis=1) < 0.0
-        if gives.any():
-            without, _ = _left(change, predicted - predicted.mean(axis=0), gain)
-            left = np.where(gives, without, left)
-        share: Array = np.sum(left ** 2, axis=0) / np.maximum(np.sum(change ** 2, axis=0), 1e-300)
-        return share
-
-    def _coefficients(self, values: Array) -> Array:
-        coefficients: Array = np.einsum('iks,si->ik', self._fit, values)
-        return coefficients
-
-
-def _left(values: Array, predicted: Array, gain: float | None) -> tuple[Array, Array]:
-    """Return what a prediction leaves of values, (S, n), and its gains, (n,)."""
-    gains = np.full(values.shape[1], gain) if gain is not None else np.maximum(
-        np.sum(predicted * values, axis=0) / np.maximum(np.sum(predicted ** 2, axis=0), 1e-300),
-        0.0)
-    return values - gains * predicted, gains
 
 
 def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:

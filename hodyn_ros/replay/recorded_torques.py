@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import smooth
-from hodyn_ros.estimation.effort_unit import EffortUnit
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 

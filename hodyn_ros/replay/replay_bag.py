@@ -18,8 +18,9 @@ from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import LimitWatch
-from hodyn_ros.replay.misreading import MAX_SAMPLES, Fit, find_misreading, wrong_velocities
+from hodyn_ros.replay.misreading import Fit, find_misreading, wrong_velocities
 from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
+from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 

@@ -11,7 +11,6 @@ from hodyn_ros import load_robot
 from hodyn_ros.cli.identify_report import print_identified
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
-from hodyn_ros.identification.presliding import Presliding
 from hodyn_ros.identification.validation import Validation
 
 PANDA = load_robot('panda')
@@ -19,7 +18,7 @@ N = 7
 BEFORE = 1.0 + np.arange(N)
 GOOD = Validation(
     BEFORE, 0.1 * BEFORE, BEFORE, [0.1 * BEFORE], 0.2 * BEFORE, 0.05 * BEFORE,
-    np.zeros(N, bool), False, None)
+    np.zeros(N, bool), False)
 BAGS = [Path('day/one'), Path('day/two')]
 
 
@@ -138,14 +137,7 @@ def test_errors_are_told_before_after_and_of_what_was_held_out():
     lines = printed(OFFSETS)
     assert rows(lines, 'from other stretches')['joint4'] == ['4.000', '0.400', '0.800', '0.200']
     worse = np.arange(N) == 2
-    found = Presliding(np.full(N, 2e-3), BEFORE, 0.2 * BEFORE * np.where(worse, 0.5, 0.85))
-    lines = printed(OFFSETS, replace(GOOD, by_bag=True, worse=worse, presliding=found))
-    assert rows(lines, 'from other recordings')
-    (line,) = [line for line in lines if 'Presliding' in line]
-    assert 'error of joint3 from 0.6 to 0.3 N m (2 mrad). ' in line
-    none = replace(GOOD, presliding=replace(found, held_out=0.2 * BEFORE))
-    for one in (GOOD, none):
-        assert not any('Presliding' in line for line in printed(OFFSETS, one))
+    assert rows(printed(OFFSETS, replace(GOOD, by_bag=True, worse=worse)), 'from other recordings')
 
 
 LOAD = Payload(1.25, np.array([0.01, -0.02, 0.1]), np.diag([0.004, 0.005, 0.003]))

@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.recordings import FOLDS, STRETCH, Recording
-from hodyn_ros.identification.validation import Folds, _Errors, _Excess
+from hodyn_ros.identification.validation import BlockErrors, Folds
 
 
 def data(*blocks):
@@ -50,20 +50,21 @@ def test_where_too_little_would_be_left_stretches_are_held_out(loaded, blocks):
     assert Folds(recordings(True, True), data(20, 8)).by_bag
 
 
-def test_errors_are_of_all_samples_that_are_recorded():
+def test_errors_are_summed_up_of_all_samples_that_are_recorded():
     rng = np.random.default_rng(0)
-    errors = _Errors(2, 3)
-    whole = [np.array([0.0, 1.0, 5.0]) + rng.standard_normal((50, 3)) for _ in range(2)]
-    whole[0][::3, 0] = np.nan
+    errors = BlockErrors((2, 3))
+    whole = [np.array([0.0, 1.0, 5.0]) + rng.standard_normal((50, 2, 3)) for _ in range(2)]
+    whole[0][::3, :, 0] = np.nan
+    block = np.arange(50) // 7
     for bag, values in enumerate(whole):
         for part in (slice(0, 20), slice(20, 50)):
-            errors.add(bag, values[part])
+            errors.add(bag, block[part], values[part])
+    found = errors.of_bags()
+    assert list(found) == [0, 1]
     for bag, values in enumerate(whole):
-        np.testing.assert_allclose(errors.rms(bag), np.sqrt(np.nanmean(values ** 2, axis=0)))
-    both = np.concatenate(whole)
-    np.testing.assert_allclose(errors.rms(), np.sqrt(np.nanmean(both ** 2, axis=0)))
-    less = np.concatenate([values - np.nanmean(values, axis=0) for values in whole])
-    np.testing.assert_allclose(errors.less_mean(), np.sqrt(np.nanmean(less ** 2, axis=0)))
+        np.testing.assert_allclose(found[bag], [
+            np.isfinite(values).sum(axis=0), np.nansum(values, axis=0),
+            np.nansum(values ** 2, axis=0)])
 
 
 def test_a_fit_is_worse_where_that_is_beyond_the_chance_of_its_blocks():
@@ -75,7 +76,10 @@ def test_a_fit_is_worse_where_that_is_beyond_the_chance_of_its_blocks():
     after[block == 7, 1] = 9.0
     after[:, 2] = 0.1 * rng.standard_normal(400)
     before[:, 2] = 0.1 * rng.standard_normal(400)
-    excess = _Excess(3)
+    errors = BlockErrors((2, 3))
     for part in (slice(0, 15), slice(15, 400)):
-        excess.add(0, block[part], after[part], before[part])
-    assert excess.is_significant().tolist() == [True, False, False]
+        errors.add(0, block[part], np.stack([before, after], axis=1)[part])
+    assert errors.excess(1, 0, np.ones(3)).tolist() == [True, False, False]
+    assert not errors.excess(0, 1, np.ones(3))[:2].any()
+    # Errors in another unit are compared in that of the first.
+    assert errors.excess(1, 0, np.array([1.0, 1.0, 0.1])).tolist() == [True, False, True]

@@ -31,12 +31,11 @@ from hodyn_ros.identification.doubtful_joints import (
     overloaded_joints,
     unexplained_joints,
 )
-from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
-from hodyn_ros.identification.units import Doubt
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.robot.files import robot_keys

@@ -12,6 +12,7 @@ from hodyn_ros.identification.regression import (
     _descend,
     _design_effects,
     _spread,
+    _weighed,
     fit,
     solve_linear,
 )
@@ -28,7 +29,8 @@ class Line:
             q=np.zeros((count, 5, 1)), effort=effort[:, None],
             block=np.arange(count) if block is None else block)
         self.known = np.isfinite(self.data.effort)
-        self.free, self.start = np.ones(size, bool), np.zeros(size)
+        self.free, self.curved = np.ones(size, bool), np.zeros(size, bool)
+        self.start = np.zeros(size)
         self.low, self.high = np.full(size, -np.inf), np.full(size, np.inf)
         self.prior = np.full(size, np.inf)
         self.prior[:links] = prior
@@ -53,9 +55,9 @@ def test_a_plain_line_is_that_of_least_squares_with_its_deviations():
     plain, (rest,), *_ = np.linalg.lstsq(model.columns, model.data.effort[:, 0], rcond=None)
     deviation = np.sqrt(np.diag(np.linalg.inv(model.columns.T @ model.columns)) * rest / 1998)
     np.testing.assert_allclose(found.theta, plain, atol=0.3 * deviation.max())
-    np.testing.assert_allclose(found.deviation(), deviation, rtol=0.1)
+    np.testing.assert_allclose(found.deviation, deviation, rtol=0.1)
     # The spread is the deviation of normal errors, and samples count one by one.
-    assert found.weight[0] == pytest.approx(0.3 ** -2.0, rel=0.15)
+    assert found.spread[0] ** -2.0 / found.design[0] == pytest.approx(0.3 ** -2.0, rel=0.15)
 
 
 def test_some_large_errors_do_not_decide():
@@ -76,10 +78,10 @@ def test_intervals_grow_with_errors_that_neighbours_share():
     wide, narrow = [], []
     for seed in range(40):
         model = line(count, noise=0.05, seed=seed, block=block)
-        narrow.append(fit(model, np.zeros(2)).deviation()[0])
+        narrow.append(fit(model, np.zeros(2)).deviation[0])
         model.data.effort[:, 0] += 0.3 * rng.standard_normal(count // length)[block]
         found = fit(model, np.zeros(2))
-        wide.append((found.theta[0], found.deviation()[0]))
+        wide.append((found.theta[0], found.deviation[0]))
     offsets, deviations = np.array(wide).T
     assert np.mean(deviations) == pytest.approx(np.std(offsets), rel=0.35)
     assert np.mean(deviations) > 5.0 * np.mean(narrow)
@@ -146,11 +148,12 @@ def test_what_is_known_before_counts_by_how_well():
         np.testing.assert_allclose(found, ridge, atol=2e-3)
 
 
-@pytest.mark.parametrize(('terms', 'usual', 'spread'), [((), 0.05, 0.25), (('links',), 0.2, 1.0)])
+@pytest.mark.parametrize(('terms', 'usual', 'spread'), [((), 0.05, 1.0), (('links',), 0.2, 1.0)])
 def test_where_the_data_say_nothing_links_are_known_as_well_as_is_usual(terms, usual, spread):
     model = line(links=2, prior=1.0, terms=terms)
     model.columns = np.zeros_like(model.columns)
-    found = _best_levels(model, np.zeros(2), np.ones(1), np.ones(1), {
+    weighed = _weighed(model, *model.evaluate(np.zeros(2)), np.ones(1), np.ones(1))
+    found = _best_levels(model, np.zeros(2), weighed, {
         'links': 0.5, 'inverse_gain': 0.01, 'common_gain': 0.01})
     # The mean of the squares of levels that are normal in their logarithms, up to 1.5.
     grid = np.geomspace(0.003, 1.5, 2001)
@@ -184,7 +187,7 @@ def test_further_columns_are_solved_beside_what_was_fitted():
     assert value[0] == pytest.approx(plain[0], abs=1e-6)
     inverse = np.linalg.inv(whole.T @ whole)
     assert deviation[0] == pytest.approx(
-        np.sqrt(inverse[0, 0] / found.weight[0]), rel=1e-6)
+        found.spread[0] * np.sqrt(inverse[0, 0] * found.design[0]), rel=1e-6)
 
 
 @pytest.mark.parametrize(('terms', 'each_bag'), [

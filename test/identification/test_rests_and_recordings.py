@@ -1,12 +1,13 @@
 """Which samples are fitted to: what is thinned, numbered and left out; without any bag: fast."""
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
-from hodyn_ros.identification import recordings
 from hodyn_ros.identification.data import MIN_VELOCITY, Data
+from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.recordings import (
     FOLDS,
     MAX_SAMPLES,
@@ -22,7 +23,7 @@ CYCLE = STRETCH * FOLDS
 
 
 def samples(count, seed):
-    """Return what `stream` hands out of a recording at 100 Hz, all of it at once."""
+    """Return the columns of a recording at 100 Hz, all of it at once."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal((count, 5, 7)), rng.standard_normal((count, 7)),
             np.arange(count) // 100, rng.uniform(size=(count, 7)) < 0.1)
@@ -33,14 +34,21 @@ def bags(monkeypatch):
     """Return the recordings by name, (samples, gravity, edges of chunks); a test fills them."""
     found = {}
 
-    def stream(recording, source, take):
+    def motion(source, path):
         assert source is SOURCE
-        columns, gravity, edges = found[recording.path.name]
+        columns, gravity, edges = found[path.name]
         count = len(columns[0])
-        for a, b in zip([0, *edges], [*edges, count], strict=True):
-            take(*(column[a:b] for column in columns), gravity, count)
-        return f'counts of {recording.path.name}'
-    monkeypatch.setattr(recordings, 'stream', stream)
+
+        def pieces():
+            for a, b in zip([0, *edges], [*edges, count], strict=True):
+                q, effort, block, stands = (column[a:b] for column in columns)
+                yield Data(q, effort, block, gravity, stands=stands)
+
+        return SimpleNamespace(
+            pieces=pieces, usable=count, counts=f'counts of {path.name}',
+            efforts=SimpleNamespace(
+                with_gravity=gravity, factor=30.0 if path.name == 'currents' else np.nan))
+    monkeypatch.setattr(Source, 'motion', motion)
     return found
 
 
@@ -88,6 +96,14 @@ def test_bags_that_cannot_be_put_together_are_refused(bags):
         read('a', 'b')
     with pytest.raises(ValueError, match='a holds the same recording as a'):
         read('a', 'a')
+
+
+def test_a_recording_in_another_unit_counts_beside_one_that_does_not_tell(bags):
+    bags['a'], bags['currents'] = (samples(500, 0), True, []), (samples(500, 1), True, [])
+    assert np.isnan(read('a')[0].factor)
+    data = read('a', 'currents')[0]
+    with pytest.raises(ValueError, match=r'about 30 times .* another unit than N m'):
+        identify(SOURCE.robot, data, ('friction',))
 
 
 @pytest.mark.parametrize(('share', 'refused'), [(1.01, True), (0.99, False)])

@@ -9,7 +9,6 @@ from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay import traces
 from hodyn_ros.replay.comparison import (
-    COULOMB_WIDTH,
     SPECTRUM_BLOCK,
     EffortComparison,
     JointComparison,
@@ -17,6 +16,7 @@ from hodyn_ros.replay.comparison import (
     Spectrum,
     common_lag,
 )
+from hodyn_ros.replay.friction_fit import COULOMB_WIDTH
 from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.traces import Trace
 

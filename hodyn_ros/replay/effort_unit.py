@@ -2,6 +2,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.replay.friction_fit import FrictionFit
+
 Array = NDArray[np.float64]
 
 FAR = 5.0
@@ -10,10 +12,8 @@ FAR = 5.0
 AGREE = 3.0
 """Factor about the median: wrong links and loads are no more."""
 
-_CLEAR = 5.0  # standard deviations
+_MIN_SAMPLES = 10
 _EXPLAINS = 0.5  # of the variance that friction and a constant leave
-_TERMS = 5  # torques of gravity and of inertia, Coulomb and viscous friction, a constant
-_REST = 2  # of these, from here on not asked for
 
 
 class EffortUnit:
@@ -29,8 +29,7 @@ class EffortUnit:
     """
 
     def __init__(self, n: int) -> None:
-        self._products = np.zeros((n, _TERMS + 1, _TERMS + 1))
-        self._blocks, self._samples = np.zeros((2, n))
+        self._fit = FrictionFit(n, 2)
 
     def add(
         self, gravity: Array, inertial: Array, velocity: Array, effort: Array,
@@ -40,12 +39,7 @@ class EffortUnit:
 
         Of those that are known; (T,) numbers of blocks of time, which count as independent.
         """
-        table = np.stack([
-            gravity, inertial, np.tanh(velocity / 0.05), velocity, np.ones_like(velocity),
-            np.where(known, effort, 0.0)], axis=2) * known[:, :, np.newaxis]
-        self._products += np.einsum('tji,tjk->jik', table, table)
-        self._samples += known.sum(axis=0)
-        self._blocks += [len(np.unique(block[of_joint])) for of_joint in known.T]
+        self._fit.add(velocity, (gravity, inertial), effort, known, block)
 
     @property
     def factor(self) -> float:
@@ -54,29 +48,14 @@ class EffortUnit:
         NaN where these differ, or the efforts may be in the unit of the torques.
         """
         factors = []
-        for products, blocks, samples in zip(
-                self._products, self._blocks, self._samples, strict=True):
-            if samples < 2 * _CLEAR:
-                continue
-            rest = np.arange(_REST, _TERMS)
-            asked = [*range(_REST), _TERMS]
-            across = products[np.ix_(rest, asked)]
-            left = products[np.ix_(asked, asked)] - across.T @ np.linalg.pinv(
-                products[np.ix_(rest, rest)], rcond=1e-10, hermitian=True) @ across
-            least = 1e-10 * np.maximum(np.diag(products)[asked], 1e-10)
-            if left[0, 0] <= least[0]:
-                left[0], left[:, 0] = 0.0, 0.0
-            scale = np.sqrt(np.maximum(np.diag(left)[:_REST], least[:_REST]))
-            inverse = np.linalg.pinv(
-                left[:_REST, :_REST] / np.outer(scale, scale), rcond=1e-10, hermitian=True)
-            found = inverse @ (left[:_REST, _REST] / scale)
-            error = max(float(left[_REST, _REST] - found @ (left[:_REST, _REST] / scale)), 0.0)
-            deviation = np.sqrt(error / max(blocks - _TERMS, 1) * np.diag(inverse))
-            is_gravity_clear, is_inertia_clear = np.abs(found) > _CLEAR * deviation
-            of_gravity, of_inertia = found / scale
+        coefficients, _, errors = self._fit.coefficients
+        unexplained = errors >= (1.0 - _EXPLAINS) * self._fit.left[:, -1, -1]
+        clear = self._fit.clear & (self._fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
+        for (of_gravity, of_inertia), (is_gravity_clear, is_inertia_clear), is_unexplained in zip(
+                coefficients, clear, unexplained, strict=True):
             if is_inertia_clear and 1.0 / AGREE < of_inertia < AGREE:
                 return np.nan
-            if error < (1.0 - _EXPLAINS) * left[_REST, _REST]:
+            if not is_unexplained:
                 # A load that the model lacks adds to gravity at the wrist more than to both.
                 factors += [of_gravity] * bool(is_gravity_clear)
                 factors += [of_inertia] * bool(is_inertia_clear)

@@ -1,0 +1,122 @@
+"""What the posterior of a fit says: which values it determines, and which differ from those given.
+
+A value that the data do not determine, or that does not differ significantly from what the robot
+has, is taken as the robot has it.
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.regressor import torque_regressor
+from hodyn_ros.identification.payload import MASS
+from hodyn_ros.identification.regression import NORMAL_90, Fit
+from hodyn_ros.identification.terms import Terms
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Masks = dict[str, Flags]
+
+_UNDETERMINED = 0.8  # of the prior's standard deviation: beyond, the data say next to nothing
+_WIDE = 0.5  # half an interval of a gain, in units of the gain: beyond, nothing is known of it
+_TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
+
+
+def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
+    """Return which values of each kind are as uncertain as before, (n,) or (bags n,) masks.
+
+    Gains that are not `clear`, (n,), are known by the other ones, as well as these agree.
+    """
+    out = {
+        kind: model.of(kind, model.free) & (
+            model.of(kind, found.deviation) > _UNDETERMINED * model.of(kind, model.prior))
+        for kind in ('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
+    if 'gains' in model.terms:
+        half = NORMAL_90 * found.deviation_of(model.by_gain(found.theta))
+        out['inverse_gain'] = model.of('inverse_gain', model.free) & (
+            (half > _WIDE * np.abs(model.effort_per_torque(found.theta)))
+            | (~clear & (NORMAL_90 * found.levels['inverse_gain'] > _WIDE)))
+    return {kind: those for kind, those in out.items() if those.any()}
+
+
+def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
+    """Return which values of each kind do not differ significantly from those given, (n,) masks.
+
+    Kind after kind, given that those of the ones before are kept.
+    """
+    out: Masks = {}
+    mean, covariance = found.theta, found.covariance
+    for kind in ('rotor', 'viscous', 'inverse_gain', 'amplitude'):
+        if kind == 'inverse_gain' and 'gains' not in model.terms:
+            continue
+        rows = model.by_gain(found.theta) if kind == 'inverse_gain' else np.eye(len(mean))[
+            model.places[kind]]
+        value = model.effort_per_torque(mean) if kind == 'inverse_gain' else model.of(kind, mean)
+        away = value - model.of(kind, given)
+        half = NORMAL_90 * np.sqrt(np.maximum(np.einsum(
+            'ci,ij,cj->c', rows, covariance, rows), 0.0))
+        those = model.of(kind, model.free) & (np.abs(away) <= half)
+        if kind == 'amplitude':  # a friction that is there is fitted, however well it was known
+            those &= half > value
+        if those.any():
+            out[kind] = those
+            by = covariance @ rows[those].T
+            pull = by @ np.linalg.pinv(rows[those] @ by, hermitian=True)
+            mean = mean - pull @ away[those]
+            covariance = covariance - pull @ by.T
+    return out
+
+
+def is_payload_significant(model: Terms, found: Fit) -> bool:
+    """Whether the mass of the payload that was fitted differs from 0."""
+    return bool(NORMAL_90 * model.of('payload', found.deviation)[MASS] < 1.0)
+
+
+def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
+    """Take values as they are given, from now on; return where to begin the next fit, (p,)."""
+    theta = theta.copy()
+    for kind, mask in those.items():
+        for one in _TOGETHER.get(kind, (kind,)):
+            model.of(one, model.free)[mask] = False
+            if one != 'zero':  # which keeps its quarters of a turn
+                model.of(one, theta)[mask] = model.of(one, given)[mask]
+        if kind == 'inverse_gain':
+            model.shares &= ~mask
+    return theta
+
+
+def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
+    """Return kinds, bounds and the joints whose value was looked for no further, (n,)."""
+    out = []
+    for kind in ('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
+        value, free = model.of(kind, found.theta), model.of(kind, model.free)
+        for bounds in (model.low, model.high):
+            bound = model.of(kind, bounds)
+            those = free & (value == bound)
+            if those.any():
+                one = float(bound[0])
+                out.append((kind, np.exp(one) if kind == 'slope' else one, those))
+    return out
+
+
+def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
+    """Return how many combinations of the links' parameters any motion tells, and this one."""
+    if 'links' not in model.terms:
+        return 0, 0
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-np.pi, np.pi, (200, 3, model.robot.n))
+    table = torque_regressor(model.robot, q, gravity=model.data.gravity)
+    table = table.reshape(200 * model.robot.n, -1)
+    values = np.linalg.svd(table, compute_uv=False)
+    base = int(np.sum(values > 1e-9 * values[0]))
+    # Determined are those that the data know better than what was known before.
+    those = np.isin(np.flatnonzero(model.free), np.arange(
+        model.places['links'].start, model.places['links'].stop))
+    unit = np.sqrt(found.precision[those])
+    whole = found.curvature
+    rest = ~those
+    inner = whole[np.ix_(those, those)]
+    if rest.any():
+        cross = whole[np.ix_(those, rest)]
+        inner = inner - cross @ np.linalg.pinv(
+            whole[np.ix_(rest, rest)] + np.diag(found.precision[rest])) @ cross.T
+    told = np.linalg.eigvalsh(inner / np.outer(unit, unit))
+    return base, min(base, int(np.sum(told > 1.0)))

@@ -1,0 +1,139 @@
+"""Efforts of joints by torques of a model, beside a friction of unknown size and a constant."""
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+COULOMB_WIDTH = 0.02
+"""Velocity by which friction has taken its direction, rad/s."""
+
+CONSTANT, COULOMB, VISCOUS = range(3)
+"""Where the coefficients of a friction stand."""
+
+_FRICTION = slice(0, 3)
+_CLEAR = 5.0  # standard deviations
+_NOTHING = 1e-9  # share of a torque's square: what is left of one that friction explains
+
+
+class FrictionFit:
+    """Least squares of each joint's effort, from products of the signals.
+
+    They are summed up, so that memory does not grow with the recording.
+
+    Parameters
+    ----------
+    n : int
+        Number of joints.
+    torques : int
+        How many torques of each joint its effort is fitted by.
+
+    """
+
+    def __init__(self, n: int, torques: int) -> None:
+        size = _FRICTION.stop + torques + 1
+        self._products = np.zeros((n, size, size))
+        self._blocks = np.zeros(n)
+
+    def add(
+        self, velocity: Array, torques: Sequence[Array], effort: Array, known: NDArray[np.bool_],
+        block: NDArray[np.intp] | None = None,
+    ) -> None:
+        """Take samples, (T, n) each, of those efforts that are known.
+
+        Numbers of blocks of time, (T,), which count as independent, serve `clear`.
+        """
+        if block is not None:
+            self._blocks += [len(np.unique(block[own])) for own in known.T]
+        table = np.stack([
+            np.ones_like(velocity), np.tanh(velocity / COULOMB_WIDTH), velocity, *torques, effort,
+        ], axis=2)
+        table = np.where(known[:, :, np.newaxis], table, 0.0)
+        self._products += np.einsum('tji,tjk->jik', table, table)
+
+    @property
+    def samples(self) -> Array:
+        """How many efforts were known, (n,)."""
+        return self._products[:, CONSTANT, CONSTANT]
+
+    @property
+    def _factors(self) -> Array:
+        """The friction that explains each of the signals best, (n, 3, torques + 1)."""
+        own = self._products[:, _FRICTION, _FRICTION]
+        return _inverse(own) @ self._products[:, _FRICTION, _FRICTION.stop:]
+
+    @property
+    def friction(self) -> Array:
+        """Constant, Coulomb and viscous coefficient that explain the effort best, (n, 3)."""
+        return self._factors[:, :, -1]
+
+    @property
+    def variance(self) -> Array:
+        """Variance of the effort, (n,); NaN where none is known."""
+        count = np.where(self.samples > 0.0, self.samples, np.nan)
+        products = self._products
+        return np.asarray(products[:, -1, -1] / count - (products[:, 0, -1] / count) ** 2)
+
+    @property
+    def left(self) -> Array:
+        """Products of torques and effort, less what friction explains, (n, t + 1, t + 1)."""
+        beside = self._products[:, _FRICTION, _FRICTION.stop:]
+        whole = self._products[:, _FRICTION.stop:, _FRICTION.stop:]
+        left = whole - beside.swapaxes(1, 2) @ self._factors
+        square = np.einsum('jii->ji', whole)
+        there = np.einsum('jii->ji', left) > _NOTHING * np.maximum(square, 1e-20)
+        return np.asarray(left * there[:, :, np.newaxis] * there[:, np.newaxis])
+
+    @property
+    def coefficients(self) -> tuple[Array, Array, Array]:
+        """Coefficients of the torques, their variances for errors of 1, and the square left.
+
+        (n, t), (n, t) and (n,); 0 of torques that friction explains.
+        """
+        left = self.left
+        inverse = _inverse(left[:, :-1, :-1])
+        found = np.einsum('jik,jk->ji', inverse, left[:, :-1, -1])
+        error = left[:, -1, -1] - np.einsum('ji,ji->j', found, left[:, :-1, -1])
+        return found, np.einsum('jii->ji', inverse), np.maximum(error, 0.0)
+
+    def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
+        """Return the share of each effort's variance, (n,), that its one torque leaves.
+
+        Of the effort times `sign`. Gains of the torque that are not given are not negative.
+        Friction takes energy from the joint: what would give it some is none.
+        """
+        products, factors = self._products, self._factors
+        count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
+        signals = products[:, _FRICTION.stop:, _FRICTION.stop:]
+        means = products[:, CONSTANT, _FRICTION.stop:]
+        about_mean = signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count
+        left, gains = _beside(self.left, sign, gain)
+        friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
+        by_velocity = products[:, VISCOUS, COULOMB:_FRICTION.stop]
+        power = np.sum(friction[:, COULOMB:] * by_velocity, axis=1)
+        left = np.where(power < 0.0, _beside(about_mean, sign, gain)[0], left)
+        return np.asarray(left / np.maximum(about_mean[:, 1, 1], 1e-300))
+
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which torques the efforts contain beyond doubt, (n, t): no friction passes for them."""
+        found, variance, error = self.coefficients
+        freedom = np.maximum(self._blocks - self._products.shape[1] + 1, 1.0)
+        return np.asarray(
+            np.abs(found) > _CLEAR * np.sqrt(variance * (error / freedom)[:, np.newaxis]))
+
+
+def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Array]:
+    """Return what is left of the square of efforts, (n,), and the gains of their torques, (n,)."""
+    own, across, whole = products[:, [0, 0, 1], [0, 1, 1]].T
+    gains = np.full(own.shape, gain) if gain is not None else (
+        np.maximum(sign * across, 0.0) / np.maximum(own, 1e-300))
+    return np.maximum(whole - 2.0 * gains * sign * across + gains ** 2 * own, 0.0), gains
+
+
+def _inverse(products: Array) -> Array:
+    """Return the inverses of matrices of products, of signals scaled alike."""
+    scale = np.sqrt(np.maximum(np.einsum('jii->ji', products), 1e-300))
+    scale = scale[:, :, np.newaxis] * scale[:, np.newaxis]
+    return np.asarray(np.linalg.pinv(products / scale, rcond=1e-10, hermitian=True) / scale)

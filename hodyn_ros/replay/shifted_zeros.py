@@ -1,0 +1,90 @@
+"""Joints whose zero the log and the model put at different places, by quarter turns."""
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.friction_fit import FrictionFit
+
+Array = NDArray[np.float64]
+
+MAX_SAMPLES = 120
+"""As many tell a quarter turn."""
+
+_QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
+_WORTH = 0.05  # of the logarithm of the share: less does not speak for a turn
+
+
+class ZeroSearch:
+    """Turns the joints of a model by quarters for it to explain the efforts of a recording.
+
+    A bias and a friction of each joint are no matter.
+
+    Parameters
+    ----------
+    feedforward : FeedForward
+        Feed-forward of the robot.
+    q : (S, 5, n) array
+        Recorded motion, of which `MAX_SAMPLES` count.
+    effort : (S, n) array
+        Recorded efforts; only those that contain gravity tell of zeros.
+    gains : bool
+        Whether the efforts are in an unknown unit.
+
+    """
+
+    def __init__(
+        self, feedforward: FeedForward, q: Array, effort: Array, *, gains: bool = True,
+    ) -> None:
+        self._feedforward, self._gains = feedforward, gains
+        rows = np.flatnonzero(np.isfinite(q).all(axis=(1, 2)) & np.isfinite(effort).any(axis=1))
+        rows = rows[::len(rows) // MAX_SAMPLES + 1]
+        self._q, self._effort = q[rows], effort[rows]
+        known = np.isfinite(self._effort)
+        low, high = (
+            getattr(np, name)(np.where(known, self._effort, end), axis=0, initial=end)
+            for name, end in (('min', np.inf), ('max', -np.inf)))
+        self._told = (known.sum(axis=0) >= 5 * effort.shape[1]) & (
+            high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high)))
+        self._known = known & self._told
+
+    def unexplained(self, turn: Array) -> Array:
+        """Return the share of the variance that is left of each effort, of joints that have one.
+
+        With `turn`, (n,), rad, added to the recorded positions.
+        """
+        q = self._q.copy()
+        q[:, 0] += turn
+        torque = self._feedforward.torque(q, friction=False)[:, 0]
+        fit = FrictionFit(len(turn), 1)
+        fit.add(q[:, 1], (torque,), self._effort, self._known)
+        left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._told]
+        return left
+
+    def turns(self) -> Array:
+        """Return by how much to turn, (n,) rad.
+
+        Two joints are turned at a time, as long as that explains more; a joint whose turn matters
+        little keeps its zero.
+        """
+        robot = self._feedforward.robot
+        turnable = [j for j in range(robot.n) if robot.joint_bodies[j].type == 'revolute']
+
+        def cost(turn: Array) -> float:
+            left = np.log(np.maximum(self.unexplained(turn), 1e-12)).sum()
+            return float(left) + _WORTH * np.count_nonzero(turn)
+
+        best = np.zeros(robot.n)
+        least = cost(best)
+        while True:
+            tried = []
+            for joints in combinations(turnable, min(2, len(turnable))):
+                for quarters in product(_QUARTERS, repeat=len(joints)):
+                    turn = best.copy()
+                    turn[list(joints)] = quarters
+                    tried.append((cost(turn), turn))
+            value, turn = min(tried, key=lambda each: each[0])
+            if not value < least - 1e-9:
+                return best
+            least, best = value, turn
