@@ -1,8 +1,8 @@
 """Torque, and its rates
 =====================
 
-A motion to the fourth derivative goes in; the torque that it takes comes out, with its rate and
-its acceleration. A plain inverse dynamics stops at the first of these three pictures.
+From a motion to the fourth derivative the library computes the torque that it needs, its rate and
+its acceleration. Ordinary inverse dynamics gives only the first of these three plots.
 """
 import matplotlib.pyplot as plt
 import numpy as np

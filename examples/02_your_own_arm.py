@@ -1,8 +1,8 @@
 """Your own arm, and what it carries
 =================================
 
-A URDF is enough. What the arm holds against gravity over the range of its elbow, empty and with a
-load in its hand, tells whether its motors can carry it.
+A URDF is enough. The torques that hold the arm against gravity over the range of its elbow, empty
+and with a load in its hand, show whether its motors can carry it.
 """
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,8 +1,8 @@
 """Is this plan possible?
 ======================
 
-Points that a planner timed for velocity alone. The plan that a controller makes of them is fitted
-and held against every limit, between the points too; then it is told how much slower it must be.
+A planner timed these points for velocity alone. The plan that a controller makes of them is fitted
+and compared with every limit, between the points too; then we see how much slower it must be.
 """
 import matplotlib.pyplot as plt
 import numpy as np

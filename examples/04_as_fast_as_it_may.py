@@ -2,7 +2,7 @@
 =================
 
 The same path, run as fast as every limit allows: velocity, acceleration, jerk, torque and torque
-rate. In the picture some limit is reached at almost every instant, and none is passed.
+rate. The picture shows that at almost every instant some limit is reached, and none is exceeded.
 """
 import matplotlib.pyplot as plt
 import numpy as np

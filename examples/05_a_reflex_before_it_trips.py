@@ -1,8 +1,8 @@
 """Why a Franka stopped, and how to see it before
 ==============================================
 
-The arm's own controller stops on commands that ask too much, and tells a name afterwards. The
-same rules, sampled as that controller samples, tell it before the plan runs.
+The arm's own controller stops on commands that are too fast, and then reports a name. The
+same rules, sampled as that controller samples, predict it before the plan runs.
 """
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,9 +1,8 @@
 """Efforts for a trajectory controller
 ===================================
 
-`joint_trajectory_controller` interpolates the efforts of a trajectory by straight lines. How far
-apart may the samples of an annotated plan be? The line misses the torque by h²/8 times Q̈, which
-is known.
+`joint_trajectory_controller` interpolates the efforts of a trajectory linearly. How far apart may
+the samples of an annotated plan be? The error of the torque is h²/8 times Q̈, which is known.
 """
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,8 +1,8 @@
 """From spring data to motor commands
 ==================================
 
-A motor behind a spring has to be ahead of its link by the deflection. Q, Q̇ and Q̈ say where it
-must be, how fast it must turn and what torque it takes: no sensor, no differentiation.
+A motor behind a spring must be ahead of its link by the deflection. Q, Q̇ and Q̈ determine its
+position, velocity and torque, without a sensor and without numerical differentiation.
 """
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,8 +1,9 @@
 """What each derivative is worth
 =============================
 
-A Panda with springs of 1000 N m/rad in its joints, in MuJoCo, moves under four feed-forwards that
-know more and more. Nothing is fed back from the links; the picture shows where they end up.
+A Panda with springs of 1000 N m/rad in its joints, in MuJoCo, moves under four feed-forward
+methods that use more and more derivatives, without link feedback. The picture shows the link
+errors.
 """
 import matplotlib.pyplot as plt
 import numpy as np

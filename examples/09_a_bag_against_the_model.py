@@ -1,8 +1,8 @@
 """A bag against the model
 =======================
 
-Joint states of a real Panda, recorded at 30 Hz. Their derivatives are estimated, the torques
-computed through the code of the node, and held against the recorded ones.
+This recording has joint states of a real Panda at 30 Hz. Their derivatives are estimated, the
+torques computed by the code of the node, and compared with the recorded ones.
 """
 from pathlib import Path
 import tempfile

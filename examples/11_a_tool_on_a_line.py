@@ -2,7 +2,7 @@
 =========================
 
 The motion of a flange, given to the fourth derivative, becomes joint motion and then Q, Q̇ and Q̈.
-The closer the arm comes to its stretched pose, the more a straight line costs.
+The closer the arm comes to its stretched pose, the more torque a straight line needs.
 """
 import matplotlib.pyplot as plt
 import numpy as np

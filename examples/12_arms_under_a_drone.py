@@ -1,8 +1,8 @@
 """Arms under a drone
 ==================
 
-Two arms move under a hexarotor that is to hover still. The dynamics of the floating base say what
-wrench the rotors owe, and with two derivatives more how fast each rotor must change its speed.
+Two arms move under a hovering hexarotor. The dynamics of the floating base give the wrench that
+the rotors must exert, and with two more derivatives how fast each rotor must change its speed.
 """
 import matplotlib.pyplot as plt
 import numpy as np

@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[1] / 'examples'
 GALLERY = sorted(EXAMPLES.glob('[0-9][0-9]_*.py'))
 LONG = {  # 2 s and more
     '07_from_springs_to_motors.py', '08_what_each_derivative_is_worth.py',
-    '09_a_bag_against_the_model.py', '10_a_model_mended_by_its_bag.py'}
+    '09_a_bag_against_the_model.py', '10_a_model_corrected_by_its_bag.py'}
 MAX_LINES = 60
 
 

@@ -21,7 +21,7 @@ TAKEN_WHOLE = 0.05
 # Findings of one kind so close are one, s.
 ONE_EPISODE = 2.0
 # So the node says that time was left out, and where the reference was latched.
-LEFT_OUT = 'the reference goes on from where it was'
+LEFT_OUT = 'the reference continues from where it was'
 LATCHED = 'held where it is'
 # How late a message may come, s.
 DELIVERED_WITHIN = 0.15

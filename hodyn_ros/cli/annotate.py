@@ -24,25 +24,27 @@ if TYPE_CHECKING:
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'annotate', help='resample a plan, with the torques that it takes',
-        description='Writes the plan for joint_trajectory_controller, which plays the efforts as '
+        'annotate', help='resample a plan and add the torques that it needs',
+        description='Writes the plan for joint_trajectory_controller, which uses the efforts as '
         'feed-forward. A plan beyond limits is not written, nor one whose samples would not pass '
-        'the check. Exit codes as of check.')
+        'the check. Exit codes as for check.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, .json, .csv, or without an ending a new bag; of many plans, a folder')
+        help='.yaml, .json or .csv; without an extension a new bag; for many plans a folder')
     parser.add_argument(
-        '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
-        '0.005)')
+        '--period', type=float, default=5e-3,
+        help='largest time between points, s (default: 0.005)')
     parser.add_argument(
         '--stretch', choices=('off', 'offer', 'auto', 'retime'), default='offer',
-        help='beyond limits: refuse, say which time stretch mends it, or apply it; retime: run '
-        'the path as fast as the limits allow (default: offer)')
+        help='for a plan beyond limits: refuse it, also report the time stretch that fixes it, '
+        'or apply this; retime: run the path as fast as the limits allow (default: offer)')
     parser.add_argument(
-        '--without-gravity', action='store_true', help='for controllers that add gravity')
+        '--without-gravity', action='store_true',
+        help='leave out gravity, for controllers that add it')
     parser.add_argument(
-        '--without-friction', action='store_true', help='for controllers that add friction')
+        '--without-friction', action='store_true',
+        help='leave out friction, for controllers that add it')
     add_force(parser)
     parser.set_defaults(run=run)
 

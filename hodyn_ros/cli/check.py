@@ -35,12 +35,12 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'check', help='check a plan against the limits of the robot before it runs',
         description='Fits the plan as the node would and prints the worst position, velocity, '
-        'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, '
-        '1 beyond (with the time stretch that would mend it), 2 bad input.')
+        'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, 1 '
+        'beyond (with the time stretch that would fix it), 2 bad input.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, metavar='IMAGE',
-        help='draw the curves to IMAGE; of many plans, the folder for the summary (default: '
+        help='draw the curves to IMAGE; for many plans, the folder of the summary (default: '
         'hodyn_check)')
     parser.add_argument(
         '--brief', action='store_true', help='print only whether the plan is within limits')

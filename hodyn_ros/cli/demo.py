@@ -187,6 +187,7 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
     if was_disturbed(figures):
         console.print(
             f'[bold]the run was disturbed[/bold]: the node stopped {figures["interruptions"]} '
-            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered. '
-            'The machine was busy with other things: the figures are those of the disturbance.')
+            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered. The '
+            'machine was busy with other things: these numbers do not show what the feed-forward '
+            'can do.')
     console.print(f'plot and bag in {output}/')

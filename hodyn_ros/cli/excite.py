@@ -20,10 +20,10 @@ _ATTEMPTS = 6
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'excite', help='design a motion to identify the links from',
+        'excite', help='design a motion that identifies the links',
         description='A Fourier series within all limits, of the lowest condition number of the '
-        'base regressor, checked as hodyn check does and written as a plan. It knows nothing of '
-        'what stands around the arm, nor of the arm in its own way: look at it before it runs.')
+        'base regressor, checked as hodyn check does and written as a plan. It checks neither '
+        'obstacles nor self-collision: look at the motion before it runs.')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('excitation.yaml'),

@@ -10,10 +10,10 @@ from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'generate', help='write C for a drive: the torque without Python',
+        'generate', help='write C code of the torque for a drive or controller',
         description='Writes C99 of the inverse dynamics of one robot, with its constants folded: '
         'a header, a source, a CMakeLists.txt and a package.xml. It allocates nothing, and needs '
-        'math.h alone.')
+        'only math.h.')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='DIR', help='folder to write to')
@@ -29,13 +29,13 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--float', action='store_true', dest='single', help='in single precision')
     parser.add_argument(
         '--prefix', default='', metavar='NAME',
-        help="what all names in C begin with (default: the robot's name)")
+        help="prefix of all names in C (default: the robot's name)")
     parser.add_argument(
         '--gravity-argument', action='store_true',
         help='take gravity at run time: for a base that is tilted')
     parser.add_argument(
         '--payload-argument', metavar='LINK',
-        help='take at run time what this link carries: mass, centre of mass, inertia')
+        help='take the payload of this link at run time: mass, centre of mass, inertia')
     add_force(parser)
     parser.set_defaults(run=run)
 

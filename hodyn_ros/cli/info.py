@@ -33,9 +33,9 @@ _TOLD = {'position_min', 'position_max', *_UNITS} - {'tracking_error'}
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'info', help='what is known of a robot: joints, limits, masses',
-        description='Prints the joints of a robot with their limits and masses, and what its file '
-        'does not say.')
+        'info', help='show joints, limits and masses of a robot',
+        description='Prints the joints of a robot with their limits and masses, and what is '
+                    'missing in its file.')
     parser.add_argument('robot', help='built-in name, or path of a robot file or URDF')
     add_used_robot(parser)
     parser.add_argument(
@@ -89,12 +89,12 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
 
     if hasattr(options, 'robot_files'):
         raise HodynError(
-            '--repair: a robot is repaired as its file has it; lock, load and limit the repaired '
-            'one')
+            '--repair works on the robot file alone; use --lock, --payload and --limits with the '
+            'repaired file')
     changes = repairs(options.robot)
     write_repaired(options.robot, changes, options.output, force=options.force)
     if not changes:
-        console.print(f'{options.output}: nothing to repair; all inertias are those of bodies')
+        console.print(f'{options.output}: nothing to repair; all inertias are possible')
         return []
     table = make_table(
         'link', 'mass\nkg', 'centre of mass\nm', 'principal values, given\nkg m²',
@@ -106,8 +106,8 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
                 for values in (change.given_principal, change.proposed_principal)),
             f'{change.change:.2g}')
     console.print(
-        f'{options.output}: {len(changes)} inertias that no body has, and the nearest that one '
-        'has (Frobenius norms); measure what changed much')
+        f'{options.output}: {len(changes)} impossible inertias, and the nearest possible ones '
+        '(Frobenius norms); measure those that changed much')
     console.print(table)
     return [{
         'link': change.link, 'mass': change.mass, 'com': change.com.tolist(),

@@ -26,18 +26,19 @@ _MAX_LINES = 15  # of a table
 def add_many_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of many files at once."""
     group = parser.add_argument_group(
-        'many files', 'several files, a folder of them, or a pattern in quotes: one worker a file')
+        'many files',
+        'several files, a folder of them, or a pattern in quotes, by several processes')
     group.add_argument(
         '--jobs', type=_count, metavar='N',
-        help='files at a time on this machine (default: its processors)')
+        help='number of files at a time on this machine (default: its processors)')
     group.add_argument(
         '--resume', action='store_true',
-        help='go on with what --output holds, or refuse (default: go on if it is of the same '
-        'settings)')
+        help='continue an earlier run in --output, or fail if there is none (default: continue '
+             'if the settings are the same)')
     group.add_argument(
         '--scheduler', metavar='ADDRESS',
-        help='the scheduler of a Dask cluster that does the work: tcp://HOST:PORT, or its '
-        'scheduler file (.json)')
+        help='scheduler of the Dask cluster to use: tcp://HOST:PORT, or its scheduler file '
+        '(.json)')
 
 
 def _count(text: str) -> int:

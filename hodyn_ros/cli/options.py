@@ -28,28 +28,29 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 
 def add_used_robot(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how the robot is used, see `used_robot`."""
-    group = parser.add_argument_group('the robot as it is used')
+    group = parser.add_argument_group('options of the robot')
     group.add_argument(
         '--lock', nargs='+', action='extend', default=[], metavar='JOINT=VALUE',
-        help='joints that do not move, and where they are, rad or m: those of a gripper')
+        help='joints that do not move and their positions, rad or m, for example those of a '
+             'gripper')
     group.add_argument(
         '--inertia-check', choices=('error', 'warn'),
         help='whether inertias that no rigid body has are refused (default), or only reported')
     group.add_argument(
         '--limits', type=Path, metavar='YAML',
-        help="limits that count instead of the robot's: MoveIt's joint_limits.yaml, or a file "
-        'like `limits: {JOINT: {velocity: 1.0, effort_rate: 500}}`')
+        help="limits that replace the robot's: MoveIt's joint_limits.yaml, or a file like "
+        '`limits: {JOINT: {velocity: 1.0, effort_rate: 500}}`')
     group.add_argument(
         '--payload', nargs='+', action='append', default=[], metavar=('LINK KG', 'X Y Z'),
-        help='load on a link: its mass, and where its centre is in the axes of the link, m '
-        '(default: 0 0 0); once for each load')
+        help='load on a link: its mass, and its centre of mass in the axes of the link, m '
+             '(default: 0 0 0); once for each load')
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
     parser.add_argument(
         '--json', type=_figures_file, metavar='FILE',
-        help='write the figures to FILE; - is the standard output, where they are then alone')
+        help='write the results as JSON to FILE; with - only these go to the standard output')
 
 
 def _figures_file(text: str) -> FiguresFile:
@@ -79,13 +80,13 @@ def check_outputs(
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):
-            print(f'{output}: the earlier result there gives way to this one')
+            print(f'{output}: replaces the earlier result')
     if not isinstance(json_file, Path):
         return
     results = [] if output is None else [output, *(output / name for name in (
         () if contents is None else (*contents.files, *contents.folders)))]
     if os.path.realpath(json_file) in map(os.path.realpath, results):
-        raise HodynError(f'--json {json_file}: another of the results goes there')
+        raise HodynError(f'--json {json_file}: another output goes to the same place')
     if contents is None or output.exists() or json_file.parent != output:
         check_output(json_file, inputs=given, force=options.force)
     # Otherwise it goes to the new folder, which is there by then.

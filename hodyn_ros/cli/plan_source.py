@@ -23,7 +23,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'plans', nargs='+', type=Path, metavar='PLAN',
         help='bag with a JointTrajectory, or .yaml, .json, .csv (as docs/references.md, '
-        '"References" on the site, shows); many of them, folders that hold them, or a pattern')
+        '"References" on the site, shows); or several of them, folders, or a pattern')
     add_robot(parser)
     parser.add_argument('--topic', help='trajectory topic, when the bag has several')
     parser.add_argument(
@@ -40,8 +40,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         'their jitter (default: 0)')
     parser.add_argument(
         '--commands', choices=('effort', 'position'), default='effort',
-        help="what the arm will be sent: which reflexes of its vendor's controller count, where "
-        'the robot file has them (default: effort)')
+        help='kind of commands that the arm is sent: it decides which reflexes of the robot '
+        'file apply (default: effort)')
     add_many_options(parser)
 
 

@@ -41,7 +41,7 @@ def plans_many(
 
     for option in ('json', 'picture', 'brief'):
         if getattr(options, option, None):
-            raise HodynError(f'--{option} goes with one plan; {SUMMARY} has the figures of many')
+            raise HodynError(f'--{option} works with one plan; for many plans see {SUMMARY}')
     if options.output is None:
         options.output = Path('hodyn_check')
     task = PlanTask(
@@ -54,7 +54,8 @@ def plans_many(
         print_ranking(
             ('plan', 'nearest limit', 'share', 'verdict'), ('nearest limit', 'verdict'),
             (_row(outcome) for *_, outcome in ranked),
-            f'{well} of {len(outcomes)} plans may run; {options.output / SUMMARY} tells more')
+            f'{well} of {len(outcomes)} plans are within limits; details are in '
+            f'{options.output / SUMMARY}')
 
     return run_many(options, task, find_plans(options.plans), PLAN_COLUMNS, 'points', show)
 

@@ -28,12 +28,12 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'replay', help='compare a recorded bag with the model, offline',
         description='Reads joint states from a rosbag2, computes the torques and their rates '
-        'through the code of the node, and compares them with the recorded effort. Of a damaged '
-        'bag, what can be read; the exit code is 1 when messages are lost.')
+        'through the code of the node, and compares them with the recorded effort. It uses what '
+        'can be read of a damaged bag; the exit code is 1 when messages are lost.')
     parser.add_argument(
         'bags', nargs='+', type=Path, metavar='BAG',
-        help='folder of a rosbag2, or a lone .db3 or .mcap file; many of them, folders that hold '
-        'them, or a pattern')
+        help='folder of a rosbag2, or a lone .db3 or .mcap file; or several of them, folders, or '
+             'a pattern')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_replay'),
@@ -48,10 +48,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument('--csv', action='store_true', help='write the torques as a table too')
     parser.add_argument(
         '--parquet', action='store_true',
-        help='write motion and torques as computed.parquet too (of many bags it is always done)')
+        help='write motion and torques as computed.parquet too (always for many bags)')
     parser.add_argument(
         '--no-report', action='store_true',
-        help='write figures for machines only, which is quicker')
+        help='write data files only, without page and plots, which is faster')
     add_many_options(parser)
     add_force(parser)
     parser.set_defaults(run=run)
@@ -171,11 +171,11 @@ def _print(console: Console, result: Replay, written: Path) -> None:
         console.print(f'! {sentence}', style='bold')
     for sentence in facts(result):
         console.print(f'• {sentence}')
-    console.print(f'Prediction less recorded effort, {result.robot}, N m')
+    console.print(f'Prediction minus recorded effort, {result.robot}, N m')
     table = make_table(
         'joint', 'RMS', 'of signal', 'in band', 'of signal', 'fast', 'bias', 'largest',
         'explained', 'resolved')
     for i, joint in enumerate(result.joints):
         table.add_row(joint.name, *figures_of(joint), resolved(result, i))
     console.print(table)
-    console.print(f'{written} tells more')
+    console.print(f'details are in {written}')

@@ -31,7 +31,7 @@ def replay_many(options: argparse.Namespace) -> int:
         print_ranking(
             ('recording', 'worst joint', 'RMS, N m', 'beside others', 'findings'),
             ('worst joint', 'findings'), (_row(*entry) for entry in rank(outcomes)),
-            f'{well} of {len(outcomes)} recordings without fault; {page} tells more')
+            f'{well} of {len(outcomes)} recordings without fault; details are in {page}')
 
     return run_many(
         options, task, find_bags(options.bags), BAG_COLUMNS, 'messages', show, [OVERVIEW])

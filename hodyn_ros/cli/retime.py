@@ -44,36 +44,37 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='run the path of a plan as fast as every limit allows',
         description='Writes the fastest motion along the path of a plan, from rest to rest, '
         'within all limits of the robot: velocity, acceleration, jerk, torque, torque rate, and '
-        'those of motors and springs. The motion of a plan that starts in motion is taken as it '
-        'is there. Exit codes as of check.')
+        'those of motors and springs. A plan that starts in motion keeps its curve in time. Exit '
+        'codes as for check.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, .json, .csv, or without an ending a new bag; of many plans, a folder')
+        help='.yaml, .json or .csv; without an extension a new bag; for many plans a folder')
     parser.add_argument(
-        '--period', type=float, default=5e-3, help='seconds between points, at most (default: '
-        '0.005)')
+        '--period', type=float, default=5e-3,
+        help='largest time between points, s (default: 0.005)')
     parser.add_argument(
         '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
         help='part (up to 1) of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of '
-        'acceleration, '
-        'effort, effort_rate, motor_velocity, motor_effort, deflection; and a file of limits, as '
-        'with other commands. PLAN stands before it')
+        'acceleration, effort, effort_rate, motor_velocity, motor_effort, deflection; and a file '
+        'of limits, as with other commands. Put PLAN before this option')
     parser.add_argument(
         '--stop-at', type=int, nargs='+', default=[], metavar='POINT',
-        help='points, from 0, at which the motion rests')
+        help='points, from 0, at which the motion stops')
     parser.add_argument(
         '--path-tolerance', type=float, default=1e-3, metavar='RAD',
-        help='samples of a motion (20 points or more that jitter or stand close) may be missed by '
-        'this much, at most 0.01; waypoints are met (default: 0.001)')
+        help='samples of a motion (20 points or more that jitter or are close together) may be '
+        'missed by this much, at most 0.01; waypoints are met (default: 0.001)')
     parser.add_argument(
         '--smooth', type=float, default=0.0, metavar='W',
-        help='part of the duration that may be given for less jerk and torque rate: 0 is the '
-        'fastest (default), 1 gentle')
+        help='share of the duration that may be spent to reduce jerk and torque rate: 0 is the '
+             'fastest (default), 1 gentle')
     parser.add_argument(
-        '--without-gravity', action='store_true', help='for controllers that add gravity')
+        '--without-gravity', action='store_true',
+        help='leave out gravity, for controllers that add it')
     parser.add_argument(
-        '--without-friction', action='store_true', help='for controllers that add friction')
+        '--without-friction', action='store_true',
+        help='leave out friction, for controllers that add it')
     parser.add_argument(
         '--picture', type=Path, metavar='IMAGE', help='draw which limit binds when to IMAGE')
     add_json(parser)
@@ -254,7 +255,7 @@ def _check_picture(options: argparse.Namespace) -> None:
     image_format(options.picture)
     others = [path for path in (options.output, options.json) if isinstance(path, Path)]
     if os.path.realpath(options.picture) in map(os.path.realpath, others):
-        raise HodynError(f'--picture {options.picture}: another of the results goes there')
+        raise HodynError(f'--picture {options.picture}: another output goes to the same place')
     given = (options.plans[0], options.robot, *getattr(options, 'robot_files', ()))
     inputs = [Path(name) for name in given if Path(name).exists()]
     check_output(options.picture, inputs=inputs, force=options.force)

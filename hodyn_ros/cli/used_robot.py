@@ -52,7 +52,8 @@ def _locked(texts: list[str]) -> dict[str, float]:
         joint, _, value = text.rpartition('=')
         position = _number(value)
         if not joint or position is None:
-            raise HodynError(f'--lock {text}: expected JOINT=VALUE, finger_joint1=0.04 say')
+            raise HodynError(
+                f'--lock {text}: expected JOINT=VALUE, for example finger_joint1=0.04')
         if joint in locked:
             raise HodynError(f'--lock {text}: joint {joint!r} is locked at {locked[joint]:g} too')
         locked[joint] = position

@@ -49,7 +49,7 @@ _REASONS = {
     StampStatus.REVERSED: 'stamp out of order',
     StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or that contradict '
                            'each other',
-    StampStatus.STALE: 'state of an earlier message, as a second publisher repeats it',
+    StampStatus.STALE: 'state of an earlier message, repeated by a second publisher',
     StampStatus.TORN: 'positions and velocities of different samples: read while it was written',
     StampStatus.LONE: 'in a run too short to differentiate',
 }

@@ -15,7 +15,7 @@ from hodyn_ros.robot import Robot
 TELL = 1.0
 """How long a thing is told after it was seen last, s: long enough to be read."""
 
-HELD_BACK = 'the streamed target is not followed: its way would pass the limits'
+HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 Level = Literal['info', 'warning', 'error']
 OF_MOTORS = {
@@ -98,9 +98,9 @@ class Reasons:
             return NOT_FINITE
         if excess.is_refused:
             return (
-                f'{excess.quantity} of {names[excess.place]} would be {excess.value:.4g}, to '
-                'which no motion within the limits leads from what was published last: it is not '
-                'published. Report it: no input should cause that')
+                f'{excess.quantity} of {names[excess.place]} would be {excess.value:.4g}, which '
+                'no motion within the limits reaches from what was published last: it is not '
+                'published. Report it as a bug: no input should cause it')
         return (
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
             f'beyond its limit of {excess.limit:g}')

@@ -27,7 +27,7 @@ class ControllerSettings:
     limit_margin : float
         Fraction of the effort and effort-rate limits by which they may be passed.
     fade : float
-        How long the output takes at least to go over to another value, s.
+        Least time in which the output changes to another value, s.
 
     """
 

@@ -30,7 +30,7 @@ STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
 # Why nothing is taken.
 UNREADY = {
-    State.WAITING: 'no joint state yet, so nobody knows where the arm is',
+    State.WAITING: 'no joint state yet, so the position of the arm is unknown',
     State.DEPARTING: '{why}: stopping',
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}

@@ -260,10 +260,10 @@ class Supervisor(StateMachine):
         taken, joint = controller.set_stiffness(stiffness)
         if joint >= 0:
             self.reasons.notice(
-                'stiffness', 'stiffness is not taken whole: see the log', at, 'warning',
-                f'stiffness of {self.feedforward.robot.joint_names[joint]}: {taken[joint]:.4g} '
-                f'of {stiffness[joint]:.4g} N m/rad that are asked for, as far as the limits of '
-                'its motors and springs allow')
+                'stiffness', 'the desired stiffness is not reached: see the log', at, 'warning',
+                f'stiffness of {self.feedforward.robot.joint_names[joint]}: {taken[joint]:.4g} of '
+                f'{stiffness[joint]:.4g} N m/rad, as far as the limits of its motors and springs '
+                'allow')
 
     # What follows
 
@@ -348,7 +348,7 @@ class Supervisor(StateMachine):
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
         self.reasons.notice(
-            'time', f'{missing}: the reference goes on from where it was', at, 'warning')
+            'time', f'{missing}: the reference continues from where it was', at, 'warning')
 
     def _leave_out(self, at: float) -> None:
         """Say that a measured state does not reach the torque: it contradicts the ones before."""

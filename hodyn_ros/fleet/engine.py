@@ -116,10 +116,10 @@ def _by_dask(
                     waiting.append(job)
                     continue
                 outcome = task.outcome(
-                    job, f'{deaths[job]} workers died of it, as when memory runs out')
+                    job, f'{deaths[job]} workers died of it, perhaps for lack of memory')
             except Exception as error:  # of a task that could not even be read there, say
                 outcome = task.outcome(
-                    job, f'the cluster could not do it, {type(error).__name__}: {error}')
+                    job, f'the cluster failed: {type(error).__name__}: {error}')
             del future  # it would be done once more if its worker died of the next one
             yield outcome
 
@@ -202,8 +202,8 @@ def _warm_up(client: Any, task: Task) -> None:
             future.result()
     except Exception as error:  # workers died of it, or cannot read the task
         raise HodynError(
-            'the Dask workers cannot begin; have they the same version of hodyn_ros, and '
-            f'memory? {type(error).__name__}: {error}') from error
+            'the Dask workers cannot begin; check that they have the same version of hodyn_ros '
+            f'and enough memory: {type(error).__name__}: {error}') from error
 
 
 def _do(task: Task, job: Job) -> Outcome:

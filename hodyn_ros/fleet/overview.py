@@ -172,8 +172,8 @@ recordings, and by what factor.</p>
 <table><tr><th>joint</th><th>median, N m or N</th><th>9 of 10 below</th><th>largest</th><th>in</th>
 <th>effort (median of RMS)</th></tr>{joints}</table>
 <h2>Drift</h2>
-<p>What the recorded efforts have and the prediction lacks, over the date of recording: a constant
-offset, and Coulomb friction beside that of the model.</p>
+<p>A constant offset, and Coulomb friction beside that of the model, which the recorded efforts
+have and the prediction lacks, over the date of recording.</p>
 {drift}
 </body></html>
 """

@@ -146,7 +146,8 @@ class Results:
             command = found['command']
         except (ValueError, TypeError, KeyError):
             raise HodynError(
-                f'{self._folder / MARK}: is not of hodyn; choose another output') from None
+                f'{self._folder / MARK}: was not written by hodyn; choose another '
+                'output') from None
         # What another command wrote is elsewhere, and what is at our places is not its.
         may_force = command == self._settings['command']
         if found != self._settings and not (self._force and may_force):
@@ -155,7 +156,7 @@ class Results:
             raise HodynError(
                 f'{self._folder}: has results of other settings: {key.replace("_", " ")} was '
                 f'{found.get(key)}, now it is {self._settings.get(key)}; choose another output'
-                + (', or --force to begin anew' if may_force else ''))
+                + (', or --force to start again' if may_force else ''))
         return found
 
     def _read(self) -> Iterator[dict[str, Any]]:
@@ -200,8 +201,8 @@ class Results:
                 for path in (*places, self._record_of(job.name)):
                     if os.path.lexists(path) and not self._force:
                         raise FileExistsError(
-                            f'{path}: is of no earlier run; move it away, choose another output, '
-                            'or --force to replace it')
+                            f'{path}: was not written by an earlier run; move it away, choose '
+                            'another output, or --force to replace it')
             elif record['path'] != str(job.path) and Path(record['path']).exists():
                 raise HodynError(
                     f'{job.path}: {self._folder} has results of {record["path"]} under the name '

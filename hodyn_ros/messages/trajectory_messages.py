@@ -35,7 +35,7 @@ def _read_robot_trajectory(cursor: cdr.Cursor) -> JointWaypoints:
     if base_points:
         raise HodynError(
             'multi_dof_joint_trajectory has points, of a base that moves; only joints can be '
-            'judged')
+            'checked')
     return waypoints
 
 

@@ -101,12 +101,12 @@ def write_annotated_plan(
     slower = f' even {written.stretch:.4f} times slower' if may_stretch else ''
     ways_out = []
     if request.settings.stretch not in SLOWER:
-        ways_out.append("stretch 'auto' makes it as much slower as it takes")
+        ways_out.append("stretch 'auto' slows it down until it passes")
     own = np.diff(request.trajectory.times)
     if not len(own) or np.median(own) > period:  # else these samples are its points again
-        ways_out.append('a shorter period is closer to it')
+        ways_out.append('a shorter period changes it less')
     return replace(prepared, annotated=None, refusal=(
-        f'resampled every {period:g} s it is not what it was{slower}: {judged.refusal}; '
+        f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}; '
         f'{", or ".join(ways_out)}'))
 
 

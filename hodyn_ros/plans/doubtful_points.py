@@ -45,8 +45,8 @@ def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
             ways = ' and '.join(f'{way:.3g}' for way in around[:, joint])
             said = (
                 f'point {i}, joint {points.names[joint]!r}: velocity {velocity[joint]:.3g} '
-                f"{unit(robot, joint, 'velocity')}, but its positions go at {ways} around it: a "
-                'plan through both turns back between its points')
+                f"{unit(robot, joint, 'velocity')}, but the positions around it move at "
+                f'{ways}: a plan through both turns back between the points')
     return said
 
 

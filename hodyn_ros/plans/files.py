@@ -133,7 +133,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise HodynError(f'key {twice!r} stands twice')
+        raise HodynError(f'key {twice!r} occurs twice')
     return mapping
 
 
@@ -150,7 +150,7 @@ def _of_moveit(data: Any, path: Path) -> Any:
         if isinstance(other, Mapping) and other.get('points'):
             raise HodynError(
                 f'{path}: multi_dof_joint_trajectory has points, of a base that moves; only '
-                'joints can be judged')
+                'joints can be checked')
         return data['joint_trajectory']
     return data
 
@@ -247,7 +247,7 @@ def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
             f'{listed:.200}')
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise HodynError(f'{path}: column {twice!r} stands there twice')
+        raise HodynError(f'{path}: column {twice!r} occurs twice')
     found: dict[str, dict[str, int]] = {quantity: {} for quantity in QUANTITIES}
     for place, column in enumerate(header):
         if column == 'time' or column.endswith('.effort'):

@@ -49,8 +49,8 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
         out = [entry for entry in violations if entry.quantity == 'position']
         if out:
             return TimeScaling(None, (
-                f'no stretch mends it: {out[0].joint} is out of its range at '
-                f'{out[0].time / factor:.4g} s whatever the speed'))
+                f'no stretch fixes it: {out[0].joint} is out of its range at '
+                f'{out[0].time / factor:.4g} s at any speed'))
         if not starts_and_ends_at_rest(plan):
             return TimeScaling(
                 None, 'no stretch: only a plan that starts and ends at rest has one')
@@ -126,8 +126,8 @@ class _Search:
                 f'{column.reflex.name}')
         joint = self._table.feedforward.robot.joint_names[column.place]
         return (
-            f'no stretch mends it: {joint} cannot hold the weight at '
-            f'{self._instants[sample]:.4g} s')
+            f'no stretch fixes it: {joint} cannot hold the weight at {self._instants[sample]:.4g} '
+            's')
 
     def _shares(self, factor: float) -> Array:
         """Return the shares of the limits, (T, columns), of the plan so much slower."""

@@ -62,7 +62,7 @@ class ReferenceManager:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the last sample of a stream is not followed: its way would pass the limits."""
+        """Whether the last sample is not followed, as the motion to it would exceed the limits."""
         return self._stream is not None and self._stream.is_held_back
 
     def follow(self, plan: Plan, start: int) -> None:

@@ -158,7 +158,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             axis.errorbar(
                 profile.centres[:, i], profile.mean[:, i], profile.deviation[:, i], fmt='o',
                 markersize=3, color=RECORDED, ecolor=figures.SKY, elinewidth=1.0,
-                label='recorded less rigid body: mean and spread')
+                label='recorded minus rigid body: mean and standard deviation')
             axis.axhline(0.0, color='black', linewidth=0.6)
             axis.set_ylabel('N m', fontsize=8)
         if robot.friction is not None:
@@ -168,7 +168,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             left.plot(velocity, robot.friction.torque(q)[:, 0, i], color=PREDICTED, linewidth=1.2,
                       label='friction law')
         _set_title(left, f'{name}: friction over velocity')
-        _set_title(right, 'recorded less predicted over position')
+        _set_title(right, 'recorded minus predicted over position')
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='upper right', fontsize=8,
                   ncols=2, frameon=False)
     axes[-1, 0].set_xlabel('velocity, rad/s', fontsize=9)

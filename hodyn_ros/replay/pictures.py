@@ -23,11 +23,11 @@ def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
     """Return name, title and PNG of each picture of a replay."""
     told = [
         ('torque', 'Predicted and recorded effort', partial(figures.torque_figure, result)),
-        ('friction', 'Friction and what is left, over velocity',
+        ('friction', 'Friction and residual over velocity',
          partial(figures.friction_figure, result, robot)),
         ('torque_rates', 'Torque rates, with bands of two standard deviations',
          partial(figures.rate_figure, result)),
-        ('spectrum', 'Spectrum of prediction less recorded effort',
+        ('spectrum', 'Spectrum of prediction minus recorded effort',
          partial(figures.spectrum_figure, result)),
     ]
 

@@ -69,7 +69,7 @@ def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
     warned, said = (''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)
                     for sentences in (warnings(result), facts(result)))
     if warned:
-        warned = f'<h2>What to look after</h2><ul>{warned}</ul><h2>What was found</h2>'
+        warned = f'<h2>Needs attention</h2><ul>{warned}</ul><h2>Results</h2>'
     return _PAGE.format(
         title=escape(f'{Path(result.bag).name}, {result.robot}'), said=said, warned=warned,
         rows=rows, limits=limits, pictures=pictures, bandwidth=result.bandwidth)
@@ -113,12 +113,12 @@ img {{ max-width: 100% }}
 </style></head><body>
 <h1>Replay of {title}</h1>
 {warned}<ul>{said}</ul>
-<h2>Prediction less recorded effort</h2>
+<h2>Prediction minus recorded effort</h2>
 <p>Efforts (of prismatic joints in N) as recorded, unfiltered; and “in band”, both within
-{bandwidth:.2g} Hz, the bandwidth of the motion: what is faster, as vibration, no model of the arm
-predicts. “Fast” is what changes from one message to the next, √½ of the RMS difference: vibration
-and measurement noise. “Resolved” is what the recording tells with a standard deviation below a
-quarter of the signal.</p>
+{bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts what is faster, such
+as vibration. “Fast” is what changes from one message to the next, √½ of the RMS difference:
+vibration and measurement noise. “Resolved” is what the recording determines with a standard
+deviation below a quarter of the signal.</p>
 <table><tr><th>joint</th><th>RMS, N m</th><th>of signal</th><th>in band, N m</th>
 <th>of signal</th><th>fast, N m</th><th>bias, N m</th><th>largest, N m</th>
 <th>variance explained</th><th>resolved</th></tr>{rows}</table>

@@ -35,7 +35,8 @@ def warnings(result: Replay) -> list[str]:
     if found.counts[StampStatus.STALE]:
         said.append(
             f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '
-            "showed: two publishers seem to write to the topic. Record the driver's own.")
+            "showed: two publishers seem to write to the topic. Record only the driver's "
+            'messages.')
     if torn := found.counts[StampStatus.TORN]:
         said.append(
             f'{torn} message{" has" if torn == 1 else "s have"} positions of one sample and '
@@ -46,13 +47,14 @@ def warnings(result: Replay) -> list[str]:
             not found.spread):
         said.append(
             f'The stamps contradict the positions by {1e3 * found.misfit:.2g} ms (RMS) from '
-            'message to message, and no clock of the sampling shows: the stamps are taken as they '
-            'are, and derivatives suffer. Stamp the states where they are sampled, and see that '
-            'one publisher alone writes to the topic.')
+            'message to message, and the states determine no sampling clock: the stamps are used '
+            'as they are, so derivatives are less accurate. Stamp the states where they are '
+            'sampled, and make sure that only one publisher writes to the topic.')
     if found.clock_steps:
         said.append(
             f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
-            'gap: the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
+            'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
+            'stepped.')
     share = result.gravity_share
     if result.fit.is_wrong:
         pass  # what follows from it would mislead
@@ -65,8 +67,8 @@ def warnings(result: Replay) -> list[str]:
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(
             f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
-            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two deviations), as those of a '
-            'filter do. Who closes a loop with them should know.')
+            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), as '
+            'filtered velocities do. Take this into account in a feedback loop.')
     for extreme in result.extremes:
         if extreme.beyond:
             said.append(
@@ -96,24 +98,24 @@ def _misread(result: Replay) -> str:
 
 def _another_unit(factor: float) -> str:
     return (
-        f"The efforts are about {factor:.2g} times the model's torques, of most joints alike: "
-        'they seem to be in another unit than N m, currents of motors say. `hodyn identify '
-        '--terms gains` finds it, and `effort_gain` in the robot file states it; until then the '
-        'errors here say nothing of the model.')
+        f"The efforts are about {factor:.2g} times the model's torques, similarly in most "
+        'joints: they seem to be in another unit than N m, for example motor currents. `hodyn '
+        'identify --terms gains` finds the factor; write it to the robot file as `effort_gain`. '
+        'Until then the errors here say nothing about the model.')
 
 
 def _gravity(share: float) -> str:
     said = f"The efforts contain {share:.2f} of the model's gravity torque, "
     if share > _ANOTHER_UNIT:
         return said + (
-            'far more than all: they seem to be in another unit than N m. `hodyn identify --terms '
-            'gains` finds it, and `effort_gain` in the robot file states it.')
+            'far more than all: they seem to be in another unit than N m. `hodyn identify '
+            '--terms gains` finds the factor; write it to the robot file as `effort_gain`.')
     said += 'more than all: ' if share > 1.0 else 'neither all nor nothing: '
     said += f'they are compared {"with" if share >= 0.5 else "without"} it. '
     if share > 1.0:
         said += (
-            'The arm may carry a load that the model lacks: `--payload LINK KG` states it, `hodyn '
-            'identify --terms payload` finds it. If not, ')
+            'The arm may carry a load that is missing in the model: give it by `--payload LINK '
+            'KG`, or find it by `hodyn identify --terms payload`. If not, ')
     causes = 'masses, the direction of gravity, zeros of joints or units or signs of effort'
     return said + (causes if share > 1.0 else causes.capitalize()) + (
         ' may be wrong, or the arm hardly changed its posture.')
@@ -129,8 +131,8 @@ def _about_model(result: Replay) -> list[str]:
     said = []
     if constant:
         said.append(
-            f'The recorded effort of {", ".join(constant)} never changes: nothing can be said of '
-            'the prediction there. See whether the driver reports it.')
+            f'The recorded effort of {", ".join(constant)} never changes, so the prediction '
+            'cannot be compared there. Check whether the driver reports it.')
     if np.isfinite(result.effort_factor) or result.fit.is_wrong:
         return said
     if rubbing and not result.friction_modelled:
@@ -141,9 +143,9 @@ def _about_model(result: Replay) -> list[str]:
     elif poor:
         names = ', '.join(f'{joint.name} ({100 * joint.slow_share:.0f} %)' for joint in poor)
         said.append(
-            f'Within the bandwidth of the motion the prediction leaves unexplained much of the '
-            f'effort of {names}: `hodyn identify` would fit the model to this arm. If it has, '
-            'what is left is none of its terms.')
+            'Within the bandwidth of the motion the prediction leaves unexplained much of the '
+            f'effort of {names}: `hodyn identify` can fit the model to this arm. If it has done '
+            'so already, none of its terms explains the rest.')
     return said
 
 
@@ -160,13 +162,14 @@ def facts(result: Replay) -> list[str]:
         if events:
             said.append(
                 f'{len(events)} {word}, the longest of {max(s for _, s in events):.3g} s: the '
-                'parts are smoothed apart and nothing is interpolated over.' if len(events) > 1
-                else f'1 {one}, of {events[0][1]:.3g} s: the parts are smoothed apart and nothing '
-                'is interpolated over.')
+                'parts are smoothed separately and nothing is interpolated between '
+                'them.' if len(events) > 1
+                else f'1 {one}, of {events[0][1]:.3g} s: the parts are smoothed separately and '
+                     'nothing is interpolated between them.')
     if found.republished:
         said.append(
             f'{found.republished} messages repeat the state before them under a new stamp, and '
-            'are no samples of their own.')
+            'are not samples of their own.')
     if found.restored:
         rest = found.restored - found.told
         said.append(
@@ -176,17 +179,17 @@ def facts(result: Replay) -> list[str]:
                 f'; where the arm hardly moves, the stamps alone count them ({rest}).'
                 if rest > 0.01 * found.restored else '.'))
     elif found.republished and not found.spread:
-        said.append('No clock of the sampling shows: the stamps are taken as they are.')
+        said.append('The states determine no sampling clock: the stamps are used as they are.')
     if found.spread:
         said.append(
-            f'The messages come in bursts: {found.spread} samples, of which no clock of the '
-            f'sampling shows, are spread evenly, {1e3 * found.largest_move:.3g} ms from their '
-            'stamps at most. Stamp the states where they are sampled.')
+            f'The messages come in bursts: {found.spread} samples, which determine no sampling '
+            f'clock, are spaced evenly, {1e3 * found.largest_move:.3g} ms from their stamps at '
+            'most. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
     said.append(
         f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '
-        f'Hz; samples at {rate:.4g} Hz tell nothing of what is faster than {0.5 * rate:.3g} Hz. '
+        f'Hz; samples at {rate:.4g} Hz do not show what is faster than {0.5 * rate:.3g} Hz. '
         f'Position noise is {_range(1e3 * noise.position)} mrad.')
     if result.still.any():
         joints = ', '.join(np.array(result.names)[result.still])
@@ -205,10 +208,10 @@ def facts(result: Replay) -> list[str]:
     if abs(lag) > _SURE * deviation:
         said.append(
             f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
-            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two deviations), all joints '
-            'together, beside what a friction of each joint would explain.')
+            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), all '
+            'joints together, estimated together with the friction of each joint.')
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
-        said.append('No limit of the robot is known: none was watched.')
+        said.append('No limit of the robot is known, so none was checked.')
     elif not any(extreme.beyond for extreme in result.extremes):
         said.append('The estimated motion keeps all known limits of the robot.')
     if result.reflexes and result.reflexes[0].share <= 1.0:
@@ -230,7 +233,8 @@ def _gravity_as_taken(share: float) -> list[str]:
             f'The driver reports efforts with gravity: they contain {share:.3f} of the gravity '
             'torque of the model.')
     if share < 0.5:
-        said.append('They are compared with Q less gravity; the computed bag holds all of Q.')
+        said.append('They are compared with Q without gravity; the computed bag has Q with '
+                    'gravity.')
     return said
 
 

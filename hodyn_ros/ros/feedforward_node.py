@@ -220,8 +220,8 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().warning(str(warning.message))
         if unloaded.n > MAX_JOINTS:
             raise HodynError(
-                f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the cycles of '
-                f'the node hold for up to {MAX_JOINTS}: give it a robot with the arm alone')
+                f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the node can '
+                f'handle up to {MAX_JOINTS}: give it a robot with the arm alone')
         robot = with_payload(unloaded, settings)
         supervisor_settings(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)

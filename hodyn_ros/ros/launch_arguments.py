@@ -32,7 +32,7 @@ ROBOT = Argument(
     'robot', 'Built-in robot (panda, fr3, iiwa14, …) or path of a robot file; empty: that of the '
     'parameter file, or panda')
 FILE = Argument(
-    'params_file', "Parameter file, which wins over the package's file for the robot")
+    'params_file', "Parameter file, which overrides the package's file for the robot")
 LOG_LEVEL = Argument(
     'log_level', 'Lowest severity that is logged; empty: info',
     choices=('', 'debug', 'info', 'warn', 'error', 'fatal'))
@@ -44,7 +44,7 @@ TOPICS = tuple(
         ('joint_trajectory', 'the trajectories to follow', '~/joint_trajectory'),
         ('reference', 'the streamed reference', '~/reference'),
         ('external_wrench', 'the external wrenches', '~/external_wrench'),
-        ('stiffness', 'the stiffness asked for', '~/stiffness'),
+        ('stiffness', 'the desired stiffness', '~/stiffness'),
         ('torque', 'the torque', '~/torque'),
         ('commands', 'the torque alone', '~/commands'),
         ('motor_commands', 'the motor torque alone', '~/motor_commands')))
@@ -52,7 +52,8 @@ OF_PARAMETERS = (
     Argument('auto_activate', 'Configure and activate at start', choices=TRUTH),
     Argument('joint_prefix', "Prefix of the arm's joint names"),
     Argument(
-        'gravity_in_output', 'Whether the torque contains gravity; empty: as the robot wants it',
+        'gravity_in_output', 'Whether the torque contains gravity; empty: as in the '
+        'parameter file of the robot',
         choices=TRUTH),
     Argument('use_sim_time', 'Whether the time is that of /clock', choices=TRUTH))
 NODE_ARGUMENTS = (

@@ -80,7 +80,7 @@ class Neighbours:
             self.fault = self.fault or (
                 f'{self._publishers(self._states)} publish states of this arm on {self._states} '
                 'that contradict each other: end all but the driver, or remap joint_states to a '
-                'topic that the driver has for itself')
+                'topic that only the driver uses')
         self._contradictions = 0
         if self.fault:
             self._say('fault', self.fault)

@@ -50,13 +50,13 @@ class Parameters:
         'panda', 'Built-in robot, path of a robot file or URDF, or robot_description to take the '
         'URDF from that topic.')
     locked_joints: Sequence[str] = _row(
-        ('',), 'Joints that do not move, and where they are, rad or m: finger_joint1=0.04; those '
-        'of a gripper.')
+        ('',), 'Joints that do not move and their positions, rad or m, for example of a gripper: '
+        'finger_joint1=0.04.')
     inertia_check: str = _row(
-        'robot', 'Whether inertias that no rigid body has are refused (error) or reported (warn), '
-        'or as the robot file says (robot).', choices=('robot', 'error', 'warn'))
+        'robot', 'Whether inertias that no rigid body can have are refused (error), reported '
+        '(warn), or treated as the robot file says (robot).', choices=('robot', 'error', 'warn'))
     limits_file: str = _row(
-        '', "File of limits that count instead of the robot's, MoveIt's joint_limits.yaml say; "
+        '', "File of limits that replace the robot's, for example MoveIt's joint_limits.yaml; "
         'empty for none.')
     auto_activate: bool = _row(
         True, 'Configure and activate at start, without a lifecycle manager.')
@@ -84,10 +84,10 @@ class Parameters:
         True, 'Include friction in the torque topics; false for a controller that adds friction '
         'itself.')
     limit_output: bool = _row(
-        False, 'Keep the torque, its rate and the motors within the limits themselves; else they '
-        'may be passed by limit_margin.')
+        False, 'Keep the torque, its rate and the motors within the limits; if false, they may '
+        'exceed them by limit_margin.')
     fade: float = _row(
-        0.5, 'How long the output takes at least to go over to another value, s.',
+        0.5, 'Least time in which the output changes to another value, s.',
         bounds=(0.2, 10.0))
     interpolation: str = _row(
         'auto', 'Between waypoints: global (smoothest), bounded (smoothest that stays between '
@@ -107,28 +107,28 @@ class Parameters:
         50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 2 over it.',
         bounds=(1.0, 1000.0))
     stream_timeout: float = _row(
-        0.1, 'How long the velocity of a streamed sample holds without a newer sample, s; one '
-        'without velocity is gone to and kept.', bounds=(0.001, 60.0))
+        0.1, 'How long the velocity of a streamed sample holds without a newer sample, s; to a '
+        'sample without velocity the reference moves and stays there.', bounds=(0.001, 60.0))
     stream_delay: float = _row(
-        0.0, 'How long a streamed sample is held back, less what its way took longer than that of '
-        'others, s, so that an uneven transport does not show.', bounds=(0.0, 10.0))
+        0.0, 'Time by which streamed samples are delayed, s; later ones less, so that an uneven '
+        'transport has no effect.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
-        0.0, 'Time without a joint state, five periods at least, after which the reference '
-        'stops, s; 0 to choose it by how they come: 0.05, or twice a pause that came twice in a '
-        'minute, up to 0.25.', bounds=(0.0, 60.0))
+        0.0, 'Time without a joint state, at least five periods, after which the reference '
+        'stops, s; 0 chooses it: 0.05, or twice a pause that occurred twice in a minute, up '
+        'to 0.25.', bounds=(0.0, 60.0))
     max_time_step: float = _row(
-        0.01, 'How far the stamp of a joint state may be ahead of the last, three periods at '
-        'least, s; of a longer gap (a hold-up, lost states, a clock that was set) all but a '
-        'period is left out: the reference goes on from where it was.', bounds=(0.001, 60.0))
+        0.01, 'Largest step between stamps of joint states, at least three periods, s; of a '
+        'longer gap (a hold-up, lost states, a clock that was set) all but one period is '
+        'left out: the reference continues from where it was.', bounds=(0.001, 60.0))
     tracking_tolerance: Sequence[float] = _row(
-        (0.0,), "How far a joint may be away from the reference, rad or m, one for all or one a "
-        "joint; beyond, the node stops and holds the arm where it is; 0 takes the robot's, -1 "
-        'does not look.')
+        (0.0,), 'How far a joint may be away from the reference, rad or m, one for all or one a '
+        'joint; beyond it the node stops and holds the arm where it is; 0 takes the value of the '
+        'robot file, -1 disables the check.')
     limit_margin: float = _row(
-        0.05, 'Fraction of the torque and torque-rate limits by which a motion may pass them '
-        'before the node stops it.', bounds=(0.0, 1.0))
+        0.05, 'Fraction by which a motion may exceed the torque and torque-rate limits before '
+        'the node stops it.', bounds=(0.0, 1.0))
     hold_on_empty_trajectory: bool = _row(
-        True, 'Take a trajectory without points for the request to stop and hold.')
+        True, 'Treat a trajectory without points as a request to stop and hold.')
     wrench_bandwidth: float = _row(
         50.0, 'Bandwidth of the filter that smooths ~/external_wrench, rad/s.',
         bounds=(1.0, 1000.0))
@@ -136,10 +136,10 @@ class Parameters:
         0.1, 'Time without an external wrench after which it fades to zero, s.',
         bounds=(0.001, 60.0))
     max_force: float = _row(
-        200.0, 'Largest force of ~/external_wrench, N; a wrench beyond is scaled down.',
+        200.0, 'Largest force of ~/external_wrench, N; a larger wrench is scaled down.',
         bounds=(0.0, 10000.0))
     max_moment: float = _row(
-        50.0, 'Largest moment of ~/external_wrench, N m; a wrench beyond is scaled down.',
+        50.0, 'Largest moment of ~/external_wrench, N m; a larger wrench is scaled down.',
         bounds=(0.0, 10000.0))
     spring_stiffness: Sequence[float] = _row(
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
@@ -232,8 +232,8 @@ def check_qos_overrides(node: Node) -> None:
         if name.startswith(parameter_file.OF_EVERY_TOPIC) and not node.has_parameter(name):
             raise HodynError(
                 f'{name}: no such topic, or policy that can be chosen (history, depth, '
-                'reliability): qos_overrides./TOPIC.subscription.POLICY, or publisher, with the '
-                'whole name of the topic')
+        'reliability): qos_overrides./TOPIC.subscription.POLICY, or publisher, with the '
+        'whole name of the topic')
 
 
 def _fault_of_qos(name: str, value: Any) -> str:
@@ -316,7 +316,7 @@ def check(
         if change.name == 'limits_file' and change.value not in (limits_file, ''):
             return SetParametersResult(
                 successful=False, reason='limits_file: it is read at start only, given by the '
-                'command line or a parameter file')
+        'command line or a parameter file')
     return SetParametersResult(successful=True)
 
 
@@ -371,7 +371,7 @@ def fault(name: str, value: Any) -> str:
             return f'{name} is {value!r}; expected an array of {NAMES[element]}s'
     elif not _is_of(kind, value):
         quoted = (
-            ': YAML reads off, on, yes and no as true or false unless they stand in quotes'
+            ': YAML reads off, on, yes and no as true or false unless they are quoted'
             if kind is str and isinstance(value, bool) else '')
         return f'{name} is {value!r}; expected a {NAMES[kind]}{quoted}'
     if choices is not None and value not in choices:

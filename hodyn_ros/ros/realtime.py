@@ -103,7 +103,7 @@ def keep_awake(warn: Callable[[str], object]) -> Callable[[], object]:
         file.write(struct.pack('i', 0))
     except OSError as error:
         warn(f'keep_awake: not permitted ({error.strerror}: {LATENCY}); let the user of the node '
-             'write this file, by a rule of udev say')
+             'write this file, for example by a udev rule')
         return lambda: None
     return file.close
 

@@ -27,7 +27,8 @@ def load_with(settings: Parameters, source: str) -> Robot:
             locked[joint] = float(value)
         except ValueError:
             raise HodynError(
-                f'parameter locked_joints: {text!r}; expected JOINT=VALUE, finger_joint1=0.04 say',
+                f'parameter locked_joints: {text!r}; expected JOINT=VALUE, for example '
+                'finger_joint1=0.04',
             ) from None
     check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
     return _with_springs(load_robot(

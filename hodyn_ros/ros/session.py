@@ -81,7 +81,7 @@ class Session:
             position, velocity = self._reader.state(data)
             stamp = cdr.stamp(data) or self._node.get_clock().now().nanoseconds
             if not stamp:
-                raise HodynError('it has no stamp, and no /clock has told the time yet')
+                raise HodynError('it has no stamp, and no time has come on /clock yet')
             if self._neighbours.share_states:
                 self._neighbours.compare(position, stamp)
             if self._prefix is None and not self._bind_joints():

@@ -63,7 +63,7 @@ def test_plans_are_ranked_those_that_could_not_be_judged_first(check):
     # From rest to rest a joint is at its fastest 315/128 times as fast as on average.
     assert found[2][1:3] == ['velocity of joint1', f'{1.6 * 315 / 128 / 2:.3f}']
     assert found[-1][1:] == ['velocity of joint1', f'{0.4 * 315 / 128 / 2:.3f}', 'ok']
-    assert '3 of 6 plans may run; hodyn_check/summary.parquet tells more' in said
+    assert '3 of 6 plans are within limits; details are in hodyn_check/summary.parquet' in said
 
 
 def test_no_more_than_the_first_plans_are_printed(check):
@@ -72,7 +72,7 @@ def test_no_more_than_the_first_plans_are_printed(check):
         write_plan(name, 0.7 - 0.01 * k)
     said = check(0, *names)
     assert [row[0] for row in rows(said)] == names[:15]
-    assert '17 of 17 plans may run' in said
+    assert '17 of 17 plans are within limits' in said
 
 
 def test_where_no_limit_is_known_that_is_said_of_each_plan(check):
@@ -86,7 +86,7 @@ def test_where_none_could_be_judged_the_exit_code_says_so(check):
     for name in ('torn.json', 'broken.json'):
         with open(name, 'w', encoding='utf-8') as file:
             file.write('{')
-    assert '0 of 2 plans may run' in check(2, 'torn.json', 'broken.json')
+    assert '0 of 2 plans are within limits' in check(2, 'torn.json', 'broken.json')
 
 
 @pytest.mark.parametrize(('option', 'command'), [
@@ -97,7 +97,8 @@ def test_what_is_of_one_plan_is_refused_with_the_file_that_has_it(capsys, option
     assert main([
         command, 'a.json', '--robot', 'twolink', '--jobs', '1', '--output', 'out', option,
         *value]) == 2
-    assert f'{option} goes with one plan; summary.parquet has' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f'{option} works with one plan; for many plans see summary.parquet' in said
 
 
 def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_path):
@@ -119,7 +120,7 @@ def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_
     assert joint == 'joint3'
     assert float(error) == pytest.approx(40.0, rel=0.05)
     assert float(factor.removesuffix(' × median')) > 10.0
-    assert '3 of 4 recordings without fault; out/overview.html tells more' in said
+    assert '3 of 4 recordings without fault; details are in out/overview.html' in said
 
 
 @pytest.mark.parametrize(('words', 'expected'), [

@@ -186,9 +186,9 @@ def test_the_robot_is_an_input_as_well(tmp_path, capsys):
 
 def test_two_results_in_one_place_are_refused(capsys):
     arguments = ['check', 'nowhere.csv', '--output', 'out.png', '--json', './out.png']
-    assert 'another of the results goes there' in refusal(capsys, arguments)
+    assert 'another output goes to the same place' in refusal(capsys, arguments)
     arguments = ['demo', '--output', 'out', '--json', 'out/demo.png']
-    assert 'another of the results goes there' in refusal(capsys, arguments)
+    assert 'another output goes to the same place' in refusal(capsys, arguments)
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
@@ -231,7 +231,7 @@ def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, capsys):
     assert 'computed.csv' in first
     capsys.readouterr()
     assert main(replay) == 0
-    said = 'hodyn_replay: the earlier result there gives way to this one'
+    said = 'hodyn_replay: replaces the earlier result'
     assert said in capsys.readouterr().out
     assert set(tree(tmp_path / 'hodyn_replay')) == first - {'computed.csv'}
     # With a file that is not ours the folder stays, and what is ours in it takes --force.

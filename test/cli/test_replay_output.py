@@ -24,8 +24,8 @@ def test_faults_come_before_facts_and_both_before_the_figures(capsys, monkeypatc
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert lines[:4] == [
         '! it leaks', '• it is red', '• it is big',
-        'Prediction less recorded effort, panda, N m']
-    assert lines[-1] == 'hodyn_replay/summary.json tells more'
+        'Prediction minus recorded effort, panda, N m']
+    assert lines[-1] == 'details are in hodyn_replay/summary.json'
     (result, *_) = found
     rows = {line.split()[0]: line for line in lines[5:-1]}
     for joint in result.joints:

@@ -67,7 +67,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
     ([HOME, NEXT], ('--smooth', '-1'), 'smoothness -1'),
     ([HOME, NEXT], ('--picture', 'fast.json'), 'not an image'),
-    ([HOME, NEXT], ('--picture', 'm.png', '--json', 'm.png'), 'another of the results'),
+    ([HOME, NEXT], ('--picture', 'm.png', '--json', 'm.png'), 'another output goes'),
 ])
 def test_what_cannot_be_done_is_one_line_and_writes_nothing(
     capsys, tmp_path, points, options, message,

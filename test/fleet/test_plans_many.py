@@ -44,7 +44,7 @@ def test_annotated_plans_are_those_of_the_command_alone(plans, tmp_path, capsys)
     out, alone = tmp_path / 'out', tmp_path / 'alone.json'
     assert main(['annotate', str(plans), '--output', str(out), '--jobs', '1']) == 1
     said = capsys.readouterr()
-    assert '2 of 4 plans may run' in said.out
+    assert '2 of 4 plans are within limits' in said.out
     assert 'hodyn annotate: torn.json: not valid JSON' in said.err
     rows = rows_of(out)
     assert sorted(rows) == ['more/slower.json', 'slow.json', 'too_fast.json', 'torn.json']
@@ -103,14 +103,15 @@ def test_what_no_earlier_run_wrote_is_not_touched(plans, tmp_path, capsys, comma
     mine.parent.mkdir(parents=True)
     mine.write_text('mine')
     assert main(arguments) == 2
-    assert ('is of no earlier run' in capsys.readouterr().err) == (command == 'annotate')
+    said = capsys.readouterr().err
+    assert ('was not written by an earlier run' in said) == (command == 'annotate')
     if command == 'annotate':
         # In the folder of a fleet, neither; and a check has written no plans that go with it.
         mine.rename(tmp_path / 'kept')
         assert main([command, str(plans / 'slow.json'), *arguments[2:]]) == 0
         (tmp_path / 'kept').rename(mine)
         assert main(arguments) == 2
-        assert 'is of no earlier run' in capsys.readouterr().err
+        assert 'was not written by an earlier run' in capsys.readouterr().err
     else:
         assert main(['annotate', *arguments[1:], '--force']) == 2
         assert f'command was {command}, now it is annotate' in capsys.readouterr().err

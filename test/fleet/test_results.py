@@ -161,7 +161,7 @@ def test_what_no_run_wrote_is_not_touched(task, jobs):
     mine.write_text('mine')
     with opened(task) as results:
         do(results, task, jobs[0])
-        with pytest.raises(FileExistsError, match='copies/b: is of no earlier run'):
+        with pytest.raises(FileExistsError, match='copies/b: was not written by an earlier run'):
             results.take(jobs)
     assert mine.read_text() == 'mine'
     with opened(task, force=True) as results:
@@ -179,7 +179,7 @@ def test_a_folder_of_somebody_else_is_not_taken_for_ours(task, jobs):
     mark = task.output / 'fleet.json'
     for text in ('dear diary\n', '{"date": "today"}\n', '[]'):
         mark.write_text(text)
-        with pytest.raises(HodynError, match='is not of hodyn'), opened(task, force=True):
+        with pytest.raises(HodynError, match='was not written by hodyn'), opened(task, force=True):
             pass
         assert mark.read_text() == text
     mark.unlink()

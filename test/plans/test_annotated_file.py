@@ -76,10 +76,10 @@ def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
     output = tmp_path / 'out.json'
     output.write_text('old')
     refused = write_annotated_plan(request, output, force=True)
-    assert f'resampled every {request.annotate_period:g} s it is not what it was' in (
+    assert f'resampled every {request.annotate_period:g} s it does not pass the check' in (
         refused.refusal)
-    assert refused.refusal.endswith("; stretch 'auto' makes it as much slower as it takes, or "
-                                    'a shorter period is closer to it')
+    assert refused.refusal.endswith("; stretch 'auto' slows it down until it passes, or a "
+                                    'shorter period changes it less')
     assert refused.annotated is None
     assert [path.name for path in tmp_path.iterdir()] == ['out.json']
     assert output.read_text() == 'old'

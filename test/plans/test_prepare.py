@@ -57,7 +57,7 @@ def test_what_is_wrong_is_told_and_not_raised(request_):
     past = JointWaypoints(NAMES, [0.0, 3.0], [START, [0.0, 1.9, 0.0, -0.5, 0.0, 1.57, 0.78]])
     prepared = prepare_plan(replace(request_, trajectory=past))
     assert 'joint2: position 1.9 rad at 3 s, limit 1.7628 rad' in prepared.refusal
-    assert 'no stretch mends it' in prepared.refusal
+    assert 'no stretch fixes it' in prepared.refusal
 
 
 def test_starts_from_the_active_motion(request_):
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     prepared = prepare_plan(replace(asked, settings=PlanSettings(leave_out_other_joints=True)))
     first, second, *_ = prepared.note.split('; ')
     assert first.startswith(
-        "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but its positions go at")
+        "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but the positions around it move at")
     assert second == 'finger: no joints of panda, left out'
 
 

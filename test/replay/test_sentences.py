@@ -61,8 +61,7 @@ def test_where_all_is_well_there_is_no_warning_and_the_facts_are_few():
     assert facts(result()) == [
         '7 messages.', 'They come at 100 Hz by their own stamps, with a jitter of 0.12 ms.',
         'The motion is estimated from positions and velocities with a bandwidth of 1 to 4 Hz; '
-        'samples at 100 Hz tell nothing of what is faster than 50 Hz. Position noise is 0.02 '
-        'mrad.',
+        'samples at 100 Hz do not show what is faster than 50 Hz. Position noise is 0.02 mrad.',
         'The driver reports efforts with gravity: they contain 1.000 of the gravity torque of '
         'the model.',
         'The estimated motion keeps all known limits of the robot.']
@@ -108,7 +107,7 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'gravity_share': 0.49}, 'they are compared without it'),
     ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
     ({'gravity_share': -0.11}, 'The efforts contain -0.11 of'),
-    ({'joints': [joint('a'), POOR]}, 'much of the effort of b (31 %): `hodyn identify` would fit'),
+    ({'joints': [joint('a'), POOR]}, 'much of the effort of b (31 %): `hodyn identify` can fit'),
     ({'joints': [joint('a'), RUBS], 'friction_modelled': False},
      'The model has no friction, and friction would explain most of the error of b:'),
     ({'joints': [CONSTANT, joint('b')]}, 'The recorded effort of a never changes'),
@@ -162,8 +161,8 @@ def test_of_efforts_in_another_unit_that_alone_is_said(share):
         gravity_share=share, effort_factor=0.101, joints=[joint('a'), RUBS],
         friction_modelled=False)
     (said,) = warnings(found)
-    assert said.startswith("The efforts are about 0.1 times the model's torques, of most joints")
-    assert '`hodyn identify --terms gains` finds it' in said
+    assert said.startswith("The efforts are about 0.1 times the model's torques, similarly")
+    assert '`hodyn identify --terms gains` finds the factor' in said
     assert not any('gravity' in one for one in facts(found))
 
 
@@ -203,7 +202,7 @@ def test_samples_that_were_put_where_they_were_taken_are_told():
         'their stamps at most.')
     assert fact('repeat the state', timing_statistics=one).startswith('50 messages')
     # The rate is that of the samples, not of the clock that they are multiples of.
-    assert 'samples at 100 Hz tell nothing of what is faster than 50 Hz' in fact(
+    assert 'samples at 100 Hz do not show what is faster than 50 Hz' in fact(
         'bandwidth', timing_statistics=one)
     one.told = 900
     assert 'the stamps alone count them (100).' in fact('a clock of', timing_statistics=one)
@@ -211,13 +210,13 @@ def test_samples_that_were_put_where_they_were_taken_are_told():
     assert 'alone count' not in fact('a clock of', timing_statistics=one)
     one = timing(spread=300, largest_move=12e-3)
     assert fact('come in bursts', timing_statistics=one).startswith(
-        'The messages come in bursts: 300 samples, of which no clock of the sampling shows, are '
-        'spread evenly, 12 ms from their stamps at most.')
-    assert not any('stamps are taken' in said for said in facts(result(one)))
+        'The messages come in bursts: 300 samples, which determine no sampling clock, are spaced '
+        'evenly, 12 ms from their stamps at most.')
+    assert not any('stamps are used' in said for said in facts(result(one)))
     assert warnings(result(timing(spread=300, misfit=9e-3))) == []
     one = timing(republished=50)
-    assert fact('No clock of the sampling shows', timing_statistics=one)
-    assert not any('No clock' in said for said in facts(result()))
+    assert fact('determine no sampling clock', timing_statistics=one)
+    assert not any('no sampling clock' in said for said in facts(result()))
 
 
 def test_what_is_not_resolved_is_told_with_the_torque_that_stands_on_it():
@@ -238,9 +237,9 @@ def test_whether_there_is_gravity_in_the_efforts():
     assert 'with gravity: they contain 0.950' in fact('The driver reports', gravity_share=0.95)
     assert 'without gravity: they contain 0.050' in fact('The driver reports', gravity_share=0.05)
     for share in (0.05, 0.4):
-        assert fact('compared with Q less gravity', gravity_share=share)
+        assert fact('compared with Q without gravity', gravity_share=share)
     for share in (0.5, 1.0):
-        assert not any('less gravity' in said for said in facts(result(gravity_share=share)))
+        assert not any('compared with Q' in said for said in facts(result(gravity_share=share)))
     assert not any('The driver reports' in said for said in facts(result(gravity_share=0.5)))
 
 

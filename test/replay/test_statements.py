@@ -92,7 +92,7 @@ def test_whether_efforts_contain_gravity_is_said_and_what_follows_of_it(replayed
     said = ' '.join(facts(replayed(recording)))
     assert (' with gravity: ' in said) == gravity
     assert (' without gravity: ' in said) == (not gravity)
-    assert ('compared with Q less gravity' in said) == (not gravity)
+    assert ('compared with Q without gravity' in said) == (not gravity)
 
 
 def test_what_is_drawn_of_torque_rates_is_them(replayed):

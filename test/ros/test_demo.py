@@ -51,7 +51,7 @@ def test_a_demo_leaves_picture_bag_and_figures_and_one_that_is_ended_leaves_them
     second.send_signal(signal.SIGTERM)
     printed, _ = second.communicate(timeout=60)
     assert second.returncode == 143
-    assert f'{output}: the earlier result there gives way to this one' in printed
+    assert f'{output}: replaces the earlier result' in printed
     assert before == {
         str(path): path.read_bytes() for path in sorted(output.rglob('*')) if path.is_file()}
     assert {path.name for path in tmp_path.iterdir()} == {'out', 'figures.json'}

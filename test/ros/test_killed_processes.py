@@ -75,7 +75,7 @@ def moved_by(node, home) -> float:
 
 
 def assert_stands_still_through_silence(node, home, goal, seconds: float, silence: float) -> None:
-    """After a silence the reference goes on from where it was on its plan."""
+    """After a silence the reference continues from where it was on its plan."""
     start = np.zeros((5, 7))
     start[0] = home
     plan = fit_plan([seconds], [goal], start=start)

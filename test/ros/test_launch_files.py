@@ -111,7 +111,7 @@ WRONG_FILES = [
     ('/left/feedforward:\n  ros__parameters:\n    robot: fr3\n', "only for '/left/feedforward'"),
     ('robot: fr3\n', 'line 1: no ros__parameters in it'),
     ('/**:\n  ros__parameters: 3\n', 'line 2: ros__parameters is 3; expected a mapping'),
-    ('/**:\n  ros__parameters:\n    robot: fr3\n    robot: panda\n', "key 'robot' stands twice"),
+    ('/**:\n  ros__parameters:\n    robot: fr3\n    robot: panda\n', "key 'robot' occurs twice"),
 ]
 WRONG_VALUES = [
     ('/**:\n  ros__parameters:\n    fade: 100.0\n', 'line 3: fade is 100.0; expected 0.2 to 10'),

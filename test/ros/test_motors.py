@@ -228,7 +228,7 @@ def test_a_stiffness_that_cannot_be_is_taken_in_part_or_rejected(live, home, var
     too_little = [*given]
     too_little[1] = RATE * SCALE
     asker.ask_until(
-        lambda: any('stiffness is not taken whole' in value.value
+        lambda: any('the desired stiffness is not reached' in value.value
                     for value in node.descriptions[-1].values), too_little)
     assert node.states[-1] == 'holding'
     too_little[2] = 2000.0

@@ -270,7 +270,7 @@ def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(liv
         node.drive(pause, home)
         node.process.send_signal(signal.SIGCONT)
         node.drive(5.0, home, until=lambda n=length: re.search(
-            r'WARN.*: [\d.]+ s are missing between cycles: the reference goes on from where it '
+            r'WARN.*: [\d.]+ s are missing between cycles: the reference continues from where it '
             'was', node.log[n:]) is not None)
     # A state from the midst of a pause may be read first: the line is of it, the sum of all.
     node.drive(5.0, home, until=lambda: any(
@@ -546,7 +546,7 @@ def test_a_streamed_target_that_takes_too_much_torque_is_not_gone_to_and_said(li
         arm.sample(stretched)
         arm.step()
     assert reason(node) == \
-        'the streamed target is not followed: its way would pass the limits'
+        'the streamed target is not followed: the motion to it would exceed the limits'
     np.testing.assert_array_equal(arm.q, home)
     assert node.set(payload_mass=0.5) == ''
     for _ in range(700):

@@ -141,4 +141,4 @@ def momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
     places = ', '.join(f'{stop:.3f}' for stop in stops[:MAX_NAMED])
     return (
         f'all joints stop{count} at {places} s{later}: the path turns back there, or a stop was '
-        'asked for',)
+        'requested',)

@@ -266,14 +266,14 @@ def _why_not(path: Plan, table: LimitTable) -> str:
     motion = _motion(path, law, False).stretched(MAX_FACTOR)
     report = LimitReport(worst_margins(motion, table))
     if report.within_limits:
-        return f'no timing up to {MAX_FACTOR:g} times slower mends it'
+        return f'no timing up to {MAX_FACTOR:g} times slower fixes it'
     worst = report.violations[0]
     place = 100.0 * float(law(np.array([worst.time / MAX_FACTOR]))[0, 0]) / path.duration
     what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
     return (
-        f'no timing mends it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
-        f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even '
-        f'{MAX_FACTOR:g} times slower: {what.get(worst.quantity, "it may not move there")}'
+        f'no timing fixes it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
+        f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even {MAX_FACTOR:g} '
+        f'times slower: {what.get(worst.quantity, "it may not move there")}'
         f'{report.doubt}')
 
 

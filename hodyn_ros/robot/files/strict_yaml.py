@@ -28,7 +28,7 @@ def read_text(path: Path, max_bytes: int, what: str) -> str:
 def load(text: str, context: str) -> Any:
     """Return the data of a YAML text.
 
-    Beyond `yaml.safe_load`, a key that stands twice is an error instead of replacing the first,
+    Beyond `yaml.safe_load`, a key that occurs twice is an error instead of replacing the first,
     and aliases are refused, with which a small file can stand for an endless one.
 
     Raises HodynError that names the source and, where known, the line, and quotes nothing of what
@@ -97,7 +97,7 @@ class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
                 continue
             if key.value in seen:
                 raise _OwnError(
-                    problem=f'key {key.value!r} stands twice', problem_mark=key.start_mark)
+                    problem=f'key {key.value!r} occurs twice', problem_mark=key.start_mark)
             seen.add(key.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping

@@ -102,7 +102,7 @@ class Element:
         """
         found = self.all(tag)
         if len(found) > 1:
-            found[1].fail(f'stands twice, in line {found[0].line} too; keep one')
+            found[1].fail(f'occurs twice, in line {found[0].line} too; keep one')
         if not found:
             return None
         for name in () if known is None else found[0].attributes:

@@ -153,7 +153,7 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
 
             def alive() -> None:
                 if given_up.is_set():
-                    raise HodynError('the demo was given up')
+                    raise HodynError('the demo was interrupted')
                 for running, name in ((node, 'node'), (driver, 'simulated driver')):
                     if running.poll() is not None:
                         raise HodynError(

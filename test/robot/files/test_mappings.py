@@ -259,8 +259,8 @@ def test_a_file_is_read_and_a_wrong_one_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(('text', 'message'), [
-    ('name: a\nname: b\n', "key 'name' stands twice"),
-    ('name: a\nlimits: {jerk: [1], jerk: [2]}\n', "key 'jerk' stands twice"),
+    ('name: a\nname: b\n', "key 'name' occurs twice"),
+    ('name: a\nlimits: {jerk: [1], jerk: [2]}\n', "key 'jerk' occurs twice"),
     ('a: &a [1, 1]\nb: [*a, *a]\n',
      'line 2, column 5: .* an alias is not accepted: .*id001 .*yaml.dump .* copy'),
     ('[' * 20000, 'nested too deeply|nesting depth'),  # PyYAML says it itself from 6.0.4 on

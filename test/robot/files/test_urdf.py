@@ -279,7 +279,7 @@ def test_inertia_check_can_be_relaxed():
     (ONE_JOINT.replace('"revolute"', '"hinge"'), "joint 'j1'.*hinge"),
     (ONE_JOINT.replace('child link="l1"', 'child link="l2"'), "joint 'j1'.*no child link 'l2'"),
     (ONE_JOINT.replace('<axis', '<axis xyz="1 0 0"/><axis'),
-     "joint 'j1', <axis>: stands twice, in line 1 too"),
+     "joint 'j1', <axis>: occurs twice, in line 1 too"),
     (ONE_JOINT.replace(LIMIT, LIMIT + '<mimic joint="j0"/>'), "joint 'j1' mimics 'j0'"),
     (ONE_JOINT.replace(LIMIT, '<limit lower="0" upper="1"/>'), "joint 'j1'"),
     (ONE_JOINT.replace('"revolute"', '"revolute" x="1"').replace('<axis ', '<axis\n y="1" '),

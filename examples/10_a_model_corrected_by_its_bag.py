@@ -1,8 +1,8 @@
-"""A model mended by its bag
-=========================
+"""A model corrected by its bag
+============================
 
-The same recording tells friction, and the zero of each torque sensor. Each value comes with the
-interval that it is in with 90 % confidence; a joint whose interval contains 0 has told nothing.
+The same recording determines friction, and the zero of each torque sensor. Each value comes with
+its interval of 90 % confidence; if an interval contains 0, the value is not determined.
 The recording is in the repository: run it in a clone.
 """
 from pathlib import Path
@@ -16,7 +16,7 @@ from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 
 # %%
-# ``hodyn identify BAG --robot panda`` writes a robot file, judged on motion that was held out.
+# ``hodyn identify BAG --robot panda`` writes a robot file, validated on motion that was held out.
 RECORDING = 'test/data/panda_exciting_trajectory'
 path = Path(RECORDING) if Path(RECORDING).exists() else Path('..', RECORDING)
 robot = hd.load_robot('panda')
