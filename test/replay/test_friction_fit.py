@@ -65,11 +65,11 @@ def turned(turn, seed=0, gain=1.0, robot=PANDA):
     rng = np.random.default_rng(seed)
     q = np.zeros((300, 5, robot.n))
     time = np.linspace(0.0, 12.0, 300)[:, np.newaxis]
-    phase, amplitude = rng.uniform(0.0, 2.0 * np.pi, (2, robot.n))
+    phase, amplitude = rng.uniform(0.0, 2.0 * np.pi, robot.n), rng.uniform(0.3, 0.6, robot.n)
     low, high = robot.limits.position_min, robot.limits.position_max
     middle = 0.5 * (np.maximum(low, -1.0e3) + np.minimum(high, 1.0e3))
     for k in range(5):
-        q[:, k] = 0.1 * amplitude * np.sin(time + phase + 0.5 * np.pi * k) + middle * (k == 0)
+        q[:, k] = amplitude * np.sin(time + phase + 0.5 * np.pi * k) + middle * (k == 0)
     own = q.copy()
     own[:, 0] += turn
     effort = FeedForward(robot).torque(own)[:, 0] + 0.5 * np.sign(q[:, 1])
@@ -110,7 +110,7 @@ def test_a_slide_is_not_turned():
         {'name': 'rail', 'parent': -1, 'type': 'prismatic', 'axis': [0.0, 0.0, 1.0], 'mass': 2.0,
          'com': [0.0, 0.0, 0.0], 'inertia': np.eye(3).tolist(), **home},
         {'name': 'link', 'parent': 0, 'type': 'revolute', 'axis': [0.0, 1.0, 0.0], 'mass': 1.0,
-         'com': [0.3, 0.0, 0.0], 'inertia': (0.1 * np.eye(3)).tolist(), **home}]})
+         'com': [0.0, 0.0, 0.3], 'inertia': (0.1 * np.eye(3)).tolist(), **home}]})
     turn = np.array([0.0, np.pi])
     q, effort = turned(turn, robot=arm)
     np.testing.assert_allclose(ZeroSearch(FeedForward(arm), q, effort).turns(), turn)
