@@ -163,6 +163,10 @@ class Bag:
         return paths
 
     def _opened(self, path: Path) -> StorageFile | Loss:
+        if path.suffix == '.bag':
+            return Loss(
+                path.name, '', f'a bag of ROS 1: `rosbags-convert --src {path.name} --dst '
+                f'{path.stem}` makes one of ROS 2 of it (pip install rosbags)')
         if _kind(path) not in _KINDS:
             return Loss(path.name, '', f'its ending is none of {", ".join(_KINDS)}')
         try:

@@ -23,6 +23,7 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 
 MAX_BYTES = 256 * 1024 * 1024
+_TIMES = ('time', 't', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds')
 _ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
 _KEYS = {'header', 'joint_names', 'points'}
 _POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
@@ -209,12 +210,18 @@ def _numbers(values: Any, where: str) -> list[float]:
 
 def _read_csv(path: Path) -> JointWaypoints:
     with path.open(newline='', encoding=_ENCODING) as file:
-        reader = csv.reader(file)
+        first = file.readline()
+        separator = max(',;\t', key=first.count)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=separator)
         try:
             header = [column.strip() for column in next(reader, [])]
             lines = [line for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
+    header = ['time' if column.lower() in _TIMES else column for column in header]
+    if separator == ';':  # where a comma is the decimal point
+        lines = [[value.replace(',', '.') for value in line] for line in lines]
     columns = _csv_columns(header, path)
     rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
     times = []
@@ -234,7 +241,10 @@ def _read_csv(path: Path) -> JointWaypoints:
 def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
     """Return for each quantity the column of each joint, all in the order of the positions."""
     if 'time' not in header:
-        raise HodynError(f'{path}: the first line must name the columns, one of them time')
+        listed = ', '.join(map(repr, header)) or 'nothing'
+        raise HodynError(
+            f'{path}: the first line must name the columns, one of them time; it has '
+            f'{listed:.200}')
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise HodynError(f'{path}: column {twice!r} stands there twice')

@@ -24,6 +24,9 @@ MAX_STEP = 5e-3
 """Between samples of torques, s."""
 
 
+_MANY_TURNS = 12.0  # rad: further off than joints are that a plan is out of range with
+
+
 @dataclass(frozen=True)
 class LimitReport:
     """The worst value of each quantity of each joint, joint by joint."""
@@ -40,6 +43,13 @@ class LimitReport:
     def within_limits(self) -> bool:
         """Whether no limit is passed."""
         return not self.violations
+
+    @property
+    def doubt(self) -> str:
+        """What to ask about positions that are out of range by far; empty if none are."""
+        turns = max((abs(entry.value) for entry in self.violations
+                     if (entry.quantity, entry.unit) == ('position', 'rad')), default=0.0)
+        return '; positions are in rad: are these degrees?' if turns > _MANY_TURNS else ''
 
     @property
     def knows_limits(self) -> bool:

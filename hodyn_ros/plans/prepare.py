@@ -40,7 +40,6 @@ from hodyn_ros.robot.reflexes import Commands
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 Fault = Literal['', 'joints', 'past', 'other']
-_MANY_TURNS = 12.0  # rad: further off than joints are that a plan is out of range with
 
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
@@ -350,7 +349,4 @@ def _summary(limit_report: LimitReport) -> str:
     violations = limit_report.violations
     others = len(violations) - 1
     more = f' (and {others} more)' if others else ''
-    turns = max((abs(entry.value) for entry in violations
-                 if (entry.quantity, entry.unit) == ('position', 'rad')), default=0.0)
-    doubt = '; positions are in rad: are these degrees?' if turns > _MANY_TURNS else ''
-    return f'{violations[0]}{more}{doubt}'
+    return f'{violations[0]}{more}{limit_report.doubt}'

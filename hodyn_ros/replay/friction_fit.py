@@ -97,6 +97,24 @@ class FrictionFit:
         error = left[:, -1, -1] - np.einsum('ji,ji->j', found, left[:, :-1, -1])
         return found, np.einsum('jii->ji', inverse), np.maximum(error, 0.0)
 
+    def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
+        """Return the share of each effort's variance, (n,), that its one torque leaves.
+
+        Of the effort times `sign`. Gains of the torque that are not given are not negative.
+        Friction takes energy from the joint: what would give it some is none.
+        """
+        products, factors = self._products, self._factors
+        count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
+        signals = products[:, _FRICTION.stop:, _FRICTION.stop:]
+        means = products[:, CONSTANT, _FRICTION.stop:]
+        about_mean = signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count
+        left, gains = _beside(self.left, sign, gain)
+        friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
+        by_velocity = products[:, VISCOUS, COULOMB:_FRICTION.stop]
+        power = np.sum(friction[:, COULOMB:] * by_velocity, axis=1)
+        left = np.where(power < 0.0, _beside(about_mean, sign, gain)[0], left)
+        return np.asarray(left / np.maximum(about_mean[:, 1, 1], 1e-300))
+
     @property
     def clear(self) -> NDArray[np.bool_]:
         """Which torques the efforts contain beyond doubt, (n, t): no friction passes for them."""
@@ -104,6 +122,14 @@ class FrictionFit:
         freedom = np.maximum(self._blocks - self._products.shape[1] + 1, 1.0)
         return np.asarray(
             np.abs(found) > _CLEAR * np.sqrt(variance * (error / freedom)[:, np.newaxis]))
+
+
+def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Array]:
+    """Return what is left of the square of efforts, (n,), and the gains of their torques, (n,)."""
+    own, across, whole = products[:, [0, 0, 1], [0, 1, 1]].T
+    gains = np.full(own.shape, gain) if gain is not None else (
+        np.maximum(sign * across, 0.0) / np.maximum(own, 1e-300))
+    return np.maximum(whole - 2.0 * gains * sign * across + gains ** 2 * own, 0.0), gains
 
 
 def _inverse(products: Array) -> Array:

@@ -18,8 +18,9 @@ from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
 from hodyn_ros.replay.limit_watch import LimitWatch
+from hodyn_ros.replay.misreading import Fit, find_misreading, wrong_velocities
 from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
-from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, find_shifted_zeros
+from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 
@@ -62,8 +63,10 @@ class Replay:
         As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
-    shifted_zeros : dict of int to float
-        Joints of the model to be turned, and by how much, rad, for it to explain the efforts.
+    fit : Fit
+        How well the efforts fit the model, and how the recording would have to be read to fit.
+    wrong_velocities : list of str
+        What the recorded velocities are instead of those of the positions, a clause each.
     extremes : list of LimitMargin
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
@@ -89,7 +92,8 @@ class Replay:
     effort_factor: float
     velocity_lag: tuple[float, float]
     friction_modelled: bool
-    shifted_zeros: dict[int, float]
+    fit: Fit
+    wrong_velocities: list[str]
     extremes: list[LimitMargin]
     curves: 'Curves'
     reflexes: list[LimitMargin] = field(default_factory=list)
@@ -219,7 +223,7 @@ def replay(
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(feedforward, bag.names)
-    few: list[tuple[Array, Array]] = []
+    few: list[tuple[Array, Array, Array]] = []
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
         computed = stack.enter_context(
@@ -238,7 +242,7 @@ def replay(
             if len(few) < _FEW:
                 some = np.flatnonzero(chunk.used)
                 some = some[::len(some) // MAX_SAMPLES + 1]
-                few.append((chunk.q[some], chunk.slow[some, 1]))
+                few.append((chunk.q[some], chunk.slow[some, 1], chunk.states.velocity[some]))
             for total, values in zip(
                     squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
                     strict=True):
@@ -254,7 +258,7 @@ def replay(
     counts = motion.counts
     if curves is None:
         raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
-    q, effort = (np.concatenate(values) for values in zip(*few, strict=True))
+    q, effort, velocity = (np.concatenate(values) for values in zip(*few, strict=True))
     every = len(q) // MAX_SAMPLES + 1
     rms = [np.sqrt(total / counts.used) for total in squares]
     result = Replay(
@@ -265,7 +269,8 @@ def replay(
         bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
         effort_factor=torques.efforts.factor,
         velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
-        shifted_zeros=find_shifted_zeros(feedforward, q[::every], effort[::every]),
+        fit=find_misreading(feedforward, q[::every], effort[::every]),
+        wrong_velocities=wrong_velocities(q[:, 1], velocity, bag.names),
         extremes=watch.extremes, curves=curves)
     return replace(result, reflexes=watch.reflexes(
         result.motion_supported, result.torque_supported))

@@ -158,8 +158,10 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'gravity_share': result.gravity_share,
         'effort_factor': result.effort_factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
+        'unexplained': result.fit.unexplained,
+        'misread': [] if result.fit.reading is None else result.fit.reading.causes(result.names),
         'shifted_zeros': {
-            result.names[joint]: turn for joint, turn in result.shifted_zeros.items()},
+            result.names[joint]: turn for joint, turn in result.fit.zeros.items()},
         'lag': dict(zip(('seconds', 'deviation'), common_lag(result.joints), strict=True)),
         'warnings': warnings(result),
         'statements': [*warnings(result), *facts(result)],

@@ -12,8 +12,6 @@ Array = NDArray[np.float64]
 MAX_SAMPLES = 120
 """As many tell a quarter turn."""
 
-_POOR = 0.3  # unexplained share of the efforts from which zeros are doubted
-_BETTER = 0.25  # of the unexplained share: what other zeros must leave
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 _WORTH = 0.05  # of the logarithm of the share: less does not speak for a turn
 
@@ -61,10 +59,8 @@ class ZeroSearch:
         torque = self._feedforward.torque(q, friction=False)[:, 0]
         fit = FrictionFit(len(turn), 1)
         fit.add(q[:, 1], (torque,), self._effort, self._known)
-        own, across, whole = fit.left[:, [0, 0, 1], [0, 1, 1]].T
-        gain = np.maximum(across, 0.0) / np.maximum(own, 1e-300) if self._gains else 1.0
-        left = whole - 2.0 * gain * across + gain ** 2 * own
-        return np.asarray((left / (fit.samples * fit.variance))[self._told])
+        left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._told]
+        return left
 
     def turns(self) -> Array:
         """Return by how much to turn, (n,) rad.
@@ -92,21 +88,3 @@ class ZeroSearch:
             if not value < least - 1e-9:
                 return best
             least, best = value, turn
-
-
-def find_shifted_zeros(
-    feedforward: FeedForward, q: Array, effort: Array,
-) -> dict[int, float]:
-    """Return by how much to turn joints of the model for it to explain the efforts, rad.
-
-    Of those that explain little as they are, as long as the unexplained share falls to a quarter.
-    For `q` and `effort` see `ZeroSearch`.
-    """
-    search = ZeroSearch(feedforward, q, effort)
-    start = search.unexplained(np.zeros(feedforward.robot.n))
-    if start.sum() <= _POOR * len(start):
-        return {}
-    turns = search.turns()
-    if search.unexplained(turns).sum() > _BETTER * start.sum():
-        return {}
-    return {int(joint): float(turns[joint]) for joint in np.flatnonzero(turns)}

@@ -15,6 +15,7 @@ CLEAR = 0.1
 _ANOTHER_UNIT = 5.0  # of the gravity torque: no load of an arm makes as much
 
 _POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
+_NOTABLE = 1e-3  # of the largest torque of the arm: a smaller error is none
 _SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
 _CONTRADICTS = 0.1  # of a period: stamps this far from the positions
 
@@ -25,14 +26,12 @@ def warnings(result: Replay) -> list[str]:
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
-    if result.shifted_zeros:
-        turns = ', '.join(
-            f'{result.names[joint]} by {turn / np.pi:+.2g} π'
-            for joint, turn in sorted(result.shifted_zeros.items()))
+    if result.fit.is_wrong:
+        said.append(_misread(result))
+    if result.wrong_velocities:
         said.append(
-            'The log and the model put the zeros of joints at different places: the efforts fit '
-            f'the model with {turns} rad added to the recorded positions. Turn the placements of '
-            'these joints in the robot file, or take the description that the driver uses.')
+            'Recorded velocities are not those of the positions, from which the motion is '
+            f'estimated: {"; ".join(result.wrong_velocities)}. Correct the driver.')
     if found.counts[StampStatus.STALE]:
         said.append(
             f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '
@@ -55,7 +54,9 @@ def warnings(result: Replay) -> list[str]:
             f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
             'gap: the parts are smoothed apart. Record with a clock that is slewed, not stepped.')
     share = result.gravity_share
-    if np.isfinite(result.effort_factor):
+    if result.fit.is_wrong:
+        pass  # what follows from it would mislead
+    elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
     elif abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
         said.append(_gravity(share))
@@ -76,6 +77,21 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}.")
     return said
+
+
+def _misread(result: Replay) -> str:
+    fit = result.fit
+    said = (
+        f'The recording does not fit the model, which leaves {100 * fit.unexplained:.0f} % of the '
+        'efforts unexplained, whatever bias, friction and gain each joint has')
+    if fit.reading is None:
+        return said + (
+            '. None of these explains it: swapped joints or efforts, opposite signs, zeros a '
+            'quarter turn away, degrees, a load on the last link. Check that the robot is that of '
+            'the recording.')
+    causes = '; '.join(fit.reading.causes(result.names))
+    return f'{said}; {100 * fit.left:.0f} % would be left if {causes}. ' + ' '.join(
+        fit.reading.remedies)
 
 
 def _another_unit(factor: float) -> str:
@@ -106,22 +122,23 @@ def _gravity(share: float) -> str:
 def _about_model(result: Replay) -> list[str]:
     constant = [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
-    poor = [joint for joint in result.joints
-            if joint.slow_share > _POOR and joint.name not in constant]
+    least = _NOTABLE * result.torque_rms[0].max()
+    poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
+        joint.rms_slow_error > least) and joint.name not in constant]
     rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]
     said = []
     if constant:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes: nothing can be said of '
             'the prediction there. See whether the driver reports it.')
-    if np.isfinite(result.effort_factor):
+    if np.isfinite(result.effort_factor) or result.fit.is_wrong:
         return said
     if rubbing and not result.friction_modelled:
         said.append(
             f'The model has no friction, and friction would explain most of the error of '
             f'{", ".join(rubbing)}: `hodyn identify` would find its law and write it to the robot '
             'file.')
-    elif poor and not result.shifted_zeros:
+    elif poor:
         names = ', '.join(f'{joint.name} ({100 * joint.slow_share:.0f} %)' for joint in poor)
         said.append(
             f'Within the bandwidth of the motion the prediction leaves unexplained much of the '
@@ -182,7 +199,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if not np.isfinite(result.effort_factor):
+    if not (np.isfinite(result.effort_factor) or result.fit.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
     lag, deviation = common_lag(result.joints)
     if abs(lag) > _SURE * deviation:

@@ -173,6 +173,9 @@ def test_positions_in_degrees_are_suspected(capsys, tmp_path):
     (tmp_path / 'degrees.json').write_text(json.dumps(degrees))
     assert main(['check', 'degrees.json', '--robot', 'panda']) == 1
     assert 'are these degrees?' in capsys.readouterr().out
+    assert main(['retime', 'degrees.json', '--robot', 'panda', '--output', 'out.csv']) == 2
+    assert 'it is out of range; positions are in rad: are these degrees?' in (
+        capsys.readouterr().err)
 
 
 @pytest.mark.parametrize('width', ['30', '60', '80'])

@@ -36,6 +36,12 @@ def test_what_is_no_bag(tmp_path):
             read(tmp_path / name)
 
 
+def test_a_bag_of_ros_1_is_sent_to_its_converter(tmp_path):
+    (tmp_path / 'lab.bag').write_bytes(b'#ROSBAG V2.0\n')
+    with pytest.raises(ValueError, match=r'ROS 1: `rosbags-convert --src lab\.bag --dst lab`'):
+        read(tmp_path / 'lab.bag')
+
+
 def test_of_a_folder_the_file_that_cannot_be_read_is_named(tmp_path):
     path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))})
     (path / 'bag.db3').write_bytes(b'not a bag at all' * 100)

@@ -106,6 +106,17 @@ def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):
     assert trajectory.positions == [[0.0, 1.0], [0.001, 1.0]]
 
 
+@pytest.mark.parametrize('text', [
+    'time,a,b\n0,0.5,0\n1.5,1,2\n', 't;a;b\n0;0,5;0\n1,5;1;2\n',
+    '\ufeffTime (s)\ta\tb\n0\t0.5\t0\n1.5\t1\t2\n', 'time_from_start, a, b\n0,.5,0\n1.5,1,2\n'])
+def test_tables_of_spreadsheets_and_loggers_are_read(tmp_path, text):
+    (tmp_path / 'plan.csv').write_text(text, 'utf-8')
+    trajectory = read_trajectory(tmp_path / 'plan.csv')
+    assert trajectory.names == ('a', 'b')
+    assert trajectory.times == [0.0, 1.5]
+    assert trajectory.positions == [[0.5, 0.0], [1.0, 2.0]]
+
+
 @pytest.mark.parametrize(('name', 'text', 'message'), [
     ('p.yaml', 'a: [1', 'not valid YAML'),
     ('p.yaml', '- 1', 'expected a mapping'),
@@ -126,7 +137,8 @@ def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):
     ('p.json', '{"joint_names": ["a"], "points": [{"time_from_start": 0, "positions": [1'
      + 400 * '0' + ']}]}', 'point 0, positions: expected numbers'),
     ('p.json', '[1' + 5000 * '0' + ']', 'not valid JSON'),
-    ('p.csv', 'a,b\n0,1', 'one of them time'),
+    ('p.csv', 'a,b\n0,1', "one of them time; it has 'a', 'b'"),
+    ('p.csv', '', 'one of them time; it has nothing'),
     ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' stands there twice"),

@@ -1,5 +1,6 @@
 """When each sentence of a report is said, and with which figures; of made-up results: fast."""
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,8 @@ from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.figures import _title
+from hodyn_ros.replay.misreading import Fit
+from hodyn_ros.replay.reading import Reading
 from hodyn_ros.replay.report import figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
 
@@ -40,9 +43,11 @@ def result(timing_statistics=None, **changes):
     """Return a replay that finds nothing amiss."""
     return SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
-        'timing_statistics': timing_statistics or timing(), 'shifted_zeros': {}, 'names': NAMES,
+        'timing_statistics': timing_statistics or timing(), 'fit': Fit(0.01),
+        'wrong_velocities': [], 'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
+        'torque_rms': np.ones((3, 2)),
         'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [],
         'noise': SimpleNamespace(
             velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5),
@@ -73,14 +78,19 @@ DAMAGED = SimpleNamespace(
 POOR = joint('b', slow_share=0.31)
 RUBS = joint('b', slow_share=0.31, friction_share=0.51)
 CONSTANT = joint('a', variance_accounted_for=np.nan, slow_share=0.9, friction_share=0.9)
+TURNED = replace(Reading.plain(2), quarters=(-1, 2))
 STALE = timing(counts=Counter({StampStatus.STALE: 4}))
 
 
 @pytest.mark.parametrize(('changes', 'said'), [
     ({'counts': DAMAGED},
      'The bag is damaged: 3 are lost. The report covers what could be read.'),
-    ({'shifted_zeros': {1: np.pi, 0: -0.5 * np.pi}},
-     'fit the model with a by -0.5 π, b by +1 π rad added'),
+    ({'fit': Fit(0.9)}, 'leaves 90 % of the efforts unexplained, whatever bias, friction'),
+    ({'fit': Fit(0.9, TURNED, 0.03)},
+     '90 % of the efforts unexplained, whatever bias, friction and gain each joint has; 3 % would '
+     'be left if -0.5 π rad are added to the positions of a; +1 π rad are added to the positions '
+     'of b. Turn the placements'),
+    ({'wrong_velocities': ['those of a are swapped']}, 'those of a are swapped. Correct'),
     ({'timing_statistics': STALE}, '4 messages show states that earlier messages showed'),
     ({'timing_statistics': timing(counts=Counter({StampStatus.TORN: 15}))},
      '15 messages have positions of one sample and velocities of another: the state was read'),
@@ -122,7 +132,7 @@ def test_what_calls_a_result_in_question_is_a_warning_and_no_fact(changes, said)
     {'joints': [joint('a'), joint('b', slow_share=0.29)]},
     # A share of friction asks for something where the rest is poor.
     {'joints': [joint('a'), joint('b', friction_share=0.9)], 'friction_modelled': False},
-    {'joints': [joint('a'), POOR], 'shifted_zeros': {}, 'friction_modelled': True,
+    {'joints': [joint('a'), POOR], 'friction_modelled': True,
      'gravity_share': 1.0, 'velocity_lag': (0.9e-3, 1e-4)},
     {'velocity_lag': (2.9e-3, 1e-3)}, {'velocity_lag': (0.9e-3, 1e-5)},
     {'timing_statistics': timing(misfit=0.9e-3)},
@@ -157,10 +167,17 @@ def test_of_efforts_in_another_unit_that_alone_is_said(share):
     assert not any('gravity' in one for one in facts(found))
 
 
-def test_zeros_elsewhere_come_before_a_model_that_is_to_be_fitted():
-    found = warnings(result(joints=[joint('a'), POOR], shifted_zeros={0: np.pi}))
-    assert len(found) == 1
-    assert 'zeros of joints' in found[0]
+@pytest.mark.parametrize('fit', [Fit(0.9), Fit(0.2, TURNED, 0.01)])
+def test_where_nothing_fits_that_alone_is_said(fit):
+    found = result(joints=[joint('a'), RUBS], fit=fit, gravity_share=0.4, friction_modelled=False)
+    (said,) = warnings(found)
+    assert said.startswith('The recording does not fit the model')
+    assert not any('gravity' in one for one in facts(found))
+
+
+def test_an_error_that_is_none_beside_the_weight_is_no_warning():
+    rests = joint('b', rms_effort=2e-3, rms_slow_error=0.9e-3, slow_share=0.46)
+    assert warnings(result(joints=[joint('a'), rests])) == []
 
 
 def fact(text, **changes):

@@ -1,5 +1,6 @@
 """What a report says, the most important first, and that it says nothing that is not so."""
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -8,9 +9,9 @@ from recordings import PANDA, messages, record, write
 from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.replay.misreading import find_misreading
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.replay.report import figures_of
-from hodyn_ros.replay.shifted_zeros import find_shifted_zeros
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -28,13 +29,51 @@ def test_zeros_a_quarter_turn_apart_are_named(replayed):
     recording = record(duration=3.0)
     recording.position[:, [1, 3]] += [0.5 * np.pi, -0.5 * np.pi]
     result = replayed(recording)
-    assert result.shifted_zeros == {
+    assert result.fit.zeros == {
         1: pytest.approx(-0.5 * np.pi), 3: pytest.approx(0.5 * np.pi)}
-    said = warnings(result)
-    assert 'fer_joint2 by -0.5 π, fer_joint4 by +0.5 π rad' in said[0]
-    # A share of gravity far from 0 and 1 is no verdict.
-    assert 'neither all nor nothing' in said[1]
+    assert '-0.5 π rad are added to the positions of fer_joint2; +0.5 π rad' in warnings(result)[0]
     assert not any('driver reports efforts' in sentence for sentence in facts(result))
+
+
+@pytest.mark.parametrize(('change', 'said'), [
+    (lambda one: one.effort[:, [0, 3, 2, 1, 4, 5, 6]],
+     'the efforts of fer_joint2 and fer_joint4 are swapped'),
+    (lambda one: one.effort[:, [1, 2, 0, 3, 4, 5, 6]],
+     'the efforts of fer_joint1, fer_joint3, fer_joint2 are in another order'),
+    (lambda one: one.effort * [1, 1, 1, -1, 1, 1, 1],
+     'fer_joint4 has efforts of the opposite sign'),
+    (lambda one: -one.effort, 'every joint has efforts of the opposite sign'),
+])
+def test_efforts_that_are_mixed_up_are_named_before_all_else(replayed, change, said):
+    recording = record(duration=5.0, bandwidth=0.6)
+    recording.effort = change(recording)
+    first = warnings(replayed(recording))[0]
+    assert first.startswith('The recording does not fit the model, which leaves ')
+    assert said in first
+    before, after = map(int, re.findall(r'([0-9]+) %', first))
+    assert after <= 0.1 * before
+
+
+def test_joints_whose_names_are_swapped_are_named(replayed):
+    recording = record(duration=5.0, bandwidth=0.6)
+    recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
+    assert any('the joints of fer_joint2 and fer_joint4 are swapped' in said for said in warnings(
+        replayed(recording)))
+
+
+def test_a_recording_in_degrees_is_named(replayed):
+    recording = record(duration=5.0, bandwidth=0.6)
+    recording.position, recording.velocity = (
+        np.degrees(values) for values in (recording.position, recording.velocity))
+    assert any('positions and velocities are in degrees. Let' in said for said in warnings(
+        replayed(recording)))
+
+
+def test_velocities_of_the_opposite_sign_are_named(replayed):
+    recording = record(duration=5.0, bandwidth=0.6)
+    recording.velocity[:, 2] *= -1.0
+    assert any('those of fer_joint3 have the opposite sign. Correct the driver' in said
+               for said in warnings(replayed(recording)))
 
 
 def test_one_joint_is_turned_where_one_explains_it():
@@ -42,7 +81,7 @@ def test_one_joint_is_turned_where_one_explains_it():
     recording = record(duration=3.0)
     q = recording.q[::3].copy()
     q[:, 0, 1] += 0.5 * np.pi
-    assert find_shifted_zeros(FeedForward(PANDA), q, recording.effort[::3]) == {
+    assert find_misreading(FeedForward(PANDA), q, recording.effort[::3]).zeros == {
         1: pytest.approx(-0.5 * np.pi)}
 
 

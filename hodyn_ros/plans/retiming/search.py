@@ -273,7 +273,8 @@ def _why_not(path: Plan, table: LimitTable) -> str:
     return (
         f'no timing mends it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
         f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even '
-        f'{MAX_FACTOR:g} times slower: {what.get(worst.quantity, "it may not move there")}')
+        f'{MAX_FACTOR:g} times slower: {what.get(worst.quantity, "it may not move there")}'
+        f'{report.doubt}')
 
 
 def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:

@@ -6,7 +6,6 @@ alone, so no mesh is ever looked for.
 from collections.abc import Mapping
 import math
 from typing import Any, NamedTuple
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,12 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
+from hodyn_ros.robot.files.urdf_doubts import (
+    warn_of_dynamics,
+    warn_of_masses,
+    warn_of_ranges,
+    warn_of_zeros,
+)
 from hodyn_ros.robot.files.xml_elements import Element, read_xml
 
 Array = NDArray[np.float64]
@@ -94,11 +99,18 @@ def robot_mapping(
             mimics[joint.name] = Mimic(**chain[-1]['mimic'])
     mapping: dict[str, Any] = {'name': root.attributes['name'], 'bodies': bodies}
     mimics = resolved(mimics, context)
-    limits = limit_keys(
-        _limits([joint for _, joint in order if joint is not None], mimics, locked), mimics,
-        context)
-    if limits:
-        mapping['limits'] = limits
+    moving = [joint for _, joint in order if joint is not None]
+    limits = _limits(moving, mimics, locked)
+    warn_of_masses(bodies, context)
+    warn_of_ranges({
+        joint.name: (limits[joint.name].lower, limits[joint.name].upper) for joint in moving
+        if joint.type == 'revolute' and joint.name in limits}, context)
+    warn_of_zeros([
+        (joint.name, limit, _BOUNDS if joint.name not in mimics else ('velocity',))
+        for joint in moving if joint.name in limits and joint.name not in locked
+        for limit in joint.element.all('limit')], context)
+    if known := limit_keys(limits, mimics, context):
+        mapping['limits'] = known
     return mapping
 
 
@@ -116,20 +128,8 @@ def read_root(text: str, context: str) -> Element:
         raise HodynError(
             f'{context}: version {root.attributes["version"]!r:.40} is not known; known are '
             f'{", ".join(_VERSIONS)}')
-    _warn_of_dynamics(root, context)
+    warn_of_dynamics(root, context)
     return root
-
-
-def _warn_of_dynamics(root: Element, context: str) -> None:
-    """Say how many joints have damping or friction, which are not read."""
-    count = sum(
-        any(dynamics.attributes.get(key, '').strip('0. ') for dynamics in joint.all('dynamics')
-            for key in ('damping', 'friction')) for joint in root.all('joint'))
-    if count:
-        warnings.warn(
-            f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
-            'friction of a URDF are mostly settings of simulators; hodyn identify finds those of '
-            'the arm', stacklevel=2)
 
 
 def _by_name(root: Element, tag: str) -> dict[str, Element]:
@@ -328,8 +328,6 @@ def _bounds(limit: Element, *, driven: bool) -> dict[str, float]:
             name, default if name in ('velocity', 'effort') else np.inf, finite=False)
         if value < 0.0:
             limit.fail(f'{name} is {value:g}; write the real one, or 0 if none is known')
-        if value == 0.0 and (driven or name != 'effort'):
-            limit.warn(f'{name} is 0: taken as unknown')
         known[name] = value or np.inf
     return {
         'velocity': known['velocity'], 'effort': known['effort'] if driven else np.inf,

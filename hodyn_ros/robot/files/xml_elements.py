@@ -129,6 +129,10 @@ class Element:
             values = [_number(word) for word in text.split()]
         except ValueError:
             values = []
+        if '${' in text or '$(' in text:
+            self.fail(
+                f'{name} is {text!r:.60}, which xacro left, or never saw: expand the file, xacro '
+                'robot.xacro > robot.urdf, with all that it asks for')
         if len(values) != count:
             wanted = 'a number' if count == 1 else f'{count} numbers'
             self.fail(f'{name} is {text!r:.60}, expected {wanted}')

@@ -1,0 +1,231 @@
+"""How a recording that does not fit the model would have to be read to fit it."""
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+import heapq
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.reading import Order, Reading
+from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+HOPELESS = 0.5
+"""A share of the efforts: a model that leaves more of them unexplained does not describe them."""
+
+_POOR = 0.1  # unexplained share of a joint's efforts from which another reading is looked for
+_BETTER = 0.25  # of the unexplained share: what the other reading must leave
+_PROGRESS = 0.9  # of the unexplained share: what each change on the way to it must leave
+_RIGHT = 0.01  # unexplained share at which a reading needs no other change
+_CHANGES = 4  # of a reading, one after the other
+_HELD = 3  # readings that are changed further
+_PRICE = 0.01  # of the unexplained share: what a change must be better by than a simpler one
+_LIKE = 0.9  # correlation of a recorded velocity with what it is
+_HEAVIEST, _FARTHEST = 1.0, 0.5  # a load: in units of the arm's mass; off its link's origin, m
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a recording fits the model.
+
+    Attributes
+    ----------
+    unexplained : float
+        The share of the efforts that the model does not explain, the mean of all joints; a bias,
+        friction and an unknown gain of each joint are no matter. NaN if nothing can be said.
+    reading : Reading or None
+        How it would fit: with which the share falls to a quarter at most.
+    left : float
+        The share that is left with the reading.
+
+    """
+
+    unexplained: float
+    reading: Reading | None = None
+    left: float = np.nan
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the model does not describe the efforts as they are recorded."""
+        return self.unexplained > HOPELESS or self.reading is not None
+
+    @property
+    def zeros(self) -> dict[int, float]:
+        """Joints of the model to be turned, and by how much, rad."""
+        return {} if self.reading is None else {
+            joint: 0.5 * np.pi * quarter
+            for joint, quarter in enumerate(self.reading.quarters) if quarter}
+
+
+def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
+    """Return how well efforts fit the model, and how they would if they do not.
+
+    Joints or efforts that are swapped, opposite signs, zeros a quarter turn away, degrees and a
+    load on the last link are tried, up to four one after the other.
+
+    Parameters
+    ----------
+    feedforward : FeedForward
+        Feed-forward of the robot.
+    q : (S, 5, n) array
+        Motions, rad/sᵏ.
+    effort : (S, n) array
+        Recorded efforts, N m.
+
+    """
+    known = np.isfinite(effort).all(axis=1) & np.isfinite(q).all(axis=(1, 2))
+    q, effort = q[known], effort[known]
+    n = effort.shape[1]
+    if len(q) < 5 * n or np.any(np.ptp(effort, axis=0) <= 1e-9 * np.abs(effort).max(axis=0)):
+        return Fit(np.nan)
+    trial = _Trial(feedforward, q, effort)
+    reading = Reading.plain(n)
+    joints = trial.unexplained(reading)
+    best = start = float(joints.mean())
+    if joints.max() < _POOR:
+        return Fit(start)
+    held, last = [(start, start, reading)], start
+    for _ in range(_CHANGES):
+        readings = {other for *_, one in held for other in _changes(one, trial)}
+        tried = [trial.with_signs(other) for other in readings]
+        held = heapq.nsmallest(_HELD, (
+            (left + _PRICE * other.changes, left, other) for left, other in tried),
+            key=lambda each: each[0])
+        left = held[0][1]
+        if left > _PROGRESS * last:
+            break
+        best, reading, last = left, held[0][2], left
+        if best < _RIGHT:
+            break
+    if best > _BETTER * start:
+        return Fit(start)
+    return Fit(start, reading, best)
+
+
+def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
+    """Return the readings that differ by one change."""
+    n = len(reading.order)
+    yield reading
+    yield replace(reading, is_in_degrees=not reading.is_in_degrees)
+    for i, j in combinations(range(n), 2):
+        efforts = _swapped(reading.effort_order, i, j)
+        yield replace(reading, effort_order=efforts)
+        yield replace(reading, order=_swapped(reading.order, i, j), effort_order=efforts)
+    for i in range(n):
+        yield replace(reading, reversed_position=reading.reversed_position ^ {i})
+    yield replace(reading, quarters=trial.quarters(reading))
+    if (load := trial.load(reading)) is not None:
+        yield replace(reading, load=load)
+
+
+class _Trial:
+    """Compares readings of one recording with the model."""
+
+    def __init__(self, feedforward: FeedForward, q: Array, effort: Array) -> None:
+        robot = feedforward.robot
+        self._feedforward, self._q, self._effort = feedforward, q, effort
+        self._known = np.ones(effort.shape, dtype=np.bool_)
+        self._variance = np.var(effort, axis=0)
+        self._mass = sum(body.mass for body in robot.bodies)
+        self._loads = [FeedForward(_loaded(robot, np.zeros(3))), *(
+            FeedForward(_loaded(robot, 0.1 * axis)) for axis in np.eye(3))]
+        self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
+
+    def unexplained(self, reading: Reading) -> Array:
+        """Return the share of each joint's efforts, (n,), that is not explained."""
+        return self._of_joints(reading)[0]
+
+    def with_signs(self, reading: Reading) -> tuple[float, Reading]:
+        """Return the least share with efforts of any sign, and the reading that has these."""
+        right, opposite = self._of_joints(reading)
+        # A sign is changed for what it makes better by far, not by chance.
+        is_other = opposite < 0.5 * right - 0.1
+        return float(np.where(is_other, opposite, right).mean()), replace(
+            reading, reversed_effort=reading.reversed_effort ^ set(
+                np.flatnonzero(is_other).tolist()))
+
+    def quarters(self, reading: Reading) -> tuple[int, ...]:
+        """Return the quarter turns of the zeros that explain most."""
+        plain = replace(reading, quarters=len(reading.quarters) * (0,))
+        turns = ZeroSearch(
+            self._feedforward, plain.motion(self._q, self._turns), plain.effort(self._effort),
+        ).turns()
+        return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
+
+    def load(self, reading: Reading) -> tuple[float, ...] | None:
+        """Return mass and centre of the load on the last link that explains most, if one does."""
+        motion = reading.motion(self._q, self._turns)
+        base = self._feedforward.torque(motion, friction=False)[:, 0]
+        loaded = [model.torque(motion, friction=False)[:, 0] - base for model in self._loads]
+        columns = [loaded[0], *((each - loaded[0]) / 0.1 for each in loaded[1:])]
+        fit = FrictionFit(base.shape[1], len(columns))
+        fit.add(motion[:, 1], columns, reading.effort(self._effort) - base, self._known)
+        products = np.sum(fit.left / np.maximum(
+            self._variance[list(reading.effort_order)], 1e-300)[:, None, None], axis=0)
+        mass, *moments = np.linalg.lstsq(
+            products[:-1, :-1], products[:-1, -1], rcond=1e-9)[0].tolist()
+        if not 0.0 < mass < _HEAVIEST * self._mass:
+            return None
+        centre = np.array(moments) / mass
+        return None if np.abs(centre).max() > _FARTHEST else (mass, *centre.tolist())
+
+    def _of_joints(self, reading: Reading) -> tuple[Array, Array]:
+        """Return the unexplained share of each joint, (n,), with the effort's sign, and without.
+
+        Of efforts with gravity or without it: whichever fits better.
+        """
+        motion = reading.motion(self._q, self._turns)
+        effort = reading.effort(self._effort)
+        model, gain = self._feedforward, None
+        if reading.load is not None:
+            mass, *centre = reading.load
+            # Another gain would pass for a load.
+            model, gain = FeedForward(_loaded(model.robot, np.array(centre), mass)), 1.0
+        shares = []
+        for gravity in (True, False):
+            predicted = model.torque(motion, gravity=gravity, friction=False)[:, 0]
+            fit = FrictionFit(effort.shape[1], 1)
+            fit.add(motion[:, 1], (predicted,), effort, self._known)
+            shares.append([fit.unexplained(sign, gain) for sign in (1.0, -1.0)])
+        right, opposite = min(shares, key=lambda each: float(np.minimum(*each).mean()))
+        return right, opposite
+
+
+def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
+    """Return a robot whose last link carries a point mass, kg, off its origin, (3,), m."""
+    return robot.with_payload(robot.bodies[-1].name, mass, centre, np.zeros((3, 3)))
+
+
+def _swapped(order: Order, i: int, j: int) -> Order:
+    other = list(order)
+    other[i], other[j] = other[j], other[i]
+    return tuple(other)
+
+
+def wrong_velocities(moved: Array, recorded: Array, names: tuple[str, ...]) -> list[str]:
+    """Return what recorded velocities, (S, n), are instead of those of the positions, (S, n).
+
+    A clause each: of the opposite sign, in degrees, those of another joint.
+    """
+    known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
+    moved, recorded = moved[known], recorded[known]
+    squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
+    product = recorded.T @ moved
+    like = product / np.sqrt(np.maximum(np.outer(squares[1], squares[0]), 1e-300))
+    own, slope = np.diag(like), np.diag(product) / np.maximum(squares[0], 1e-300)
+    said = [
+        f'those of {names[joint]} have the opposite sign'
+        for joint in np.flatnonzero(own < -_LIKE)]
+    in_degrees = (own > _LIKE) & (np.abs(np.log(np.maximum(slope, 1e-9) * np.pi / 180.0)) < 0.2)
+    if in_degrees.any():
+        joints = [name for name, is_so in zip(names, in_degrees, strict=True) if is_so]
+        said.append(f'those of {", ".join(joints)} are in degrees per second')
+    for i, j in combinations(range(len(names)), 2):
+        if min(like[i, j], like[j, i]) > _LIKE and max(own[i], own[j]) < _LIKE:
+            said.append(f'those of {names[i]} and {names[j]} are swapped')
+    return said

@@ -1,0 +1,81 @@
+"""What of a URDF is likely an oversight: a warning each, in one line."""
+from collections.abc import Iterable, Mapping, Sequence
+import math
+from typing import Any
+import warnings
+
+import numpy as np
+
+from hodyn_ros.robot.files.xml_elements import Element
+
+_MANY_TURNS = 8.0 * math.pi
+"""A range that ends beyond, rad, is one in degrees: cables allow two or three turns."""
+
+
+def warn_of_dynamics(root: Element, context: str) -> None:
+    """Say how many joints have damping or friction, which are not read."""
+    count = sum(
+        any(dynamics.attributes.get(key, '').strip('0. ') for dynamics in joint.all('dynamics')
+            for key in ('damping', 'friction')) for joint in root.all('joint'))
+    if count:
+        _warn(
+            f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
+            'friction of a URDF are mostly settings of simulators; hodyn identify finds those of '
+            'the arm')
+
+
+def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
+    """Say which limits are 0, and so not known, of joints by name with <limit> and quantities."""
+    zeros: dict[str, list[tuple[str, int]]] = {}
+    for joint, limit, names in limits:
+        for name in names:
+            if name in limit.attributes and limit.number(name, finite=False) == 0.0:
+                zeros.setdefault(name, []).append((joint, limit.line))
+    for name, joints in zeros.items():
+        _warn(
+            f'{context}, line {joints[0][1]}, joint{"s" * (len(joints) > 1)} '
+            f'{", ".join(repr(joint) for joint, _ in joints)}, <limit>: {name} is 0: taken as '
+            'unknown')
+
+
+def warn_of_ranges(ranges: Mapping[str, tuple[float, float]], context: str) -> None:
+    """Say which joints that turn have ranges, rad, that look like degrees."""
+    wide = [
+        f'{joint} ({lower:g} to {upper:g})' for joint, (lower, upper) in ranges.items()
+        if _MANY_TURNS < max(abs(lower), abs(upper)) < math.inf]
+    if wide:
+        _warn(f'{context}: ranges are in rad: are these degrees? {", ".join(wide)}')
+
+
+def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
+    """Say which links have no mass though they carry others, and which are points.
+
+    `bodies` are those of the robot format, parents first.
+    """
+    carrier: dict[Any, Any] = {}
+    has_mass: dict[Any, bool] = {}
+    for body in bodies:
+        name, parent = body['name'], body['parent']
+        carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
+        # The axes of a planar joint are bodies of their own, and those have none.
+        has_mass.setdefault(name, body['type'] == 'fixed')
+        if body.get('mass'):
+            has_mass[carrier[name]] = True
+    carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}
+    names = {body['name'] for body in bodies if ' ' not in body['name']}
+    empty = [name for name, known in has_mass.items() if not known and name in carries & names]
+    if empty:
+        _warn(
+            f'{context}: links that move without an <inertial> are taken as without mass: '
+            f'{", ".join(empty)}')
+    points = [
+        f'{body["name"]} ({body["mass"]:g} kg)' for body in bodies
+        if body.get('mass') and not np.any(body['inertia'])]
+    if points:
+        _warn(
+            f'{context}: links with an <inertia> of 0 are taken as points of their mass: '
+            f'{", ".join(points)}')
+
+
+def _warn(line: str) -> None:
+    warnings.warn(line, stacklevel=3)

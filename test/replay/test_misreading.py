@@ -1,0 +1,165 @@
+"""Which mistake a recording was made with is found, and none in recordings that are sound."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.misreading import find_misreading, wrong_velocities
+
+ROBOTS = [hd.load_robot(name) for name in ('panda', 'iiwa14', 'ur10e', 'fr3')]
+FAULTS = (
+    'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero', 'degrees')
+SHOWS = 0.02
+"""Unexplained share, the mean of all joints, above which a mistake shows at all."""
+
+
+def motion(rng, robot, size=1.0):
+    """Return q … q⁗, (100, 5, n), of 10 s: two sines a joint within its range."""
+    low, high = (np.clip(bound, -3.0, 3.0) for bound in (
+        robot.limits.position_min, robot.limits.position_max))
+    middle = low + (high - low) * rng.uniform(0.35, 0.65, robot.n)
+    span = size * np.minimum(high - middle, middle - low) * rng.uniform(0.3, 0.8, robot.n)
+    time, q = np.linspace(0.0, 10.0, 100)[:, np.newaxis], np.zeros((100, 5, robot.n))
+    q[:, 0] = middle
+    for share in (0.7, 0.3):
+        omega, phase = rng.uniform(0.6, 2.5, robot.n), rng.uniform(0.0, 6.3, robot.n)
+        for k in range(5):
+            q[:, k] += share * span * omega ** k * np.sin(time * omega + phase + k * np.pi / 2.0)
+    return q
+
+
+def recorded(rng, robot, *, off=0.0, size=1.0):
+    """Return a motion and its efforts, of an arm whose links are off, with friction and noise."""
+    bodies = tuple(replace(
+        body, mass=body.mass * max(1.0 + off * rng.standard_normal(), 0.2),
+        com=body.com + 0.2 * off * np.abs(body.com).max() * rng.standard_normal(3),
+    ) for body in robot.bodies)
+    q = motion(rng, robot, size)
+    effort = FeedForward(replace(robot, bodies=bodies, friction=None)).torque(q)[:, 0]
+    scale = np.sqrt(np.mean(effort ** 2, axis=0))
+    slow = np.exp(-np.abs(q[:, 1]) / 0.05)
+    effort += scale.max() * rng.uniform(0.0, 0.05, robot.n) * (1.0 + 0.5 * slow) * np.tanh(
+        q[:, 1] / rng.uniform(0.005, 0.05, robot.n))
+    effort += scale * rng.uniform(0.0, 0.1, robot.n) * q[:, 1]
+    effort += scale.max() * rng.uniform(-0.02, 0.02, robot.n)
+    effort += (0.01 + 0.03 * scale * rng.uniform()) * rng.standard_normal(effort.shape)
+    q += np.array([1e-4, 1e-3, 5e-3, 0.0, 0.0])[:, np.newaxis] * rng.standard_normal(q.shape)
+    return q, effort
+
+
+def mistaken(rng, q, effort, fault):
+    """Return them with a mistake, and what finds it: words of its clause, and names of joints."""
+    i, j = (int(joint) for joint in rng.choice(q.shape[2], 2, replace=False))
+    q, effort = q.copy(), effort.copy()
+    if fault in ('joints', 'efforts'):
+        if fault == 'joints':
+            q[:, :, [i, j]] = q[:, :, [j, i]]
+        effort[:, [i, j]] = effort[:, [j, i]]
+        return q, effort, f'the {fault} of', {i, j}
+    if fault == 'zero':
+        q[:, 0, i] += 0.5 * np.pi * rng.choice([-1, 1, 2])
+        return q, effort, 'π rad are added', {i}
+    if fault == 'degrees':
+        return np.degrees(q), effort, 'in degrees', set()
+    if fault in ('sign of a position', 'axis'):
+        q[:, :, i] *= -1.0
+    if fault in ('sign of an effort', 'axis'):
+        effort[:, i] *= -1.0
+    return q, effort, {
+        'axis': 'turns the other way', 'sign of a position': 'positions of the opposite sign',
+        'sign of an effort': 'efforts of the opposite sign'}[fault], {i}
+
+
+def found_of(seed, count):
+    """Make a recording with mistakes; return whether they show, and whether they are found."""
+    rng = np.random.default_rng(seed)
+    robot = ROBOTS[seed % len(ROBOTS)]
+    q, effort = recorded(rng, robot)
+    wanted = []
+    for fault in rng.choice(FAULTS, count, replace=False):
+        q, effort, words, joints = mistaken(rng, q, effort, fault)
+        wanted.append((words, joints))
+    fit = find_misreading(FeedForward(robot), q, effort)
+    causes = [] if fit.reading is None else fit.reading.causes(robot.joint_names)
+    if count == 1:
+        (words, joints), = wanted
+        found = len(causes) == 1 and words in causes[0] and all(
+            robot.joint_names[joint] in causes[0] for joint in joints)
+    else:
+        # Two on one joint may be one and the same as others: what counts is that it fits.
+        found = 0 < len(causes) <= 4 and fit.left < 0.2 * fit.unexplained
+    return fit.unexplained > SHOWS, found
+
+
+def rate(seeds, count):
+    results = [found_of(seed, count) for seed in seeds]
+    shown = [found for shows, found in results if shows]
+    assert len(shown) > 0.6 * len(results)
+    return np.mean(shown)
+
+
+@pytest.mark.parametrize('count', [1, 2])
+def test_the_mistakes_of_a_recording_are_found(count):
+    assert rate(range(40), count) >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('count', [1, 2])
+def test_the_mistakes_of_many_recordings_are_found(count):
+    assert rate(range(1000, 1200), count) >= 0.95
+
+
+@pytest.mark.parametrize('seeds', [
+    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        robot = ROBOTS[seed % len(ROBOTS)]
+        q, effort = recorded(
+            rng, robot, off=rng.choice([0.0, 0.1, 0.2]), size=rng.choice([0.1, 1.0]))
+        fit = find_misreading(FeedForward(robot), q, effort)
+        assert fit.reading is None, (seed, fit, fit.reading.causes(robot.joint_names))
+        assert not fit.is_wrong, (seed, fit)
+
+
+def test_efforts_without_gravity_are_no_mistake():
+    rng = np.random.default_rng(3)
+    q, _ = recorded(rng, ROBOTS[0])
+    effort = FeedForward(ROBOTS[0]).torque(q, gravity=False)[:, 0]
+    assert not find_misreading(FeedForward(ROBOTS[0]), q, effort).is_wrong
+
+
+@pytest.mark.parametrize('mass', [2.0, 4.0])
+def test_a_load_that_the_model_lacks_is_named_with_its_mass(mass):
+    rng = np.random.default_rng(4)
+    loaded = ROBOTS[0].with_payload('link7', mass, [0.05, 0.0, 0.1])
+    fit = find_misreading(FeedForward(ROBOTS[0]), *recorded(rng, loaded))
+    assert fit.reading is not None
+    assert fit.reading.load[0] == pytest.approx(mass, rel=0.2)
+
+
+def test_a_recording_of_another_robot_is_called_wrong_without_a_cause():
+    rng = np.random.default_rng(5)
+    q, _ = recorded(rng, ROBOTS[0])
+    fit = find_misreading(FeedForward(ROBOTS[0]), q, rng.standard_normal((100, 7)))
+    assert fit.is_wrong
+    assert fit.reading is None
+
+
+def test_velocities_that_are_not_those_of_the_positions_are_named():
+    rng = np.random.default_rng(6)
+    moved = motion(rng, ROBOTS[0])[:, 1]
+    names = tuple('abcdefg')
+    noisy = moved + 1e-3 * rng.standard_normal(moved.shape)
+    assert wrong_velocities(moved, noisy, names) == []
+    wrong = noisy.copy()
+    wrong[:, 1] *= -1.0
+    wrong[:, [2, 5]] = noisy[:, [5, 2]]
+    assert wrong_velocities(moved, wrong, names) == [
+        'those of b have the opposite sign', 'those of c and f are swapped']
+    assert wrong_velocities(moved, np.degrees(noisy), names) == [
+        'those of a, b, c, d, e, f, g are in degrees per second']
+    assert wrong_velocities(moved, np.full_like(moved, np.nan), names) == []
+    assert wrong_velocities(0.0 * moved, 0.0 * moved, names) == []

@@ -1,0 +1,65 @@
+"""What is likely an oversight in a URDF is one line each, and nothing of a sound one is."""
+import warnings
+
+import pytest
+
+import hodyn_ros as hd
+
+INERTIAL = (
+    '<inertial><mass value="{}"/><inertia ixx="{}" iyy="{}" izz="{}" ixy="0" ixz="0" iyz="0"/>'
+    '</inertial>')
+SOUND = INERTIAL.format(2.1, 0.01, 0.01, 0.01)
+
+
+def arm(first=SOUND, second=SOUND, *, limit='lower="-2" upper="2" velocity="2" effort="50"'):
+    """Return a URDF of two joints, a hand fixed to the last link."""
+    return (
+        f'<robot name="arm"><link name="base"/><link name="l1">{first}</link>'
+        f'<link name="l2">{second}</link><link name="hand">{SOUND}</link>'
+        f'<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>'
+        f'<axis xyz="0 0 1"/><limit {limit}/></joint>'
+        f'<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/>'
+        f'<origin rpy="1.57 0 0"/><axis xyz="0 0 1"/><limit {limit}/></joint>'
+        '<joint name="fixed" type="fixed"><parent link="l2"/><child link="hand"/></joint></robot>')
+
+
+def said(text):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        hd.load_robot(text)
+    return [str(warning.message).partition(': ')[2] for warning in caught]
+
+
+def test_of_a_sound_file_nothing_is_said():
+    assert said(arm()) == []
+    # A link whose mass is all in what is fixed to it.
+    assert said(arm(second='')) == []
+
+
+def test_a_link_that_moves_without_an_inertial_is_named():
+    assert said(arm(first='')) == [
+        'links that move without an <inertial> are taken as without mass: l1']
+
+
+def test_an_inertia_of_zero_beside_a_mass_is_named():
+    assert said(arm(first=INERTIAL.format(2.1, 0, 0, 0))) == [
+        'links with an <inertia> of 0 are taken as points of their mass: l1 (2.1 kg)']
+
+
+@pytest.mark.parametrize(('upper', 'is_told'), [('110', True), ('6.3', False), ('18.8', False)])
+def test_a_range_that_looks_like_degrees_is_asked_about(upper, is_told):
+    lines = said(arm(limit=f'lower="-2" upper="{upper}" velocity="2" effort="50"'))
+    assert bool(lines) == is_told
+    if is_told:
+        assert lines == [
+            f'ranges are in rad: are these degrees? j1 (-2 to {upper}), j2 (-2 to {upper})']
+
+
+def test_limits_of_zero_are_one_line_for_all_joints():
+    (line,) = said(arm(limit='lower="-2" upper="2" velocity="2" effort="0"'))
+    assert line == 'effort is 0: taken as unknown'
+
+
+def test_what_xacro_left_is_named():
+    with pytest.raises(hd.HodynError, match=r"value is '\$\{m2\}', which xacro left, or never"):
+        hd.load_robot(arm(first=INERTIAL.format('${m2}', 1, 1, 1)))
