@@ -1,13 +1,14 @@
 """Payloads found by a model whose links are off by 5 %: how often 90 % intervals contain them.
 
     python tools/payload_cases.py --cases 200 [--gains 0.01] [--alike 0.05]
-    python tools/payload_cases.py --unloaded | --two-steps …
+    python tools/payload_cases.py --unloaded | --two-steps | --none …
 
 An exciting motion of the Panda, efforts with noise of 0.2 N m, masses of 0.5 to 4 kg. Mass, each
 coordinate of the centre of mass and the inertia of every link are off by 5 % (one deviation), the
 gains of the drives by none, or --gains each, and --alike of all by one factor. With --two-steps
 links and gains are identified from a bare motion first, and the payload by the robot file that
-this writes. The first case is --first.
+this writes. With --none the arm carries nothing: how often a payload is found all the same, and
+how heavy it could be where not. The first case is --first.
 """
 import argparse
 from dataclasses import replace
@@ -73,6 +74,13 @@ def identified(data, folder):
     return load_robot(path)
 
 
+def bare_case(seed, terms, *, gains=0.0):
+    """Return the estimate of an arm that carries nothing, as if that were not known."""
+    rng = np.random.default_rng(seed)
+    gain = 1.0 + gains * np.random.default_rng([seed, 1]).standard_normal(PANDA.n)
+    return identify(PANDA, recording(wrong(PANDA, rng), rng, gain, 0, loaded=True), terms)
+
+
 def case(seed, *, unloaded, two_steps=False, gains=0.0, alike=0.0):
     """Return the true mass, and the estimate."""
     rng = np.random.default_rng(seed)
@@ -104,9 +112,19 @@ def main():
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument('--unloaded', action='store_true')
     beside.add_argument('--two-steps', action='store_true')
+    beside.add_argument('--none', action='store_true')
     parser.add_argument('--gains', type=float, default=0.0, help='share that gains are off by')
     parser.add_argument('--alike', type=float, default=0.0, help='share that all are off by')
     options = parser.parse_args()
+    if options.none:
+        for terms in (('payload',), ('friction', 'payload', 'offsets')):
+            found = [
+                bare_case(seed, terms, gains=options.gains)
+                for seed in range(options.first, options.first + options.cases)]
+            most = [one.payload_at_most for one in found if one.payload is None]
+            print(f'{" ".join(terms)}: no payload in {len(most)} of {len(found)}; it could weigh '
+                  f'{np.max(most):.2g} kg at most, {np.median(most):.2g} kg (median)')
+        return
     inside, errors, widths = [], [], []
     for seed in range(options.first, options.first + options.cases):
         mass, found = case(

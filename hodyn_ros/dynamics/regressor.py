@@ -123,6 +123,24 @@ def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Arr
     return out.reshape(*batch, *out.shape[1:])
 
 
+def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
+    """Return an orthonormal basis of the inertial parameters that torques depend on.
+
+    Those combinations that any motion at all determines, by random ones; see `torque_regressor`.
+
+    Returns
+    -------
+    (10 n_bodies, b) array
+        A combination each column.
+
+    """
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-np.pi, np.pi, (200, 3, robot.n))
+    table = torque_regressor(robot, q, gravity=gravity).reshape(200 * robot.n, -1)
+    _, values, rows = np.linalg.svd(table, full_matrices=False)
+    return np.ascontiguousarray(rows[values > 1e-9 * values[0]].T)
+
+
 def _product(product: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
     """Return the coefficients of a product, (orders, …) as those of its factors."""
     return np.array([

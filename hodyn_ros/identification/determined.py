@@ -6,9 +6,9 @@ has, is taken as the robot has it.
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.regressor import torque_regressor
+from hodyn_ros.dynamics.regressor import base_parameters
 from hodyn_ros.identification.payload import MASS
-from hodyn_ros.identification.regression import NORMAL_90, Fit
+from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse
 from hodyn_ros.identification.terms import Terms
 
 Array = NDArray[np.float64]
@@ -101,22 +101,15 @@ def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
     """Return how many combinations of the links' parameters any motion tells, and this one."""
     if 'links' not in model.terms:
         return 0, 0
-    rng = np.random.default_rng(0)
-    q = rng.uniform(-np.pi, np.pi, (200, 3, model.robot.n))
-    table = torque_regressor(model.robot, q, gravity=model.data.gravity)
-    table = table.reshape(200 * model.robot.n, -1)
-    values = np.linalg.svd(table, compute_uv=False)
-    base = int(np.sum(values > 1e-9 * values[0]))
+    base = base_parameters(model.robot, gravity=model.data.gravity).shape[1]
     # Determined are those that the data know better than what was known before.
     those = np.isin(np.flatnonzero(model.free), np.arange(
         model.places['links'].start, model.places['links'].stop))
     unit = np.sqrt(found.precision[those])
-    whole = found.curvature
     rest = ~those
-    inner = whole[np.ix_(those, those)]
-    if rest.any():
-        cross = whole[np.ix_(those, rest)]
-        inner = inner - cross @ np.linalg.pinv(
-            whole[np.ix_(rest, rest)] + np.diag(found.precision[rest])) @ cross.T
+    whole = found.curvature
+    inner, cross = whole[np.ix_(those, those)], whole[np.ix_(those, rest)]
+    inner = inner - cross @ inverse(
+        whole[np.ix_(rest, rest)] + np.diag(found.precision[rest])) @ cross.T
     told = np.linalg.eigvalsh(inner / np.outer(unit, unit))
     return base, min(base, int(np.sum(told > 1.0)))

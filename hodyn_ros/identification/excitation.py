@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from hodyn_ros.dynamics.regressor import torque_regressor
+from hodyn_ros.dynamics.regressor import base_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot import HodynError, Robot
 
@@ -84,7 +84,7 @@ def design(
     rng = np.random.default_rng(seed)
     n = robot.n
     basis = _basis(period, harmonics, np.linspace(0.0, period, _SAMPLES))
-    combinations = _base(robot)
+    combinations = base_parameters(robot)
     size = (basis.shape[2], n)
 
     def judged(shape: Array) -> tuple[float, Array, Array]:
@@ -185,12 +185,3 @@ def _fitted(
                                   and np.all(torque[1] <= share * limits.effort_rate)):
             return coefficients, middle
         scale = scale * _SHRINK
-
-
-def _base(robot: Robot) -> Array:
-    """Return an orthonormal basis of the parameters that any motion tells, (10 bodies, base)."""
-    rng = np.random.default_rng(0)
-    q = rng.uniform(-np.pi, np.pi, (200, 3, robot.n))
-    table = torque_regressor(robot, q).reshape(200 * robot.n, -1)
-    _, values, rows = np.linalg.svd(table, full_matrices=False)
-    return np.ascontiguousarray(rows[values > 1e-9 * values[0]].T)

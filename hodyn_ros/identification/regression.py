@@ -261,16 +261,13 @@ def _covariance(
     order = np.unique(np.repeat(terms.data.block, terms.robot.n), return_inverse=True)[1]
     sums = np.zeros((order.max() + 1, slope.shape[1]))
     np.add.at(sums, order, gradient)
-    whole = curvature + np.diag(precision)
-    scale = np.sqrt(np.maximum(np.diag(whole), 1e-300))
-    inverse = np.linalg.pinv(whole / np.outer(scale, scale), rcond=1e-12)
-    inverse /= np.outer(scale, scale)
+    posterior = inverse(curvature + np.diag(precision))
     count = len(sums)
     meat = sums.T @ sums * count / max(count - 1, 1)
     prior = np.diag(precision)
-    robust = inverse @ (meat + prior) @ inverse
+    robust = posterior @ (meat + prior) @ posterior
     # At least what errors of the spread and correlation found give: few blocks agree by chance.
-    classic = inverse @ (curvature + prior) @ inverse
+    classic = posterior @ (curvature + prior) @ posterior
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
     return np.asarray(robust * np.outer(grow, grow))
@@ -288,12 +285,14 @@ def solve_linear(
     precision = np.concatenate([np.zeros(columns.shape[2]), found.precision])
     away = np.concatenate([
         np.zeros(columns.shape[2]), (found.theta - terms.start)[found.free]])
-    whole = slope.T @ slope + np.diag(precision)
+    covariance = inverse(slope.T @ slope + np.diag(precision))
     gradient = slope.T @ left + precision * away
-    scales = np.sqrt(np.maximum(np.diag(whole), 1e-300))
-    inverse = np.linalg.pinv(whole / np.outer(scales, scales), rcond=1e-12) / np.outer(
-        scales, scales)
     own = slice(0, columns.shape[2])
-    return -(inverse @ gradient)[own], np.sqrt(np.maximum(np.diag(inverse), 0.0))[own]
+    return -(covariance @ gradient)[own], np.sqrt(np.maximum(np.diag(covariance), 0.0))[own]
 
 
+def inverse(products: Array) -> Array:
+    """Return the pseudoinverse of a matrix of products, of values that are scaled alike first."""
+    scale = np.sqrt(np.maximum(np.diag(products), 1e-300))
+    scale = np.outer(scale, scale)
+    return np.asarray(np.linalg.pinv(products / scale, rcond=1e-12) / scale)
