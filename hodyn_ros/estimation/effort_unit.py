@@ -5,21 +5,22 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FAR = 5.0
-"""No load of an arm and no error of its model is this many times the efforts."""
+"""Factor between efforts and torques that no load and no error of the model explains."""
 
 AGREE = 3.0
-"""Factor about the median: wrong links and loads are no more."""
+"""Largest factor from the median of the joints that wrong links and loads explain."""
 
-_CLEAR = 5.0  # standard deviations
-_EXPLAINS = 0.5  # of the variance that friction and a constant leave
-_TERMS = 5  # torques of gravity and of inertia, Coulomb and viscous friction, a constant
-_REST = 2  # of these, from here on not asked for
+_CLEAR = 5.0  # standard deviations from which a factor counts as determined
+_EXPLAINS = 0.5  # least explained share of the variance left by friction and a constant
+_TERMS = 5  # number of terms: gravity, inertia, Coulomb and viscous friction, a constant
+_REST = 2  # index of the first term whose factor is not needed: friction and the constant
 
 
 class EffortUnit:
-    """Fits the efforts of each joint by its torques of gravity and of inertia, apart.
+    """Fits the efforts of each joint by factors of its gravity and inertia torques.
 
-    Beside these, a friction and a constant: a driver that subtracts gravity records no other unit.
+    Friction and a constant are fitted too. The two factors are separate, so that a driver that
+    subtracts gravity is not taken for one with another unit.
 
     Parameters
     ----------
@@ -49,9 +50,9 @@ class EffortUnit:
 
     @property
     def factor(self) -> float:
-        """How many times the model's torques the efforts of most joints are, if far from 1.
+        """Factor of the efforts to the model's torques in most joints, if it is far from 1.
 
-        NaN where these differ, or the efforts may be in the unit of the torques.
+        NaN if the joints differ, or the efforts may be in the unit of the torques.
         """
         factors = []
         for products, blocks, samples in zip(
@@ -77,7 +78,7 @@ class EffortUnit:
             if is_inertia_clear and 1.0 / AGREE < of_inertia < AGREE:
                 return np.nan
             if error < (1.0 - _EXPLAINS) * left[_REST, _REST]:
-                # A load that the model lacks adds to gravity at the wrist more than to both.
+                # A load missing in the model adds more to gravity at the wrist than to both terms.
                 factors += [of_gravity] * bool(is_gravity_clear)
                 factors += [of_inertia] * bool(is_inertia_clear)
         factor = _of_most(np.array(factors))
@@ -85,7 +86,7 @@ class EffortUnit:
 
 
 def _of_most(factors: Array) -> float:
-    """Return the median of the factors that are alike, if these are most and two at least."""
+    """Return the median of similar factors, if most joints and at least two have them."""
     if not len(factors) or np.median(factors) <= 0.0:
         return np.nan
     ratio = factors / np.median(factors)
