@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.reference import fit_plan
 
 # %%
@@ -27,11 +27,11 @@ q = plan.evaluate(times)
 torques = hd.inverse_dynamics(robot, q)
 
 # %%
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axes = plt.subplots(3, 1, sharex=True, figsize=(7.5, 6.5))
-for axis, curves, label in zip(axes, torques.swapaxes(0, 1), figures.TORQUES, strict=True):
+for axis, curves, label in zip(axes, torques.swapaxes(0, 1), plot_style.TORQUES, strict=True):
     lines = axis.plot(times, curves)
     axis.set_ylabel(label)
-axes[-1].set_xlabel(figures.TIME)
+axes[-1].set_xlabel(plot_style.TIME)
 figure.legend(lines, robot.joint_names, loc='outside upper center', ncols=7)
 plt.show()

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 
 URDF = """<robot name="arm"><link name="base"/>
   <link name="upper"><inertial><origin xyz="0 0 0.2"/><mass value="4"/>
@@ -33,15 +33,15 @@ elbow = np.linspace(-2.5, 2.5, 300)
 q = np.zeros((300, 3, 2))
 q[:, 0, 0], q[:, 0, 1] = 1.0, elbow
 
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axes = plt.subplots(1, 2, figsize=(7.5, 3.4))
 for joint, axis in enumerate(axes):
     for mass, robot in loads.items():
         torque = hd.inverse_dynamics(robot, q)[:, 0, joint]
         axis.plot(elbow, torque, label=f'{mass:g} kg in the hand')
     for side in (-1.0, 1.0):
-        axis.axhline(side * arm.limits.effort[joint], color=figures.LIMIT, linewidth=1.0)
+        axis.axhline(side * arm.limits.effort[joint], color=plot_style.LIMIT, linewidth=1.0)
     axis.set(title=f'{arm.joint_names[joint]}, limit in black', xlabel='elbow (rad)')
-axes[0].set_ylabel(figures.TORQUES[0])
+axes[0].set_ylabel(plot_style.TORQUES[0])
 figure.legend(*axes[1].get_legend_handles_labels(), loc='outside upper center', ncols=3)
 plt.show()

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans import JointWaypoints, PlanRequest, prepare_plan
@@ -29,13 +29,13 @@ table = LimitTable(FeedForward(robot))
 times = np.linspace(0.0, prepared.plan.duration, 1500)
 taken = np.abs(table.shares(prepared.plan.evaluate(times)))
 
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axis = plt.subplots()
 for quantity in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
     columns = [k for k, column in enumerate(table.limited_columns) if column.quantity == quantity]
     axis.plot(times, taken[:, columns].max(axis=1), label=quantity.replace('_', ' '))
 axis.set_ylim(0.0, 2.2)
-axis.axhspan(1.0, 2.2, color=figures.GREY, alpha=0.2, label='not allowed')
-axis.set(xlabel=figures.TIME, ylabel='share of the limit, worst joint')
+axis.axhspan(1.0, 2.2, color=plot_style.GREY, alpha=0.2, label='not allowed')
+axis.set(xlabel=plot_style.TIME, ylabel='share of the limit, worst joint')
 figure.legend(loc='outside upper center', ncols=6)
 plt.show()

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 
@@ -29,15 +29,15 @@ table = LimitTable(FeedForward(robot))
 times = np.linspace(0.0, fast.duration, 1500)
 taken = np.abs(table.shares(fast.plan.evaluate(times)))
 
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7.5, 5.5))
 for quantity in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
     columns = [k for k, column in enumerate(table.limited_columns) if column.quantity == quantity]
     above.plot(times, taken[:, columns].max(axis=1), label=quantity.replace('_', ' '))
-above.axhline(1.0, color=figures.LIMIT, linewidth=1.0)
+above.axhline(1.0, color=plot_style.LIMIT, linewidth=1.0)
 above.set(ylabel='share of the limit, worst joint')
 figure.legend(loc='outside upper center', ncols=5)
 below.plot(times, fast.plan.evaluate(times)[:, 1], label=robot.joint_names)
-below.set(xlabel=figures.TIME, ylabel=figures.MOTION[1])
+below.set(xlabel=plot_style.TIME, ylabel=plot_style.MOTION[1])
 figure.legend(*below.get_legend_handles_labels(), loc='outside lower center', ncols=7)
 plt.show()

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.reference import fit_plan
@@ -29,13 +29,13 @@ for duration in durations:
             shares.setdefault((commands, peak.reflex), []).append(peak.share)
 
 # %%
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.5, 4.6))
 for axis, commands in zip(axes, ('effort', 'position'), strict=True):
     for (of, name), share in shares.items():
         if of == commands:
             axis.plot(durations, share, marker='.', label=name)
-    axis.axhspan(1.0, 100.0, color=figures.GREY, alpha=0.2)
+    axis.axhspan(1.0, 100.0, color=plot_style.GREY, alpha=0.2)
     axis.set(title=f'commanded by {commands}', xlabel='duration (s)', yscale='log')
     axis.legend(loc='upper center', bbox_to_anchor=(0.45, -0.14))
 axes[0].set(ylabel='share of what is allowed', ylim=(0.01, 20.0))

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans import annotate
 from hodyn_ros.reference import fit_plan
@@ -35,12 +35,12 @@ for period in periods:
     lines = [np.interp(times, sampled.times, column) for column in sampled.torque[:, 0].T]
     errors.append(np.abs(np.transpose(lines) - torque[:, 0]).max())
 
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axis = plt.subplots()
-axis.loglog(1e3 * periods, errors, 'o', color=figures.RECORDED, label='found')
-axis.loglog(1e3 * periods, periods**2 / 8 * curvature, color=figures.COMPUTED, label='h²/8 |Q̈|')
+axis.loglog(1e3 * periods, errors, 'o', color=plot_style.RECORDED, label='found')
+axis.loglog(1e3 * periods, periods**2 / 8 * curvature, color=plot_style.COMPUTED, label='h²/8 |Q̈|')
 late = 1e-3 * np.abs(torque[:, 1]).max()
-axis.axhline(late, color=figures.GREY, linestyle='--', label='an effort that is 1 ms late')
+axis.axhline(late, color=plot_style.GREY, linestyle='--', label='an effort that is 1 ms late')
 axis.set(xlabel='time between samples (ms)', ylabel='largest error of the torque (N m)')
 axis.legend()
 plt.show()

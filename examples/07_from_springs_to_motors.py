@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.files.actuators import with_actuators
@@ -29,17 +29,18 @@ torque = feedforward.torque(q)
 theta, theta_rate, _, motor_torque = feedforward.motor_side.along(times, q, torque).swapaxes(0, 1)
 
 # %%
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axes = plt.subplots(3, 1, sharex=True, figsize=(7.5, 6.2))
 for joint, name in enumerate(robot.joint_names):
-    colors = (figures.BLUE, figures.ORANGE)[joint]
+    colors = (plot_style.BLUE, plot_style.ORANGE)[joint]
     axes[0].plot(times, theta[:, joint] - q[:, 0, joint], color=colors, label=name)
     axes[1].plot(times, theta_rate[:, joint], color=colors, label=f'{name}: motor')
     axes[1].plot(times, q[:, 1, joint], '--', color=colors, label=f'{name}: link')
     axes[2].plot(times, motor_torque[:, joint], color=colors, label=f'{name}: motor')
     axes[2].plot(times, torque[:, 0, joint], '--', color=colors, label=f'{name}: link')
-for axis, label in zip(axes, ('deflection (rad)', figures.MOTION[1], 'torque (N m)'), strict=True):
+labels = ('deflection (rad)', plot_style.MOTION[1], 'torque (N m)')
+for axis, label in zip(axes, labels, strict=True):
     axis.set_ylabel(label)
     axis.legend(ncols=2)
-axes[-1].set_xlabel(figures.TIME)
+axes[-1].set_xlabel(plot_style.TIME)
 plt.show()

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.simulation.elastic_tracking import simulate_tracking
 from hodyn_ros.simulation.examples import with_example_actuators
@@ -24,12 +24,12 @@ runs = simulate_tracking(robot, plan)
 names = {
     'rigid': 'as if there were no springs', 'torque': 'deflection by Q',
     'torque_rate': 'its velocity by Q̇ too', 'full': 'the motor torque by Q̈ too'}
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axis = plt.subplots()
 for method, run in runs.items():
     error = np.abs(run.error).max(axis=1)
     axis.semilogy(
         run.times, np.maximum(error, 1e-9), label=f'{names[method]} (RMS {run.rms:.1g} rad)')
-axis.set(xlabel=figures.TIME, ylabel='error of the links, worst joint (rad)')
+axis.set(xlabel=plot_style.TIME, ylabel='error of the links, worst joint (rad)')
 figure.legend(loc='outside upper center', ncols=2)
 plt.show()

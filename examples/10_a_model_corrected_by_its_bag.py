@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.recordings import Recording, Source, read_data
 
@@ -26,16 +26,16 @@ found = identify(robot, data, ('links', 'friction', 'viscous', 'offsets'))
 # %%
 given = np.asarray(robot.friction.amplitude)
 joints = np.arange(robot.n)
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.6))
-left.bar(joints - 0.2, given, 0.4, color=figures.GREY, label='in the robot file')
+left.bar(joints - 0.2, given, 0.4, color=plot_style.GREY, label='in the robot file')
 left.bar(
-    joints + 0.2, found.joints['amplitude'], 0.4, color=figures.SKY,
+    joints + 0.2, found.joints['amplitude'], 0.4, color=plot_style.SKY,
     yerr=found.intervals['amplitude'], label='of this arm')
 left.set(title='friction', ylabel='amplitude (N m)')
 left.legend()
-right.errorbar(joints, found.offset, found.offset_interval, fmt='o', color=figures.RECORDED)
-right.axhline(0.0, color=figures.LIMIT, linewidth=0.8)
+right.errorbar(joints, found.offset, found.offset_interval, fmt='o', color=plot_style.RECORDED)
+right.axhline(0.0, color=plot_style.LIMIT, linewidth=0.8)
 right.set(title='offset of the torque sensors', ylabel='offset (N m)')
 for axis in (left, right):
     axis.set_xticks(joints, [name[-1] for name in robot.joint_names])

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.reference import fit_plan
 
 robot = hd.load_robot('panda')
@@ -31,13 +31,13 @@ q = np.array(motions)
 torques = hd.inverse_dynamics(robot, q)
 
 # %%
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axes = plt.subplots(3, 1, sharex=True, figsize=(7.5, 6.2))
-axes[0].plot(times, line.evaluate(times)[:, 1, 0], color=figures.BLACK)
+axes[0].plot(times, line.evaluate(times)[:, 1, 0], color=plot_style.BLACK)
 axes[0].set(ylabel='flange (m/s)')
 lines = axes[1].plot(times, q[:, 1])
-axes[1].set(ylabel=figures.MOTION[1])
+axes[1].set(ylabel=plot_style.MOTION[1])
 axes[2].plot(times, torques[:, 1])
-axes[2].set(ylabel=figures.TORQUES[1], xlabel=figures.TIME)
+axes[2].set(ylabel=plot_style.TORQUES[1], xlabel=plot_style.TIME)
 figure.legend(lines, robot.joint_names, loc='outside upper center', ncols=7)
 plt.show()

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.reference import fit_plan
 
 drone = hd.load_robot('aerial_manipulator')
@@ -33,13 +33,13 @@ speed = np.sqrt(squared[:, 0])
 rate = squared[:, 1] / (2.0 * speed)
 
 # %%
-plt.style.use(figures.STYLE)
+plt.style.use(plot_style.STYLE)
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7.5, 5.5))
 # The arms move in one plane, so the rotors on either side of it do the same.
 for one, other in ((0, 5), (1, 4), (2, 3)):
     axes[0].plot(times, speed[:, one], label=f'rotors {one + 1} and {other + 1}')
     axes[1].plot(times, rate[:, one])
 axes[0].set_ylabel('speed of the rotors (rad/s)')
-axes[1].set(ylabel='their acceleration (rad/s²)', xlabel=figures.TIME)
+axes[1].set(ylabel='their acceleration (rad/s²)', xlabel=plot_style.TIME)
 figure.legend(loc='outside upper center', ncols=3)
 plt.show()

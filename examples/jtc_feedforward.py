@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hodyn_ros as hd
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import annotate
 from hodyn_ros.reference import Plan, fit_plan
@@ -70,7 +70,7 @@ def main(path: str = 'jtc_feedforward.png') -> None:
     print(
         f'Q up to {np.abs(torque[:, 0]).max():.1f} N m, Q̇ up to {np.abs(torque[:, 1]).max():.0f} '
         f'N m/s: an effort {UPDATE_PERIOD * 1e3:g} ms late is off by up to {late.max():.3f} N m')
-    plt.style.use(figures.STYLE)
+    plt.style.use(plot_style.STYLE)
     figure, axes = plt.subplots(len(PERIODS) + 1, 1, figsize=(8, 9), sharex=True)
     joint = int(np.abs(torque[:, 2]).max(axis=0).argmax())
     axes[0].plot(instants, torque[:, 0, joint])
@@ -84,11 +84,11 @@ def main(path: str = 'jtc_feedforward.png') -> None:
             f'samples {period * 1e3:4g} ms apart: torque off by up to {np.abs(error).max():.2e} '
             f'N m (h²/8 |Q̈|: {bound.max():.2e}), position by {np.abs(moved).max():.1e} rad')
         axis.plot(instants, error[:, joint], label='linear between samples − Q')
-        axis.axhline(bound[joint], color=figures.GREY, linestyle=':', label='h²/8 max |Q̈|')
-        axis.axhline(-bound[joint], color=figures.GREY, linestyle=':')
+        axis.axhline(bound[joint], color=plot_style.GREY, linestyle=':', label='h²/8 max |Q̈|')
+        axis.axhline(-bound[joint], color=plot_style.GREY, linestyle=':')
         axis.set_ylabel(f'{period * 1e3:g} ms: error (N m)')
     axes[1].legend(loc='lower left')
-    axes[-1].set_xlabel(figures.TIME)
+    axes[-1].set_xlabel(plot_style.TIME)
     figure.savefig(path)
     print(f'figure: {path}')
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 
 EXAMPLES = Path(__file__).parents[1] / 'examples'
 GALLERY = sorted(EXAMPLES.glob('[0-9][0-9]_*.py'))
@@ -76,13 +76,13 @@ def lightness(color):
 def test_curves_are_told_apart_without_colours():
     """In print, and by the colour-blind: two curves differ in lightness, or in their dashes."""
     looks = [(lightness(one['color']), str(one['linestyle'])) for one in
-             figures.STYLE['axes.prop_cycle']]
+             plot_style.STYLE['axes.prop_cycle']]
     assert len(looks) == 7
     for i, (light, dashes) in enumerate(looks):
         for other, others in looks[:i]:
             assert dashes != others or abs(light - other) > 0.08
-    assert abs(lightness(figures.COMPUTED) - lightness(figures.RECORDED)) > 0.08
-    assert abs(lightness(figures.LIMIT) - lightness(figures.COMPUTED)) > 0.08
+    assert abs(lightness(plot_style.COMPUTED) - lightness(plot_style.RECORDED)) > 0.08
+    assert abs(lightness(plot_style.LIMIT) - lightness(plot_style.COMPUTED)) > 0.08
 
 
 @pytest.fixture(scope='module')

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hodyn_ros.cli.many import wants_many
+from hodyn_ros.cli.many_files import wants_many
 from hodyn_ros.cli.options import Commands, add_force, check_outputs
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.cli.many import wants_many
+from hodyn_ros.cli.many_files import wants_many
 from hodyn_ros.cli.options import (
     Commands,
     FiguresFile,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.cli.many import add_many_options
+from hodyn_ros.cli.many_files import add_many_options
 from hodyn_ros.cli.options import add_robot
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hodyn_ros.cli.many import print_ranking, run_many
+from hodyn_ros.cli.many_files import print_ranking, run_many
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hodyn_ros.cli.many import add_many_options, wants_many
+from hodyn_ros.cli.many_files import add_many_options, wants_many
 from hodyn_ros.cli.options import (
     Commands,
     add_force,

@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hodyn_ros.cli.many import print_ranking, run_many
+from hodyn_ros.cli.many_files import print_ranking, run_many
 
 if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Outcome

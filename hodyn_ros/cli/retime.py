@@ -9,7 +9,7 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hodyn_ros.cli.many import wants_many
+from hodyn_ros.cli.many_files import wants_many
 from hodyn_ros.cli.options import (
     Commands,
     FiguresFile,

@@ -11,7 +11,7 @@ from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 _TOP = 300  # bytes of a file in which the mark is looked for
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.robot import HodynError, Robot, lie
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 _MANY_DERIVATIVES = 32  # so many rows are samples, more likely
 

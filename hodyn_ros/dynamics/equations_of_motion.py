@@ -15,7 +15,7 @@ from hodyn_ros.dynamics.argument_checks import checked, checked_motions
 from hodyn_ros.dynamics.body_motion import BodyMotion
 from hodyn_ros.dynamics.kernels import composite_body
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

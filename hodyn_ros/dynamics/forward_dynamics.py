@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.hybrid_dynamics import solve
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from hodyn_ros.dynamics.argument_checks import (
 )
 from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

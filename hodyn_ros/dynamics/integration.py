@@ -8,7 +8,7 @@ from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 TorqueLaw = Callable[[float, Array], ArrayLike]

@@ -23,7 +23,7 @@ from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 _NO_WRENCHES = np.zeros((1, 0, 0, 0))

@@ -16,7 +16,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
 )
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

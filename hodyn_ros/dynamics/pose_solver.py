@@ -13,7 +13,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
     link_pose,
 )
 from hodyn_ros.robot import HodynError, Robot, lie
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

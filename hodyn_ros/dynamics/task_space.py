@@ -10,7 +10,7 @@ from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
 from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ Each joint's motion is estimated by the Kalman smoother of `kalman`: a chain of 
 driven by white noise, measured by the recorded positions and velocities at their own instants.
 Its three parameters, the density of the driving noise and the noise of positions and velocities,
 are those under which these samples are most likely (maximum likelihood); the bandwidth follows
-from them. Recorded efforts have no part in it.
+from them. Recorded efforts are not used.
 """
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -68,12 +68,12 @@ class Noise:
 
     @property
     def memory(self) -> Array:
-        """How far back and ahead a sample matters to each joint's estimate, (n,), s."""
+        """Time over which a sample influences each joint's estimate, back and ahead, (n,), s."""
         return np.array([kalman.memory(self.step, *row) for row in self.rows])
 
     @property
     def bandwidth(self) -> Array:
-        """Of each joint's estimate, (n,), Hz."""
+        """Bandwidth of each joint's estimate, (n,), Hz."""
         return np.asarray(0.5 / np.pi / self.memory)
 
     def with_bandwidth(self, bandwidth: float) -> 'Noise':
@@ -166,9 +166,9 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
 
 
 def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
-    """Return the noise of recorded numbers by their fourth differences, which motion has few of.
+    """Return the noise of recorded numbers, from their fourth differences.
 
-    It is 0 where more than half of these are: of numbers that are rounded, and hardly change.
+    It is 0 if more than half of these are 0, as for rounded numbers that hardly change.
     """
     fourth = np.concatenate([
         np.diff(entry[column], 4) for entry in series if len(entry[column]) > 4] or [np.zeros(1)])
@@ -178,8 +178,8 @@ def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12.
 
-    Of numbers that are not rounded, no more than they scatter: a joint that always moves makes no
-    small steps.
+    It is at most the scatter of the numbers, since unrounded numbers of a joint that always moves
+    have no small steps.
     """
     steps = np.abs(np.concatenate([np.diff(entry[column]) for entry in series]))
     moves = steps[steps > 0.0]
@@ -229,11 +229,12 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
 
 
 def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
-    """Return how far velocities run behind the positions, and its standard deviation, s.
+    """Return the lag of the velocities behind the positions, and its standard deviation, s.
 
-    The least-squares shift to first order, against the motion that the positions alone tell; its
-    deviation by how parts of the recording differ, or joints if these differ more. NaN when no
-    velocities are recorded or the motion hardly accelerates.
+    The lag is the least-squares shift to first order relative to the motion estimated from the
+    positions alone. Its standard deviation comes from the differences between parts of the
+    recording, or between joints if these differ more. NaN if no velocities are recorded or the
+    motion hardly accelerates.
     """
     alone = replace(noise, velocity=np.full_like(noise.velocity, np.inf))
     parts = []
@@ -272,5 +273,5 @@ def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
     share = weight / weight.sum()
     mean = float(share @ values)
     independent = 1.0 - float(share @ share)
-    spread = float(share ** 2 @ (values - mean) ** 2)
-    return mean, float(np.sqrt(spread / independent)) if independent > _FLOOR else np.nan
+    variance = float(share ** 2 @ (values - mean) ** 2)
+    return mean, float(np.sqrt(variance / independent)) if independent > _FLOOR else np.nan

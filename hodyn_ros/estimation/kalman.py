@@ -24,12 +24,12 @@ HISTORY = STATES + STATES * STATES
 _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
      for j in range(STATES)] for i in range(STATES)], dtype=np.float64)
-_PRIOR_MEMORIES = 10.0  # the prior of acceleration, jerk, snap: as far as they drift in this × T
+_PRIOR_MEMORIES = 10.0  # time, in T, whose drift is the prior of acceleration, jerk and snap
 
 
 @njit()
 def memory(step: float, process: float, position_noise: float, velocity_noise: float) -> float:
-    """Return T, s: how far back a sample still matters to the estimate, roughly.
+    """Return T, s: roughly the time over which a sample still influences the estimate.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def rts_smoother(
     unit = memory(step, noise[0], noise[1], noise[2])
     density = noise[0] * unit ** (2 * STATES - 1)
     _filter(time, position, velocity, velocity_scale, step, noise, history)
-    move, spread, lower, gain, rest, work = (
+    move, added, lower, gain, rest, work = (
         np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)),
         np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)))
     change = np.empty(STATES)
@@ -203,8 +203,8 @@ def rts_smoother(
         if t < last:
             ahead, p_ahead = (
                 history[t + 1, :STATES], history[t + 1, STATES:].reshape(STATES, STATES))
-            _transition((time[t + 1] - time[t]) / unit, density, move, spread)
-            _smoother_gain(p, move, spread, lower, gain, work)
+            _transition((time[t + 1] - time[t]) / unit, density, move, added)
+            _smoother_gain(p, move, added, lower, gain, work)
             # x + G (x_ahead − F x), and (1 − G F) P (1 − G F)ᵀ + G (P_ahead + Q) Gᵀ, whose terms
             # are both positive.
             for i in range(STATES):
@@ -215,12 +215,12 @@ def rts_smoother(
                     rest[i, j] = 1.0 if i == j else 0.0
                     for k in range(j + 1):
                         rest[i, j] -= gain[i, k] * move[k, j]
-                    spread[i, j] += p_ahead[i, j]
+                    added[i, j] += p_ahead[i, j]
             for i in range(STATES):
                 for j in range(STATES):
                     x[i] += gain[i, j] * change[j]
             _sandwich(rest, p, work, lower)
-            _sandwich(gain, spread, work, rest)
+            _sandwich(gain, added, work, rest)
             for i in range(STATES):
                 for j in range(STATES):
                     p[i, j] = lower[i, j] + rest[i, j]
@@ -234,7 +234,7 @@ def rts_smoother(
 def smooth_signals(
     time: Array, signals: Array, slope_scale: float, step: float, noise: Array, found: Array,
 ) -> None:
-    """Write what `rts_smoother` makes of positions alone, for signals with gaps in common.
+    """Smooth several signals like positions alone in `rts_smoother`; their gaps are the same.
 
     The gains do not depend on the values, so these are computed once for all signals.
 
@@ -274,13 +274,13 @@ def smooth_signals(
                     for i in range(STATES):
                         x[t, i, c] += gain[i] * y
         covariance[t] = p
-    move, spread, lower, back, work = (
+    move, added, lower, back, work = (
         np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)),
         np.empty((STATES, STATES)), np.empty((STATES, STATES)))
     change = np.empty((STATES, columns))
     for t in range(samples - 2, -1, -1):
-        _transition((time[t + 1] - time[t]) / unit, density, move, spread)
-        _smoother_gain(covariance[t], move, spread, lower, back, work)
+        _transition((time[t + 1] - time[t]) / unit, density, move, added)
+        _smoother_gain(covariance[t], move, added, lower, back, work)
         for i in range(STATES):
             for c in range(columns):
                 change[i, c] = x[t + 1, i, c]
@@ -316,7 +316,7 @@ def _filter(
 
 
 @njit()
-def _transition(h: float, density: float, move: Array, spread: Array) -> None:
+def _transition(h: float, density: float, move: Array, added: Array) -> None:
     """Write the transition F over h (in units of T) and the covariance Q that it adds."""
     for i in range(STATES):
         power = 1.0
@@ -325,13 +325,13 @@ def _transition(h: float, density: float, move: Array, spread: Array) -> None:
             if j >= i:
                 move[i, j] = power
                 power *= h / (j - i + 1)
-    spread[:] = 0.0
-    _add_noise(h, density, spread)
+    added[:] = 0.0
+    _add_noise(h, density, added)
 
 
 @njit()
 def _smoother_gain(
-    p: Array, move: Array, spread: Array, lower: Array, gain: Array, work: Array,
+    p: Array, move: Array, added: Array, lower: Array, gain: Array, work: Array,
 ) -> None:
     """Write G = P Fᵀ (F P Fᵀ + Q)⁻¹ by Cholesky; `lower` and `work` are scratch."""
     for i in range(STATES):
@@ -342,7 +342,7 @@ def _smoother_gain(
             work[i, j] = total
     for i in range(STATES):
         for j in range(i + 1):
-            total = spread[i, j]
+            total = added[i, j]
             for k in range(j, STATES):
                 total += work[i, k] * move[j, k]
             for k in range(j):

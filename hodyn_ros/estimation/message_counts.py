@@ -3,9 +3,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hodyn_ros.messages.bag_contents import Loss
+from hodyn_ros.messages.bag_contents import LostMessages
 
-_LISTED = 10  # places that are told one by one
+_LISTED = 10  # number of places that are listed one by one
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class MessageCounts:
         Messages whose motion was estimated.
     unusable : dict
         Messages that were read and not used: reason and count.
-    lost : tuple of Loss
+    lost : tuple of LostMessages
         Where messages are lost.
     in_part : dict
         Messages that were read and whose effort or velocity is not used: reason and count.
@@ -35,7 +35,7 @@ class MessageCounts:
     total: int
     used: int
     unusable: Mapping[str, int]
-    lost: Sequence[Loss]
+    lost: Sequence[LostMessages]
     in_part: Mapping[str, int]
     notes: Sequence[str]
 
@@ -44,7 +44,7 @@ class MessageCounts:
 
     @property
     def lost_messages(self) -> int:
-        """How many are lost where their number is known."""
+        """Number of lost messages in places of known number."""
         return sum(loss.messages or 0 for loss in self.lost)
 
     @property
@@ -67,7 +67,7 @@ class MessageCounts:
 
     @property
     def sentences(self) -> list[str]:
-        """What is to be said of the messages, the ones that were used first."""
+        """Sentences about the messages, first about those that were used."""
         said = [f'{self.used} of {self._of} messages on {self.topic} are used.']
         if self.lost:
             said.append(f'The bag is damaged: {self.damage}.')

@@ -9,14 +9,15 @@ Array = NDArray[np.float64]
 MAX_MOVE = 20
 """Samples are counted within this many periods of the bounds that their stamps set."""
 
-_MISCOUNT = 400.0  # cost, in ½ χ², of a multiple that the interval contradicts: the clock was set
+# Costs are in ½ χ².
+_MISCOUNT = 400.0  # greatest cost of a number that contradicts the interval: a clock was set
 _STRAY = 12.0  # greatest cost of a stamp long after its instant
-_LOST, _MOST_LOST = 0.7, 8.0  # cost of each sample that was lost, and of any number in a row
+_LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of those in a row
 
 
 @njit(nogil=True)
 def count_periods(
-    low: Array, high: Array, interval: Array, deviation: Array, period: float, spread: float,
+    low: Array, high: Array, interval: Array, deviation: Array, period: float, beyond: float,
     max_move: int,
 ) -> Array:
     """Return the number of the period in which each sample was taken, (S,), by Viterbi's method.
@@ -27,13 +28,13 @@ def count_periods(
         Bounds of the instants, s, without drift.
     interval, deviation : (S−1,) arrays
         The time between samples, and its standard deviation, s.
-    period, spread : float
-        The period, and the standard deviation by which instants are beyond their bounds, s. That
-        one is long before its stamp costs little; that it is long after it costs as much as a
-        clock that was set, as no state is stamped before it was sampled.
+    period, beyond : float
+        The period, and the standard deviation of instants beyond their bounds, s. An instant long
+        before its stamp costs little. One long after it costs as much as a clock that was set,
+        since no state is stamped before it was sampled.
     max_move : int
-        Samples are counted within this many periods of their bounds. The loops are vectorised
-        because it is no constant: those would be unrolled.
+        Samples are counted within this many periods of their bounds. It is an argument because
+        loops over a constant would be unrolled and not vectorised.
 
     """
     samples, states = len(low), 2 * max_move + 1
@@ -62,7 +63,7 @@ def count_periods(
             came[i] = origin
         for state in range(states):
             time = (nearest[i] + state - max_move) * period
-            early, late = max(0.0, low[i] - time) / spread, max(0.0, time - high[i]) / spread
+            early, late = max(0.0, low[i] - time) / beyond, max(0.0, time - high[i]) / beyond
             cost[state] = least[state] + min(0.5 * early * early, _STRAY) + min(
                 0.5 * late * late, _MISCOUNT)
     count = np.empty(samples)

@@ -1,24 +1,24 @@
-"""The period that intervals between samples are whole multiples of."""
+"""Search of the period of which the intervals between samples are whole multiples."""
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-TOLD = 0.25
-"""Of a period: an interval whose standard deviation is less tells its number of periods."""
+DETERMINED = 0.25
+"""Share of a period below which the standard deviation of an interval determines its number."""
 
-MIN_TOLD = 20
-"""Such intervals, to speak of a clock."""
+MIN_DETERMINED = 20
+"""Least number of determined intervals for a clock."""
 
-_MOVING = 0.05  # least share of a recording in which the arm moves, to speak of a clock
-_SEARCHED = 1000  # intervals that a period is sought in
-_DIVISORS = 10  # the period may be this small a part of the median interval
-_FINE = np.linspace(0.97, 1.03, 121)  # of a part of the median interval: periods that are tried
-_LEAST_DEVIATION = 0.01  # of the median interval: as if none was measured better
-_BETTER = 0.025  # log-likelihood of an interval by which a shorter period must be better
-_WELL = 0.1  # of a period: deviation of intervals that tell parts of it
-_NEARLY_ALL = 0.95  # share of intervals that are told where samples are counted by them
-_FEW = 256  # samples: over fewer, stamps tell no rate
+_MOVING = 0.05  # least share of a recording in which the arm moves, for a clock to be determined
+_SEARCHED = 1000  # greatest number of intervals used to search the period
+_DIVISORS = 10  # greatest number of periods in the median interval
+_FINE = np.linspace(0.97, 1.03, 121)  # periods that are tried, over a part of the median interval
+_LEAST_DEVIATION = 0.01  # least standard deviation of an interval, over the median interval
+_BETTER = 0.025  # least gain of the log-likelihood of an interval for a shorter period
+_WELL = 0.1  # greatest deviation, in periods, of intervals that can show a part of the period
+_NEARLY_ALL = 0.95  # least share of determined intervals where these count the samples
+_FEW = 256  # least number of samples from which stamps give a rate
 
 
 def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
@@ -31,7 +31,7 @@ def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
 def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
     """Return the log-likelihood of an interval as a multiple of a period.
 
-    Numbers of periods cost what they tell: any intervals are multiples of a short period.
+    Large numbers of periods cost more, since any interval is nearly a multiple of a short period.
     """
     count = np.round(interval / period)
     share = np.unique(count, return_counts=True)[1] / len(count)
@@ -42,7 +42,7 @@ def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
 def likely_period(interval: Array, deviation: Array, typical: float) -> tuple[float, float]:
     """Return how well intervals are whole multiples of a period, −1 to 1, and that period, s."""
     well = deviation <= min(
-        np.median(deviation), max(TOLD * typical, np.quantile(deviation, _MOVING)))
+        np.median(deviation), max(DETERMINED * typical, np.quantile(deviation, _MOVING)))
     step = np.count_nonzero(well) // _SEARCHED + 1
     interval, deviation = interval[well][::step], deviation[well][::step]
     middle = float(np.median(interval))
@@ -60,9 +60,9 @@ def likely_period(interval: Array, deviation: Array, typical: float) -> tuple[fl
 
 
 def likely_part(interval: Array, deviation: Array, period: float) -> int:
-    """Return by what a period is to be divided for intervals to be its multiples: 1, 2 or 3."""
+    """Return the divisor of the period, 1, 2 or 3, that makes the intervals its multiples."""
     well = deviation < _WELL * period
-    if np.count_nonzero(well) < MIN_TOLD:
+    if np.count_nonzero(well) < MIN_DETERMINED:
         return 1
     likely = [_as_multiples(interval[well], deviation[well], period / part) for part in (1, 2, 3)]
     best = int(np.argmax(likely))
@@ -70,17 +70,17 @@ def likely_part(interval: Array, deviation: Array, period: float) -> int:
 
 
 def rate_of_stamps(stamps: Array, period: float, interval: Array, deviation: Array) -> float:
-    """Return a period that the stamps agree with, where intervals count the samples in a row."""
-    told = deviation < TOLD * period
-    count = np.round(np.where(told, interval, np.diff(stamps)) / period)
+    """Return the period by the stamps, over parts where the intervals count the samples."""
+    determined = deviation < DETERMINED * period
+    count = np.round(np.where(determined, interval, np.diff(stamps)) / period)
     count = np.concatenate([[0.0], np.cumsum(np.maximum(count, 0.0))])
-    few = min(_FEW, len(told))
-    for width in (len(told), max(len(told) // 8, few), few):
+    few = min(_FEW, len(determined))
+    for width in (len(determined), max(len(determined) // 8, few), few):
         rates = []
-        for first in range(0, len(told) - width + 1, max(1, width // 2)):
+        for first in range(0, len(determined) - width + 1, max(1, width // 2)):
             part = slice(first, first + width + 1)
             centred = count[part] - count[part].mean()
-            if np.mean(told[first:first + width]) > _NEARLY_ALL and centred.any():
+            if np.mean(determined[first:first + width]) > _NEARLY_ALL and centred.any():
                 rates.append(float(centred @ stamps[part] / (centred @ centred)))
         if rates:
             rate = float(np.median(rates))

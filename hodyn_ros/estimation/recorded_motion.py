@@ -38,11 +38,11 @@ Array = NDArray[np.float64]
 T = TypeVar('T')
 
 CHUNK_SIZE = 16_384
-"""Messages of a piece without its margins."""
+"""Number of messages of a piece without its margins."""
 
-_FIT_WHOLE = 4000  # messages: shorter recordings are fitted whole
-_FIT_WINDOWS, _FIT_WINDOW = 8, 500  # longer ones in windows spread over them
-_TIMED_WINDOW = 2000  # messages around each: few do not tell the clock behind their stamps
+_FIT_WHOLE = 4000  # greatest number of messages of a recording that is fitted as a whole
+_FIT_WINDOWS, _FIT_WINDOW = 8, 500  # number of windows of a longer recording, messages in each
+_TIMED_WINDOW = 2000  # messages around each window that are needed to determine the clock
 _MARGIN_MEMORIES = 12.0
 _REASONS = {
     StampStatus.DUPLICATE: 'stamp of the message before',
@@ -62,13 +62,13 @@ class MotionPiece:
     Attributes
     ----------
     inner : slice
-        Where the messages stand that are the piece's own; the others are margins.
+        The messages of the piece without its margins.
     states : JointStates
         As recorded, (T,).
     stamps : (T,) int64 array
         The stamps that are used, ns.
     instants : (T,) int64 array
-        When the states were sampled, ns: their stamps, unless the samples tell more.
+        When the states were sampled, ns: their stamps, unless these were restored.
     used : (T,) bool array
         Whether the motion is known at these messages.
     q, deviation : (T, 5, n) arrays
@@ -76,7 +76,7 @@ class MotionPiece:
     begins : (T,) bool array
         First messages of runs.
     runs : list of (Run, Motion)
-        What the motion was estimated from and at, run by run, with its covariances.
+        The samples and the motion estimated from them, with its covariances, run by run.
 
     """
 
@@ -99,16 +99,16 @@ class RecordedMotion:
     noise : Noise
         Parameters of the smoother, fitted to the recording before anything is computed.
     timing_statistics : TimingStatistics
-        What the stamps showed of the pieces computed so far.
+        Statistics of the stamps of the pieces computed so far.
     bandwidth : float
-        Of the joint that is known to the fastest, Hz.
+        Largest bandwidth of the joints, Hz.
     velocity_lag : (float, float)
-        How far the recorded velocities run behind the positions, and its standard deviation, s;
-        NaN when none are recorded or the arm hardly accelerates.
+        Lag of the recorded velocities behind the positions, and its standard deviation, s;
+        NaN if none are recorded or the arm hardly accelerates.
     sampled : list of (JointStates, Run)
         The parts that the smoother was fitted to.
     efforts : (T, n) array
-        Recorded at these parts and about them.
+        Recorded at these parts.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class RecordedMotion:
         yield from self.evaluated(lambda piece: piece)
 
     def evaluated(self, evaluate: Callable[[MotionPiece], T]) -> Iterator[T]:
-        """Evaluate piece after piece, in another thread, while the one before is looked at."""
+        """Evaluate piece after piece in another thread, while the caller uses the one before."""
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
                                      / self.noise.step)))
         waiting: deque[Future[T]] = deque()
@@ -213,9 +213,9 @@ def samples(states: JointStates, run: Run) -> Samples:
 
 
 def _windows(bag: JointStateBag) -> list[tuple[JointStates, slice]]:
-    """Read what the smoother is fitted to, and what tells its instants.
+    """Read the states to which the smoother is fitted, with those that determine their instants.
 
-    All of a short bag; the middles of windows of a long one.
+    These are all of a short bag, and the middles of windows of a long one.
     """
     if bag.usable <= _FIT_WHOLE:
         return [(JointStates.joined(list(bag.blocks())), slice(0, bag.usable))]
@@ -237,8 +237,8 @@ def _with_margins(
 ) -> Iterator[tuple[JointStates, slice]]:
     """Cut blocks into chunks of `size` with up to `margin` more on both sides.
 
-    The last one has a quarter of the size at least: few states do not tell the clock behind them.
-    Yields the states with the margins, and where the chunk lies in them.
+    The last one has at least a quarter of the size, since few states do not determine the clock.
+    Yields the states with the margins, and the slice of the chunk in them.
     """
     kept: list[JointStates] = []
     length = before = 0

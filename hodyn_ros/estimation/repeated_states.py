@@ -1,20 +1,20 @@
-"""Messages that show no sample of their own: read again, by a second publisher, or torn."""
+"""Messages without a new sample: read again, repeated by a second publisher, or torn."""
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_MIN_CHANGES = 3  # numbers that change from state to state: that none does is no accident
-_CLEAR_STEPS = 2.5  # of the resolution: noise about one value seldom makes more
-_MOST_TORN = 0.02  # share of messages that are read while they are written
-_AROUND = 5  # messages on both sides that tell how an arm moves
-_LOOKBACK = 20  # messages that a second publisher may be behind the first
-_LONG_READ = 20  # reads of one state: the next one may be a usual step away all the same
+_MIN_CHANGES = 3  # usual number of changing values from which an unchanged state is no accident
+_CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom exceeds
+_MOST_TORN = 0.02  # greatest share of messages that are torn
+_AROUND = 5  # messages on both sides by which the motion of the arm is judged
+_LOOKBACK = 20  # greatest number of messages by which a second publisher is behind
+_LONG_READ = 20  # number of reads of one state after which the next may be a usual step away
 
 
 def _compared(position: Array, velocity: Array, effort: Array) -> Array:
-    """Return what tells states apart; efforts may be fresh where the encoders were not read."""
+    """Return the values that distinguish states; efforts may change without new encoder values."""
     recorded = np.hstack([position, velocity])
     few = np.count_nonzero(~np.isnan(recorded[0])) < _MIN_CHANGES
     return np.hstack([recorded, effort]) if few else recorded
@@ -23,7 +23,7 @@ def _compared(position: Array, velocity: Array, effort: Array) -> Array:
 def _clear_changes(recorded: Array) -> Indices:
     """Return how many numbers of each state are several of their steps from the one before.
 
-    Those of an arm that stands take turns between few values, and whole states recur by chance.
+    At rest they alternate between few values, and whole states recur by chance.
     """
     steps = np.abs(np.diff(recorded, axis=0))
     resolution = np.where(steps > 0.0, steps, np.inf).min(axis=0, initial=np.inf)
@@ -34,10 +34,10 @@ def _clear_changes(recorded: Array) -> Indices:
 def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
     """Return which states have positions of one sample and velocities of another.
 
-    Who reads a state while another thread writes it gets some. One half repeats the message
-    before, bit for bit, and the other clearly does not; in the message after it is the other half
-    that repeats, if that is of the next sample. They are rare: where a half is refreshed less
-    often than the other, as a rule, it is no tear.
+    They occur if a state is read while another thread writes it. One half repeats the message
+    before bit for bit, and the other clearly does not; in the next message the other half
+    repeats, if it is of the next sample. Torn states are rare: if one half is regularly refreshed
+    less often than the other, the states are not torn.
     """
     found = np.zeros(len(position), dtype=bool)
     if len(found) <= 2 * _AROUND:
@@ -51,13 +51,13 @@ def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
     if np.count_nonzero(half_read) > _MOST_TORN * len(found):
         return found
     for i in np.flatnonzero(half_read.any(axis=0)):
-        # What completes a torn state is whole.
+        # The message that completes a torn state is not torn itself.
         found[i] = not (found[i - 1] and half_read[0, i - 1] != half_read[0, i])
     return found
 
 
 def seen_before(position: Array, velocity: Array, effort: Array) -> NDArray[np.bool_]:
-    """Return which states some earlier message showed, and another one since."""
+    """Return which states repeat an earlier message, with a different one in between."""
     recorded = _compared(position, velocity, effort)
     rows = np.unique(np.nan_to_num(recorded), axis=0, return_inverse=True)
     state: Indices = rows[1].reshape(-1)
@@ -74,9 +74,9 @@ def repeats(
 ) -> NDArray[np.bool_]:
     """Return which messages repeat the state before, bit for bit, though the arm moves.
 
-    A robot at rest repeats its state as well, but longer than a reader does who reads each state
-    several times; and numbers that hardly ever change are no states of an arm that moves. Where
-    states were held up on their way, the next one is as far away as those of an arm that moves.
+    A robot at rest repeats its state as well, but for longer than a reader that reads each state
+    several times; and numbers that hardly ever change are not those of a moving arm. If states
+    were held up on their way, the next state is a usual step of the moving arm away.
     """
     recorded = _compared(position, velocity, effort)
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])

@@ -3,16 +3,16 @@
 A controller samples at t_k = φ + T n_k + drift_k, with whole numbers n_k that increase and a drift
 of its clock beside that of the stamps which is slow. A state is stamped s_k when it is delivered:
 not before it was sampled, and not before the last stamp under which an older state was still seen.
-Between these bounds any delay is as likely as another, and beyond them it costs the more the
-farther it is. The joints advance by velocity times interval, so that the states themselves tell
-t_{k+1} − t_k, with a standard deviation that is known (`state_intervals`).
+Between these bounds all delays are equally likely; beyond them the cost grows with the distance.
+The joints advance by velocity times interval, so the states themselves determine
+t_{k+1} − t_k, with a known standard deviation (`state_intervals`).
 
 The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost, in
-which a clock that was set is a step that costs much (`count_periods`). Given n_k, T and the drift
+where a clock that was set is a step of high cost (`count_periods`). Given n_k, T and the drift
 are those of a broken line of weighted least squares between the bounds. One comparison of
 likelihoods then decides whether the intervals between these instants agree with the states better
-than those between the stamps do. Where not, the states count as sampled when they were stamped; of
-messages that are delivered in bursts, as sampled evenly, unless the states contradict.
+than those between the stamps. If not, the stamps are used as instants; messages that are delivered
+in bursts are spaced evenly, unless the states contradict.
 """
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.deliveries import burst_size, ends_of_deliveries
 from hodyn_ros.estimation.period_count import MAX_MOVE, count_periods
 from hodyn_ros.estimation.period_search import (
-    MIN_TOLD,
-    TOLD,
+    DETERMINED,
+    MIN_DETERMINED,
     likelihood,
     likely_part,
     likely_period,
@@ -36,26 +36,33 @@ from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_LEAST_DEVIATION = 0.03  # of a period: intervals count as measured no better
-_MIN_REPEATS = 5  # samples that were read again: of a reader who polls, not by accident
-_ON_THE_CLOCK = 0.2  # of a period: greatest RMS error of intervals; by chance it is 0.29
-_CLEARLY = 0.1  # of a period: with such an error no other way is tried
-_BEYOND, _MOST_BEYOND = 0.3, 0.1  # of a period beyond their bounds; share of such instants
-_BETTER = 0.025  # log-likelihood of an interval by which a clock must be better than the stamps
-_UNEVEN = 0.5  # of the squared errors of messages spread evenly: those who stamp so sample so
-_FAR = 25.0  # greatest part of one interval in that
-_PASSES = 4  # of counting and fitting
-_FIRST_SPREAD = 5.0  # periods by which instants may be beyond their bounds before drift is known
-_KNOT = 1000  # samples between the knots of the drift
-_STEPS = 30  # of the line between bounds
-_FAR_BEYOND = 0.15  # of a period: beyond its bounds, an instant counts no more for being farther
-_WITHIN = {True: 1e-4, False: 0.5}  # weight of being amid the bounds, polled or received
-_STIFF = 5.0  # periods: cost of a kink of one period in the drift
-_SMOOTH = 25  # deliveries that a mean course is averaged over
-_MIN_PART = 100  # samples between two settings of a clock
-_TILTED, _MOST_TILTED = 0.15, 0.05  # of a period beyond their bounds; share of such instants
-_STEP = 0.5  # of a period: least step of the stamps of a clock that was set
-_LEVEL = 20  # deliveries on both sides of a step of the stamps
+_LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
+_MIN_REPEATS = 5  # number of samples read again from which the reader polls
+_ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; by chance it is 0.29
+_CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit is tried
+# Greatest share of the instants that may be further than the first number, in periods, beyond
+# their bounds.
+_BEYOND, _MOST_BEYOND = 0.3, 0.1
+_BETTER = 0.025  # least gain of the log-likelihood of an interval by a clock over the stamps
+# Samples were taken in bursts if the stamps have less than this share of the squared errors that
+# even spacing has; one interval adds at most `_FAR` to the errors.
+_UNEVEN = 0.5
+_FAR = 25.0
+_PASSES = 4  # number of passes of counting and fitting
+# Standard deviation of instants beyond their bounds, in periods, before the drift is known.
+_FIRST_DEVIATION = 5.0
+_KNOT = 1000  # number of samples between the knots of the drift
+_STEPS = 30  # greatest number of steps that fit the line between the bounds
+_FAR_BEYOND = 0.15  # distance beyond the bounds, in periods, from which the weight does not grow
+_WITHIN = {True: 1e-4, False: 0.5}  # weight of the middle of the bounds, if polled and if received
+_STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
+_SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
+_MIN_PART = 100  # least number of samples between two settings of a clock
+# The drift follows a clock that was set if more than the second number, a share of the instants,
+# is further than the first number, in periods, beyond their bounds.
+_TILTED, _MOST_TILTED = 0.15, 0.05
+_STEP = 0.5  # least step of the stamps, in periods, of a clock that was set
+_LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,26 +74,26 @@ class Instants:
     time : (S,) array
         s, on the clock of the stamps; strictly increasing between `breaks`.
     period : float
-        The sampling period, s; NaN where no clock of the sampling shows: the stamps are taken as
-        they are then, or spread.
-    told : (S,) bool array
-        Whether the samples themselves tell the interval before each one.
+        The sampling period, s; NaN if no sampling clock is determined: the instants are then the
+        stamps, or evenly spaced.
+    determined : (S,) bool array
+        Whether the samples themselves determine the interval before each one.
     breaks : (B,) int array
         Samples before which the clock of the stamps was set.
     misfit : float
-        RMS by which the steps of the stamps contradict the positions, beyond noise, s; NaN where
-        these say too little.
-    spread : bool
-        Whether messages that came in bursts are spread evenly, for want of a clock.
+        RMS by which the steps of the stamps contradict the positions, beyond noise, s; NaN if
+        too few intervals are determined.
+    evenly_spaced : bool
+        Whether messages in bursts are spaced evenly, since no clock is determined.
 
     """
 
     time: Array
     period: float
-    told: NDArray[np.bool_]
+    determined: NDArray[np.bool_]
     breaks: Indices
     misfit: float
-    spread: bool = False
+    evenly_spaced: bool = False
 
 
 def sampling_instants(
@@ -99,48 +106,50 @@ def sampling_instants(
     stamps : (S,) array
         s, strictly increasing.
     older : (S,) array
-        The last stamp under which an older sample was seen, s; −∞ where none was. Later than the
-        stamp of the sample before where that was read more than once.
+        The last stamp under which an older sample was seen, s; −∞ if none was. It is later than
+        the stamp of the sample before if that was read more than once.
     position, velocity : (S, n) arrays
         rad, rad/s; velocities NaN where not recorded.
 
     """
     as_stamped = Instants(
         stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.empty(0, dtype=np.intp), np.nan)
-    if len(stamps) <= MIN_TOLD:
+    if len(stamps) <= MIN_DETERMINED:
         return as_stamped
     log = _Log(stamps, older, position, velocity)
     clock = log.best_clock()
-    told = clock.told
-    if np.count_nonzero(told) < MIN_TOLD:
-        return log.spread(as_stamped)
-    deviation = clock.deviation[told]
-    by_clock, _ = likelihood(clock.off[told], deviation)
+    determined = clock.determined
+    if np.count_nonzero(determined) < MIN_DETERMINED:
+        return log.space_evenly(as_stamped)
+    deviation = clock.deviation[determined]
+    by_clock, _ = likelihood(clock.off[determined], deviation)
     by_stamps, misfit = likelihood(
-        np.clip(np.diff(stamps) - clock.interval, -log.typical, log.typical)[told], deviation)
+        np.clip(np.diff(stamps) - clock.interval, -log.typical, log.typical)[determined],
+        deviation)
     as_stamped = replace(as_stamped, misfit=misfit)
     if by_clock < by_stamps + _BETTER:
-        return log.spread(as_stamped)
+        return log.space_evenly(as_stamped)
     breaks = log.breaks(clock)
     if len(breaks) * _MIN_PART > len(stamps):
         return as_stamped
     if len(breaks):
-        # At the clearest one alone: it bends the drift, by which others seem to be.
+        # Only at the clearest one: it bends the drift, which makes others seem to be steps.
         at = int(breaks[np.argmax(clock.off[breaks - 1])])
         return _joined([
             sampling_instants(stamps[part], older[part], position[part], velocity[part])
             for part in (slice(at), slice(at, None))])
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
-        return log.spread(as_stamped)
-    # A delay common to all does not show: the least one of what is received is taken as none.
+        return log.space_evenly(as_stamped)
+    # A delay common to all is not observable: the least delay of received states is set to 0.
     late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
     return replace(
-        as_stamped, time=clock.time + late, period=clock.period, told=np.append(told[:1], told))
+        as_stamped, time=clock.time + late, period=clock.period,
+        determined=np.append(determined[:1], determined))
 
 
 @dataclass(frozen=True, eq=False)
 class _Clock:
-    """A count of periods: instants, their bounds, and the intervals that the states tell."""
+    """Numbered periods: instants, their bounds, and the intervals determined by the states."""
 
     period: float
     count: Array
@@ -151,9 +160,9 @@ class _Clock:
     deviation: Array
 
     @property
-    def told(self) -> NDArray[np.bool_]:
-        """Which intervals are measured well enough to tell their number of periods."""
-        return np.asarray(self.deviation < TOLD * self.period)
+    def determined(self) -> NDArray[np.bool_]:
+        """Which intervals are accurate enough to determine their number of periods."""
+        return np.asarray(self.deviation < DETERMINED * self.period)
 
     @property
     def off(self) -> Array:
@@ -173,10 +182,10 @@ class _Clock:
 
     @property
     def error(self) -> float:
-        """RMS error of the told intervals, in periods; 1 where these or the stamps tell none."""
-        if np.count_nonzero(self.told) < MIN_TOLD or self.contradicts_stamps:
+        """RMS error of the determined intervals, in periods; 1 if there are too few."""
+        if np.count_nonzero(self.determined) < MIN_DETERMINED or self.contradicts_stamps:
             return 1.0
-        return float(np.sqrt(np.mean(self.off[self.told] ** 2))) / self.period
+        return float(np.sqrt(np.mean(self.off[self.determined] ** 2))) / self.period
 
 
 class _Log:
@@ -190,7 +199,7 @@ class _Log:
         self.burst = burst_size(np.diff(stamps), self.typical)
 
     def best_clock(self) -> _Clock:
-        """Return the count of periods that intervals agree with best.
+        """Return the numbering of periods that agrees best with the intervals.
 
         Intervals depend on the time that slopes are taken over: the stamps, or their mean course.
         """
@@ -208,12 +217,12 @@ class _Log:
                 break
         best = min(clocks, key=lambda clock: clock.error)
         part = likely_part(best.interval, best.deviation, best.period)
-        if part > 1 or len(self.breaks(best)):  # its intervals tell the period better
+        if part > 1 or len(self.breaks(best)):  # its intervals determine the period better
             clocks.append(self._fitted(best.period / part, best.interval, best.deviation))
         return min(clocks, key=lambda clock: clock.error)
 
     def _mean_course(self) -> Array:
-        """Return stamps averaged over some deliveries around each; at the ends, as they go on."""
+        """Return stamps averaged over some deliveries around each, extrapolated at the ends."""
         time = self._bounds(self.typical)[1]
         width = min(_SMOOTH * self.burst // 2 * 2 + 1, len(time) // 2 * 2 - 1)
         ends = np.arange(1, width // 2 + 1)
@@ -224,9 +233,9 @@ class _Log:
     def _bounds(self, period: float) -> tuple[Array, Array]:
         """Return bounds of the instants, (S,) each.
 
-        What is delivered together was sampled one after the other, a period apart at least: after
-        the last stamp that shows an older state, and before the common one. The newest of it is
-        not older than a period.
+        Samples that are delivered together were taken at least a period apart: after the last
+        stamp that shows an older state, and before their common stamp. The newest of them is at
+        most a period older than this stamp.
         """
         index = np.arange(len(self.stamps))
         ends = ends_of_deliveries(np.diff(self.stamps), period)
@@ -239,12 +248,12 @@ class _Log:
 
     def _fitted(self, period: float, interval: Array, deviation: Array) -> _Clock:
         period = rate_of_stamps(self.stamps, period, interval, deviation)
-        spread, drift, count = _FIRST_SPREAD * period, np.zeros(len(self.stamps)), np.empty(0)
+        beyond, drift, count = _FIRST_DEVIATION * period, np.zeros(len(self.stamps)), np.empty(0)
         for _ in range(_PASSES):
             deviation = np.maximum(deviation, _LEAST_DEVIATION * period)
             low, high = self._bounds(period)
             before, count = count, count_periods(
-                low - drift, high - drift, interval, deviation, period, spread, MAX_MOVE)
+                low - drift, high - drift, interval, deviation, period, beyond, MAX_MOVE)
             if np.array_equal(before, count):
                 break
             drift = _line_between(
@@ -255,7 +264,7 @@ class _Log:
             clock = _Clock(period, count, time, low, high, interval, deviation)
             if np.any(np.diff(time) <= 0.0):
                 break  # the clock was set back
-            spread = float(np.clip(1.5 * np.std(clock.beyond), 0.1 * period, 3.0 * period))
+            beyond = float(np.clip(1.5 * np.std(clock.beyond), 0.1 * period, 3.0 * period))
             interval, deviation = self.measure(time)
             deviation = np.maximum(deviation, _LEAST_DEVIATION * period)
             clock = replace(clock, interval=interval, deviation=deviation)
@@ -264,15 +273,16 @@ class _Log:
     def breaks(self, clock: _Clock) -> Indices:
         """Return the samples before which the clock of the stamps was set.
 
-        There the count contradicts a well known interval. Among intervals that agree: where the
-        arm shakes, they are wrong, and their neighbours too. Where stamps contradict the count
-        without that, the drift was tilted to follow them: to where they step for good.
+        There the count contradicts an accurate interval whose neighbours agree; if the arm
+        vibrates, the neighbours are wrong too. If the stamps contradict the count without such
+        an interval, the drift was tilted to follow the step; then the break is where the stamps
+        step permanently.
         """
         off, period = np.abs(clock.period * np.diff(clock.count) - clock.interval), clock.period
         near = np.lib.stride_tricks.sliding_window_view(np.pad(off, 7), 15)
         alone = np.median(near, axis=1) < 0.2 * period
         set_there = (np.diff(clock.count) <= 0.0) | (
-            clock.told & alone & (off > np.maximum(0.6 * period, 6.0 * clock.deviation)))
+            clock.determined & alone & (off > np.maximum(0.6 * period, 6.0 * clock.deviation)))
         set_there[:_MIN_PART // 2] = set_there[len(off) - _MIN_PART // 2:] = False
         newest = ends_of_deliveries(np.diff(self.stamps), period)
         tilted = np.mean(clock.beyond > _TILTED * period) > _MOST_TILTED
@@ -287,8 +297,8 @@ class _Log:
         step = begin + int(np.argmax(np.abs(np.diff(late[begin:begin + 2 * _LEVEL]))))
         return newest[step:step + 1] + 1
 
-    def spread(self, as_stamped: Instants) -> Instants:
-        """Return messages in bursts spread over the pauses before them, if states allow it."""
+    def space_evenly(self, as_stamped: Instants) -> Instants:
+        """Space messages in bursts over the pauses before them, unless states contradict."""
         if self.burst == 1 or self.polled:
             return as_stamped
         newest = ends_of_deliveries(np.diff(self.stamps), self.typical)
@@ -297,30 +307,30 @@ class _Log:
             begin, self.stamps[newest]))
         interval, deviation = self.measure(self._mean_course(), windows=WIDE)
         deviation = np.maximum(deviation, _LEAST_DEVIATION * self.typical)
-        spread, as_it_was = (
+        evenly, as_it_was = (
             np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
             for at in (time, self.stamps))
-        if as_it_was < _UNEVEN * spread:
+        if as_it_was < _UNEVEN * evenly:
             return as_stamped
-        return replace(as_stamped, time=time, spread=True)
+        return replace(as_stamped, time=time, evenly_spaced=True)
 
 
 def _line_between(low: Array, high: Array, count: Array, period: float, within: float) -> Array:
-    """Return a line over the count between bounds, broken where these ask for it, (S,)."""
+    """Return a line over the count between bounds, with kinks where these require them, (S,)."""
     knots = max(2, len(low) // _KNOT + 1)
     at = (knots - 1.0) * (count - count[0]) / max(count[-1] - count[0], 1.0)
     basis = np.maximum(0.0, 1.0 - np.abs(at - np.arange(knots)[:, None]))
     bend = np.diff(np.eye(knots), 2, axis=0)
     stiff = np.full(len(bend), 10.0 * _STIFF)
     middle = 0.5 * (low + high)
-    # Where lost samples leave more room, the middle says less.
+    # Wider bounds after lost samples weaken the weight of the middle.
     amid = within * (period / np.maximum(high - low, period)) ** 2
     line, weight, target = middle, np.ones(len(low)), middle
     for step in range(_STEPS):
         weighed = basis * weight
         at_knots = np.linalg.lstsq(
             weighed @ basis.T + (bend.T * stiff) @ bend, weighed @ target, rcond=None)[0]
-        # Half steps: whole ones may swing between two lines for ever.
+        # Half steps: whole ones may oscillate between two lines for ever.
         line = at_knots @ basis if step == 0 else 0.5 * (line + at_knots @ basis)
         stiff = _STIFF * period / np.maximum(np.abs(bend @ at_knots), 1e-3 * period)
         nearest = np.clip(line, low, high)
@@ -338,11 +348,11 @@ def _joined(parts: list[Instants]) -> Instants:
     return Instants(
         np.concatenate([part.time for part in parts]),
         _mean([part.period for part in parts], lengths),
-        np.concatenate([part.told for part in parts]),
+        np.concatenate([part.determined for part in parts]),
         np.sort(np.concatenate([offsets[1:], *(
             part.breaks + offset for part, offset in zip(parts, offsets, strict=True))])),
         _mean([part.misfit for part in parts], lengths),
-        all(np.isnan(part.period) for part in parts) and any(part.spread for part in parts))
+        all(np.isnan(part.period) for part in parts) and any(part.evenly_spaced for part in parts))
 
 
 def _mean(values: list[float], weights: NDArray[np.int64]) -> float:

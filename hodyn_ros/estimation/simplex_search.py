@@ -1,6 +1,6 @@
 """The minimum of a function of a few numbers by the simplex method of Nelder and Mead (1965).
 
-`scipy.optimize` has it too, but to import that takes as long as to smooth 50 000 messages.
+`scipy.optimize` has it too, but its import takes as long as smoothing 50 000 messages.
 """
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The time between samples, as the states themselves tell it: advances over velocities."""
+"""The time between samples, determined by the states: advances over velocities."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,22 +7,22 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 WINDOWS = (5, 12, 30)
-"""Samples on both sides that slopes of the positions are taken over."""
+"""Numbers of samples on both sides over which slopes of the positions are taken."""
 
 WIDE = (12, 30)
-"""The same where single stamps are far off."""
+"""The same if single stamps are far off."""
 
 _TINY = 1e-12
-_MOTION = 1.0  # Hz, of the arm: how fast its velocities bend
+_MOTION = 1.0  # bandwidth of the arm's motion, Hz, by which the curvature of velocities is judged
 
 
 def state_intervals(
     time: Array, position: Array, velocity: Array, windows: tuple[int, ...] = WINDOWS,
 ) -> tuple[Array, Array]:
-    """Return the time between samples as the positions tell it, and its standard deviation, s.
+    """Return the time between samples by the positions, and its standard deviation, s.
 
-    Velocities are those recorded, or the slopes of the positions over some samples: for each joint
-    what explains its advances best. Joints count by how well each one's advances are explained.
+    Velocities are the recorded ones or the slopes of the positions over some samples, whichever
+    explains a joint's advances better. Joints whose advances are explained well count more.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def state_intervals(
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
-    # A slope follows the step that it is taken over in part, and explains that much too well.
+    # A slope depends in part on the step itself, which makes the step seem too well explained.
     candidates = [
         (_slopes(time, position, width), 0.75 / width, _aside(time, width)) for width in windows]
     if not np.isnan(velocity).any():
@@ -52,7 +52,7 @@ def state_intervals(
     speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
-    # Over a long step velocities change otherwise than linearly, and aside of it they are others.
+    # Over a long step velocities do not change linearly, and they differ beside it.
     turns = 2.0 * np.pi * _MOTION
     bend = turns ** 2 * steps ** 3 / 12.0
     bend += turns * steps * ((speed * aside.T * speed) @ weight / information)
@@ -60,7 +60,7 @@ def state_intervals(
 
 
 def _aside(time: Array, width: int) -> Array:
-    """Return how far windows are aside of their steps at the ends, where they are lopsided, s."""
+    """Return the offset of lopsided windows near the ends from their steps, s."""
     count, begin = len(time), np.arange(len(time) - 1)
     many = min(count, 2 * width)
     middle = np.clip(begin + 1 - width, 0, count - many) + 0.5 * many - 1.0
@@ -70,7 +70,7 @@ def _aside(time: Array, width: int) -> Array:
 def _noise(misfit: Array, speed: Array) -> float:
     """Return the noise of a joint's advances: their misfit where it is slow.
 
-    Errors of time count least there. Single large ones have no say.
+    Errors of time matter least there. Single large misfits are ignored.
     """
     fast = np.abs(speed)
     moving = fast > 0.02 * fast.max()

@@ -2,7 +2,7 @@
 
 Nothing is interpolated over: a recording is split at gaps and jumps back, and each run is smoothed
 alone. States that were read more than once are recognised, and the instants at which they were
-sampled are restored from the states themselves where these tell them (`sampling_clock`).
+sampled are restored from the states themselves if these determine them (`sampling_clock`).
 """
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -21,15 +21,15 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 GAP_PERIODS = 5.0
-"""A pause longer than this many typical periods is a gap."""
+"""Number of typical periods from which a pause is a gap."""
 
 MIN_RUN = 8
-"""Shorter runs say nothing about derivatives and are not used."""
+"""Least number of samples in a run; shorter runs do not determine derivatives."""
 
-_GAP_BURSTS = 15.0  # the same of messages that come in bursts, at least
-_LONGEST_BURST = 3.0  # as often as a usual one: the pause before it is no gap
-_LONG_PAUSE = 5.0  # usual pauses between bursts: longer ones are no times of sampling
-_RESET_PERSISTS = 4  # samples that stay behind an earlier stamp: the clock was set back
+_GAP_BURSTS = 15.0  # the same for messages in bursts, at least
+_LONGEST_BURST = 3.0  # times the usual burst up to which the pause before a burst is no gap
+_LONG_PAUSE = 5.0  # times the usual pause between bursts up to which a pause is one of sampling
+_RESET_PERSISTS = 4  # number of samples behind an earlier stamp from which the clock was set back
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +47,12 @@ class Run:
         nanoseconds.
     sampling_period : float
         The period that the instants were restored with, s; NaN where they are the stamps.
-    told : (S,) bool array
-        Whether the samples themselves tell the interval before each one.
+    determined : (S,) bool array
+        Whether the samples themselves determine the interval before each one.
     misfit : float
         RMS by which the steps of the stamps contradict the positions, s; NaN where not known.
-    spread : bool
-        Whether messages that came in bursts are spread evenly, for want of a clock.
+    evenly_spaced : bool
+        Whether messages in bursts are spaced evenly, since no clock is determined.
 
     """
 
@@ -60,9 +60,9 @@ class Run:
     sample: Indices
     time: Array
     sampling_period: float
-    told: NDArray[np.bool_]
+    determined: NDArray[np.bool_]
     misfit: float
-    spread: bool = False
+    evenly_spaced: bool = False
 
     @property
     def first_message(self) -> Indices:
@@ -77,16 +77,16 @@ class Run:
         time = self.time[inner]
         return replace(
             self, message=self.message[begin:end], sample=sample - inner.start,
-            time=time - time[:1], told=self.told[inner])
+            time=time - time[:1], determined=self.determined[inner])
 
 
 class StampStatus(IntEnum):
     """How a message's stamp follows the one before, or why the message is not used.
 
-    AFTER_STEP is where the clock of the stamps was set by less than a gap, which the samples tell.
-    NO_MOTION is for runs that cannot be smoothed, which shows later than what stamps show; STALE
-    for states that an earlier message showed already, and another one since; TORN for positions of
-    one sample with velocities of another.
+    AFTER_STEP: the samples show that the clock of the stamps was set by less than a gap.
+    NO_MOTION: the run cannot be smoothed, which is found later than the others. STALE: the state
+    repeats an earlier message, with a different one in between. TORN: positions of one sample with
+    velocities of another.
     """
 
     FOLLOWS = 0
@@ -103,12 +103,12 @@ class StampStatus(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """What the stamps of joint states show.
+    """Stamps of joint states, classified.
 
     Attributes
     ----------
     clock : str
-        ``header`` or ``receive``: which stamps are used.
+        The stamps that are used: ``header`` or ``receive``.
     stamps : (T,) int64 array
         These, ns.
     period : float
@@ -153,11 +153,11 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
             max(_GAP_BURSTS, _LONGEST_BURST * burst) if burst > 1 else GAP_PERIODS))
     _classify(stamps, longest, status)
     index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
-    # Whether a pause of the stamps is one of the samples shows when their instants are known.
+    # A pause of the stamps is a gap only if the instants, once they are known, have one too.
     steps = np.diff(stamps[index], prepend=0)
     apart = steps > longest + MAX_MOVE * np.nan_to_num(period) * 1e9
     if apart[1:].any():
-        # What comes at once after a pause, and is no state that was read before, was held up.
+        # States that come at once after a pause, and were not read before, were held up.
         fresh = np.append(True, (np.diff(states.position[index], axis=0) != 0.0).any(axis=1))
         held_up = np.zeros(len(index), dtype=bool)
         held_up[fresh] = were_held_up(np.diff(stamps[index[fresh]], prepend=0), 1e9 * period)
@@ -179,7 +179,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
 def typical_period(stamps: NDArray[np.int64]) -> float:
     """Return the median of the positive steps of stamps, s; NaN when there is none.
 
-    Of messages that come in bursts, the mean step; of long pauses a part only.
+    For messages in bursts it is the mean step, with only a part of long pauses.
     """
     steps = np.diff(stamps)
     steps = steps[steps > 0]
@@ -193,7 +193,7 @@ def typical_period(stamps: NDArray[np.int64]) -> float:
 
 
 def choose_clock(states: JointStates) -> str:
-    """Return ``header`` when the header stamps tell time, else ``receive``."""
+    """Return ``header`` if the header stamps change, else ``receive``."""
     ahead = np.count_nonzero(np.diff(states.stamp) > 0)
     return 'header' if len(states) > 1 and 2 * ahead > len(states) - 1 else 'receive'
 
@@ -232,7 +232,7 @@ def _runs(
     states: JointStates, message: Indices, stamps: NDArray[np.int64], status: NDArray[np.int8],
     longest: float,
 ) -> list[Run]:
-    """Return messages as runs, apart where `longest` passed, or where their clock was set."""
+    """Split messages into runs where `longest` has passed, or where their clock was set."""
     position, velocity = states.position[message], states.velocity[message]
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),
@@ -247,8 +247,8 @@ def _runs(
     found = sampling_instants(time[first], older[first], position[first], velocity[first])
     paused = status[message[first[1:]]] == StampStatus.AFTER_GAP
     status[message[1:]] = StampStatus.FOLLOWS
-    # Who spreads what came after a pause has no other measure of it.
-    gaps = np.flatnonzero(paused & (found.spread | (np.diff(found.time) > longest))) + 1
+    # Evenly spaced samples do not show a gap themselves; only the pause of their stamps does.
+    gaps = np.flatnonzero(paused & (found.evenly_spaced | (np.diff(found.time) > longest))) + 1
     status[message[first[gaps]]] = StampStatus.AFTER_GAP
     status[message[first[found.breaks]]] = StampStatus.AFTER_STEP
     breaks = np.union1d(gaps, found.breaks)
@@ -258,6 +258,6 @@ def _runs(
         # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
         at = np.round(1e9 * (found.time[begin:end] - time[part.start])) * 1e-9
         runs.append(Run(
-            message[part], np.cumsum(fresh[part]) - 1, at, found.period, found.told[begin:end],
-            found.misfit, found.spread))
+            message[part], np.cumsum(fresh[part]) - 1, at, found.period,
+            found.determined[begin:end], found.misfit, found.evenly_spaced))
     return runs

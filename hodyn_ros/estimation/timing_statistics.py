@@ -19,13 +19,13 @@ class TimingStatistics:
         As in `Timing`.
     sampling_period : float
         The mean period by which instants were restored, s; NaN where all are the stamps.
-    restored, told : int
+    restored, determined : int
         Number of messages whose instants were restored, and of those whose intervals the samples
-        themselves tell; the others are counted by their stamps.
-    spread : int
-        Number of messages that came in bursts and are spread evenly, for want of a clock.
+        themselves determine; the others are counted by their stamps.
+    evenly_spaced : int
+        Number of messages in bursts that are spaced evenly, since no clock is determined.
     largest_move : float
-        The farthest that an instant lies from the stamp under which it was first seen, s.
+        Greatest distance of an instant from the stamp under which it was first seen, s.
     counts : dict
         Number of messages by status.
     republished : int
@@ -37,7 +37,7 @@ class TimingStatistics:
     steps : tuple of float
         Count, mean and sum of squared deviations of the times between messages in runs, s.
     latency : (float, float)
-        Least and greatest receive time less header stamp, s.
+        Least and greatest receive time minus header stamp, s.
 
     """
 
@@ -47,8 +47,8 @@ class TimingStatistics:
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
     republished: int = 0
     restored: int = 0
-    spread: int = 0
-    told: int = 0
+    evenly_spaced: int = 0
+    determined: int = 0
     largest_move: float = 0.0
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class TimingStatistics:
 
     @property
     def misfit(self) -> float:
-        """RMS by which steps of the stamps contradict the positions, s; NaN if these tell none."""
+        """RMS by which steps of the stamps contradict the positions, s; NaN if not determined."""
         count, squares = self._misfit
         return float(np.sqrt(squares / count)) if count else np.nan
 
@@ -107,16 +107,16 @@ class TimingStatistics:
         count = int(np.count_nonzero(mine))
         if not np.isnan(run.misfit):
             self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
-        if not count or (np.isnan(run.sampling_period) and not run.spread):
+        if not count or (np.isnan(run.sampling_period) and not run.evenly_spaced):
             return
-        if run.spread:
-            self.spread += count
+        if run.evenly_spaced:
+            self.evenly_spaced += count
         else:
             before = self.sampling_period if self.restored else run.sampling_period
             self.restored += count
             self.sampling_period = before + (
                 run.sampling_period - before) * count / self.restored
-            self.told += int(np.count_nonzero(run.told & mine))
+            self.determined += int(np.count_nonzero(run.determined & mine))
         stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
         self.largest_move = max(
             self.largest_move, float(np.max(np.abs(run.time - stamps)[mine])))

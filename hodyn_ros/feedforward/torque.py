@@ -10,7 +10,7 @@ from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.given import check_robot
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

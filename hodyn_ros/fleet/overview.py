@@ -117,7 +117,7 @@ def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
     from matplotlib.dates import ConciseDateFormatter
     from matplotlib.figure import Figure
 
-    from hodyn_ros.common import figures
+    from hodyn_ros.common import plot_style
 
     formatter: Any = ConciseDateFormatter  # its stub has no types
 
@@ -135,10 +135,10 @@ def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
                 (left, [-np.nan if row['bias'] is None else -row['bias'] for row in rows]),
                 (right, [np.nan if row['coulomb_left'] is None else row['coulomb_left']
                          for row in rows])):
-            axis.plot(times, values, '.', markersize=4, color=figures.BLUE)
-            axis.axhline(0.0, color=figures.BLACK, linewidth=0.6)
+            axis.plot(times, values, '.', markersize=4, color=plot_style.BLUE)
+            axis.axhline(0.0, color=plot_style.BLACK, linewidth=0.6)
             axis.spines[['top', 'right']].set_visible(False)
-            axis.grid(color=figures.GRID, linewidth=0.6)
+            axis.grid(color=plot_style.GRID, linewidth=0.6)
             axis.tick_params(labelsize=8)
         left.set_ylabel(joint, fontsize=8)
     axes[0, 0].set_title('offset, N m (prismatic: N)', loc='left', fontsize=9)

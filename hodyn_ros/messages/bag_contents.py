@@ -21,7 +21,7 @@ class Message(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Loss:
+class LostMessages:
     """A place in a bag where messages of a topic are lost.
 
     Attributes
@@ -62,29 +62,29 @@ class StorageFile(Protocol):
     Attributes
     ----------
     topics : dict
-        Messages on each topic: those that the file promises or, where it promises none, those
-        that were found.
-    promises : bool
+        Messages on each topic: the numbers that the file gives or, if it gives none, the
+        numbers found.
+    counts_messages : bool
         Whether the file says how many messages it holds.
 
     """
 
     topics: dict[Topic, int]
-    promises: bool
+    counts_messages: bool
 
-    def read(self, topic: Topic) -> Iterator[Message | Loss]:
+    def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
         """Hand out the messages of a topic in the order of the file, and where some are lost."""
 
     def close(self) -> None:
         """Close the file."""
 
 
-def with_times(items: Iterator[Message | Loss]) -> Iterator[Message | Loss]:
+def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | LostMessages]:
     """Hand items on, losses with the receive times of the messages before and after them."""
     last: int | None = None
-    losses: list[Loss] = []
+    losses: list[LostMessages] = []
     for item in items:
-        if isinstance(item, Loss):
+        if isinstance(item, LostMessages):
             losses.append(replace(item, after=last))
             continue
         for loss in losses:
@@ -95,33 +95,34 @@ def with_times(items: Iterator[Message | Loss]) -> Iterator[Message | Loss]:
     yield from losses
 
 
-def settled(
-    losses: Sequence[Loss], found: int, promised: int | None, source: str,
-) -> tuple[Loss, ...]:
-    """Return losses whose numbers add up, with those found, to what was promised.
+def count_losses(
+    losses: Sequence[LostMessages], found: int, expected: int | None, source: str,
+) -> tuple[LostMessages, ...]:
+    """Return losses whose numbers, with those found, add up to the expected number.
 
-    What is missing is what the places of unknown number lost, which become one. A promise of
-    fewer messages than there are is wrong, and says nothing.
+    Missing messages are assigned to the places of unknown number, which become one. An expected
+    number below that of the messages found is wrong and is ignored.
 
     Parameters
     ----------
-    losses : sequence of Loss
-        As they were met.
-    found, promised : int, and int or None
-        Messages that were read, and that there should be.
+    losses : sequence of LostMessages
+        In the order of reading.
+    found, expected : int, and int or None
+        Number of messages that were read, and that there should be.
     source : str
-        What promises them.
+        The file that gives the expected number.
 
     """
     known = [loss for loss in losses if loss.messages is not None]
     unknown = [loss for loss in losses if loss.messages is None]
-    missing = (promised or 0) - found - sum(loss.messages or 0 for loss in known)
-    if promised is None or missing < 0:
+    missing = (expected or 0) - found - sum(loss.messages or 0 for loss in known)
+    if expected is None or missing < 0:
         return tuple(losses)
     if missing == 0:
         return tuple(known)
     if not unknown:
-        return (*known, Loss(source, '', f'it counts {promised}, these are in no file', missing))
+        return (*known, LostMessages(
+            source, '', f'it counts {expected}, these are in no file', missing))
     first = unknown[0]
     places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in unknown[1:]]
     return (*known, replace(

@@ -14,11 +14,11 @@ import yaml
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import (
-    Loss,
+    LostMessages,
     Message,
     StorageFile,
     Topic,
-    settled,
+    count_losses,
     with_times,
 )
 from hodyn_ros.messages.mcap_file import McapFile
@@ -46,7 +46,7 @@ class Bag:
     path : Path
         The folder or the file.
     topics : dict
-        Messages on each topic: what the bag promises or, where that is less, what was found.
+        Messages on each topic: the number in the bag, or the number found if that is larger.
     notes : list of str
         What is wrong with the bag, but for lost messages.
 
@@ -66,7 +66,7 @@ class Bag:
         self.path = path
         self.notes: list[str] = []
         self._metadata: dict[Topic, int] = {}  # messages of each topic, if there is one
-        self._files: list[StorageFile | Loss] = []
+        self._files: list[StorageFile | LostMessages] = []
         self._stack = ExitStack()
         try:
             for file in self._paths():
@@ -74,19 +74,19 @@ class Bag:
         except BaseException:
             self.close()
             raise
-        whole = [file for file in self._files if not isinstance(file, Loss)]
+        whole = [file for file in self._files if not isinstance(file, LostMessages)]
         if not whole:
             self.close()
             reasons = [
                 f'{file.file}: {file.reason}' if path.is_dir() else file.reason
-                for file in self._files if isinstance(file, Loss)]
+                for file in self._files if isinstance(file, LostMessages)]
             raise HodynError(f'{path}: not a readable rosbag2: {reasons[0]}')
         found = _added(whole)
         self.topics = {
             topic: max(self._metadata.get(topic, 0), found.get(topic, 0))
             for topic in {**self._metadata, **found}}
-        complete = len(whole) == len(self._files) and all(file.promises for file in whole)
-        self._promised = self.topics if complete else self._metadata
+        complete = len(whole) == len(self._files) and all(file.counts_messages for file in whole)
+        self._expected = self.topics if complete else self._metadata
 
     def __enter__(self) -> 'Bag':
         return self
@@ -98,26 +98,27 @@ class Bag:
         """Close the files."""
         self._stack.close()
 
-    def read(self, topic: Topic) -> Iterator[Message | Loss]:
+    def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
         """Hand out the messages of a topic in the order of recording, and where some are lost."""
         return with_times(self._read(topic))
 
-    def settled(self, losses: list[Loss], found: int, topic: Topic) -> tuple[Loss, ...]:
-        """Return the losses that `read` met, made to agree with the messages that were promised.
+    def count_losses(
+        self, losses: list[LostMessages], found: int, topic: Topic,
+    ) -> tuple[LostMessages, ...]:
+        """Return the losses that `read` met, with numbers that add up to the expected ones.
 
-        They do if `found` and the messages of the losses add up to that. Where metadata.yaml
-        counts less than was found, `notes` says so.
+        If metadata.yaml counts fewer messages than were found, `notes` says so.
         """
         total = found + sum(loss.messages or 0 for loss in losses)
         if self._metadata.get(topic, total) < total:
             self.notes.append(
                 f'{_METADATA} counts {self._metadata[topic]} messages on {topic.name}, but there '
                 f'are {total}')
-        return settled(losses, found, self._promised.get(topic), self._promises)
+        return count_losses(losses, found, self._expected.get(topic), self._source_of_count)
 
-    def _read(self, topic: Topic) -> Iterator[Message | Loss]:
+    def _read(self, topic: Topic) -> Iterator[Message | LostMessages]:
         for file in self._files:
-            if isinstance(file, Loss):
+            if isinstance(file, LostMessages):
                 yield file
                 continue
             for item in file.read(topic):
@@ -126,12 +127,12 @@ class Bag:
                 yield item
 
     def _paths(self) -> list[Path]:
-        self._promises = self.path.name
+        self._source_of_count = self.path.name
         if not self.path.is_dir():
             return [self.path]
         metadata = self.path / _METADATA
         if metadata.exists():
-            self._promises = _METADATA
+            self._source_of_count = _METADATA
             try:
                 return self._by_metadata(yaml.safe_load(metadata.read_text('utf-8')))
             except (yaml.YAMLError, LookupError, TypeError, ValueError, AttributeError,
@@ -162,20 +163,20 @@ class Bag:
             raise ValueError('no files')
         return paths
 
-    def _opened(self, path: Path) -> StorageFile | Loss:
+    def _opened(self, path: Path) -> StorageFile | LostMessages:
         if path.suffix == '.bag':
-            return Loss(
+            return LostMessages(
                 path.name, '', f'a bag of ROS 1: `rosbags-convert --src {path.name} --dst '
                 f'{path.stem}` makes one of ROS 2 of it (pip install rosbags)')
         if _kind(path) not in _KINDS:
-            return Loss(path.name, '', f'its ending is none of {", ".join(_KINDS)}')
+            return LostMessages(path.name, '', f'its ending is none of {", ".join(_KINDS)}')
         try:
             if path.suffix == _ZSTD:
                 path = self._unpacked(path)
             file = _KINDS[_kind(path)](path)
         except (HodynError, FileNotFoundError) as error:
             reason = 'it is missing' if isinstance(error, FileNotFoundError) else str(error)
-            return Loss(path.name, '', reason)
+            return LostMessages(path.name, '', reason)
         self._stack.callback(file.close)
         return file
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.messages.bag_contents import Loss, Topic
+from hodyn_ros.messages.bag_contents import LostMessages, Topic
 from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.cdr import MAX_VALUE
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
@@ -77,7 +77,7 @@ class Tally:
         The others: reason and count.
     in_part : dict
         Usable messages without effort or velocity: reason and count.
-    losses : list of Loss
+    losses : list of LostMessages
         Where messages are lost.
 
     """
@@ -86,7 +86,7 @@ class Tally:
     usable: int = 0
     unusable: dict[str, int] = field(default_factory=dict)
     in_part: dict[str, int] = field(default_factory=dict)
-    losses: list[Loss] = field(default_factory=list)
+    losses: list[LostMessages] = field(default_factory=list)
 
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count messages that cannot be used."""
@@ -146,7 +146,7 @@ class JointStateBag:
         Messages that `blocks` hands out.
     unusable, in_part : dict
         As in `Tally`.
-    lost : tuple of Loss
+    lost : tuple of LostMessages
         Where messages of the topic are lost.
     notes : list of str
         What else is wrong with the bag.
@@ -195,7 +195,7 @@ class JointStateBag:
                     self._kept = None
                 elif self._kept is not None:
                     self._kept.append(block)
-            self.lost = self._bag.settled(tally.losses, tally.found, self._topic)
+            self.lost = self._bag.count_losses(tally.losses, tally.found, self._topic)
         except BaseException:
             self._bag.close()
             raise
@@ -234,7 +234,7 @@ class JointStateBag:
         received: list[int] = []
         messages: list[bytes] = []
         for item in self._bag.read(self._topic):
-            if isinstance(item, Loss):
+            if isinstance(item, LostMessages):
                 tally.losses.append(item)
                 continue
             tally.found += 1

@@ -14,7 +14,7 @@ from zlib import crc32
 from lz4.frame import LZ4FrameDecompressor
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.messages.bag_contents import MAX_TIME, Loss, Message, Topic
+from hodyn_ros.messages.bag_contents import MAX_TIME, LostMessages, Message, Topic
 
 # Both come with rosbags.
 if sys.version_info >= (3, 14):
@@ -53,12 +53,12 @@ class McapFile:
         try:
             self._source = _FileBytes(self._file)
             counts = self._summary()
-            self.promises = counts is not None
+            self.counts_messages = counts is not None
             if counts is None:
                 self._channels, self._schemas, self._chunks = {}, {}, {}
                 counts = {}
                 for item in self._walk(None):
-                    if not isinstance(item, Loss):
+                    if not isinstance(item, LostMessages):
                         counts[item[0]] = counts.get(item[0], 0) + 1
             if not self._channels:
                 raise HodynError('no MCAP file, or nothing of it is left that names a topic')
@@ -73,13 +73,13 @@ class McapFile:
         """Close the file."""
         self._file.close()
 
-    def read(self, topic: Topic) -> Iterator[Message | Loss]:
+    def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
         """Hand out the messages of a topic in the order of the file, and where some are lost."""
         channels = {channel for channel, known in self._channels.items() if known == topic}
         for item in self._walk(channels):
-            yield item if isinstance(item, Loss) else item[1]
+            yield item if isinstance(item, LostMessages) else item[1]
 
-    def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | Loss]:
+    def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
         """Hand out messages with their channels; None for all, with the topics that are met."""
         at = len(_MAGIC)
         for record in _records(self._source, at):
@@ -91,14 +91,14 @@ class McapFile:
                 yield from self._messages(self._source, record, channels)
             at = record.end
         if at < len(self._source):
-            yield Loss(
+            yield LostMessages(
                 self._name, f'from byte {at} on', 'damaged or cut off: what follows is not read')
         elif at == len(self._source):
-            yield Loss(self._name, f'from byte {at} on', 'the file ends too early')
+            yield LostMessages(self._name, f'from byte {at} on', 'the file ends too early')
 
     def _walk_chunk(
         self, chunk: _Record, channels: set[int] | None,
-    ) -> Iterator[tuple[int, Message] | Loss]:
+    ) -> Iterator[tuple[int, Message] | LostMessages]:
         if channels is not None and channels.isdisjoint(self._chunks.get(chunk.at, channels)):
             return
         raw, problem = _unpacked(self._source, chunk)
@@ -113,7 +113,7 @@ class McapFile:
         indexed = self._indexed(chunk.end, channels)
         lost = None if problem and indexed is None else max(0, (indexed or 0) - found)
         if lost != 0:
-            yield Loss(
+            yield LostMessages(
                 self._name, f'bytes {chunk.at} to {min(chunk.end, len(self._source))}',
                 problem or 'the index of the chunk has more messages', lost)
 

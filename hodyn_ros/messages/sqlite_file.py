@@ -9,7 +9,7 @@ import tempfile
 from typing import Any
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.messages.bag_contents import MAX_TIME, Loss, Message, Topic
+from hodyn_ros.messages.bag_contents import MAX_TIME, LostMessages, Message, Topic
 
 _DAMAGE = (sqlite3.Error, MemoryError)  # the latter for lengths that are damaged
 
@@ -17,7 +17,7 @@ _DAMAGE = (sqlite3.Error, MemoryError)  # the latter for lengths that are damage
 class SqliteFile:
     """An SQLite file of a bag; a `StorageFile`. The file is never written to."""
 
-    promises = False
+    counts_messages = False
 
     def __init__(self, path: Path) -> None:
         """Open a file; OSError, or HodynError when its topics cannot be read."""
@@ -43,7 +43,7 @@ class SqliteFile:
         self._database.close()
         self._folder.cleanup()
 
-    def read(self, topic: Topic) -> Iterator[Message | Loss]:
+    def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
         """Hand out the messages of a topic in the order of the file, and where some are lost."""
         keys = [key for key, known in self._topics.items() if known == topic]
         rows, nameless, following = 0, 0, 1
@@ -62,12 +62,13 @@ class SqliteFile:
             reason = f'the database says: {error}: what follows is not read'
         alone = len(self._topics) == len(keys)
         if nameless:
-            yield Loss(
+            yield LostMessages(
                 self._name, '', 'rows of a topic that the file does not name',
                 nameless if alone else None)
         missing = self._indexed() - rows
         if place or missing > 0:
-            yield Loss(self._name, place, reason, missing if alone and missing > 0 else None)
+            yield LostMessages(
+                self._name, place, reason, missing if alone and missing > 0 else None)
 
     def _indexed(self) -> int:
         """Return how many rows the index of the messages has; 0 when there is none."""

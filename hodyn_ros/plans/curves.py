@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
@@ -36,7 +36,7 @@ def image_format(path: Path) -> str:
     return kind
 
 
-@figures.styled
+@plot_style.styled
 def draw_curves(
     plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
 ) -> None:
@@ -75,7 +75,7 @@ def _show_limits(axis: Axes, values: Array, lower: float, upper: float) -> None:
         return
     if np.ptp(values) < MIN_SHARE * np.ptp([*known, values.min(), values.max()]):
         text = ', '.join(f'{limit:.4g}' for limit in known)
-        axis.set_title(f'limits {text}', loc='right', fontsize=5, color=figures.LIMIT, pad=2)
+        axis.set_title(f'limits {text}', loc='right', fontsize=5, color=plot_style.LIMIT, pad=2)
         return
     for limit in known:
-        axis.axhline(limit, color=figures.LIMIT, linestyle='--', linewidth=0.8)
+        axis.axhline(limit, color=plot_style.LIMIT, linestyle='--', linewidth=0.8)

@@ -2,7 +2,7 @@
 from pathlib import Path
 import warnings
 
-from hodyn_ros.messages.bag_contents import Loss
+from hodyn_ros.messages.bag_contents import LostMessages
 from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints
@@ -30,13 +30,13 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
             raise HodynError(
                 f'{path}: choose a topic of a type of {", ".join(DECODERS)}; in this bag: {known}')
         found: list[bytes] = []
-        losses: list[Loss] = []
+        losses: list[LostMessages] = []
         for item in bag.read(topics[topic]):
-            if isinstance(item, Loss):
+            if isinstance(item, LostMessages):
                 losses.append(item)
             else:
                 found.append(item.data)
-        lost = '; '.join(map(str, bag.settled(losses, len(found), topics[topic])))
+        lost = '; '.join(map(str, bag.count_losses(losses, len(found), topics[topic])))
     if lost:
         warnings.warn(
             f'{path}: damaged: trajectories on {topic} are lost and not counted by --number: '

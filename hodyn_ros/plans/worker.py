@@ -14,7 +14,7 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.plans import bound_process
+from hodyn_ros.plans import child_process
 from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
 from hodyn_ros.robot import Robot
 
@@ -167,7 +167,7 @@ class PlanWorker:
     def _start(self) -> Connection:
         ours, theirs = Pipe()
         with theirs:
-            self._process = bound_process.start(
+            self._process = child_process.start(
                 MODULE, str(theirs.fileno()), end_signal=signal.SIGKILL,
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
                 # A Ctrl-C of the terminal is not for it.

@@ -7,19 +7,20 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 Array = NDArray[np.float64]
 
 FAR = 5.0
-"""No load of an arm and no error of its model is this many times the efforts."""
+"""Factor between efforts and torques that no load and no error of the model explains."""
 
 AGREE = 3.0
-"""Factor about the median: wrong links and loads are no more."""
+"""Largest factor from the median of the joints that wrong links and loads explain."""
 
 _MIN_SAMPLES = 10
-_EXPLAINS = 0.5  # of the variance that friction and a constant leave
+_EXPLAINS = 0.5  # least explained share of the variance left by friction and a constant
 
 
 class EffortUnit:
-    """Fits the efforts of each joint by its torques of gravity and of inertia, apart.
+    """Fits the efforts of each joint by factors of its gravity and inertia torques.
 
-    Beside these, a friction and a constant: a driver that subtracts gravity records no other unit.
+    Friction and a constant are fitted too. The two factors are separate, so that a driver that
+    subtracts gravity is not taken for one with another unit.
 
     Parameters
     ----------
@@ -43,9 +44,9 @@ class EffortUnit:
 
     @property
     def factor(self) -> float:
-        """How many times the model's torques the efforts of most joints are, if far from 1.
+        """Factor of the efforts to the model's torques in most joints, if it is far from 1.
 
-        NaN where these differ, or the efforts may be in the unit of the torques.
+        NaN if the joints differ, or the efforts may be in the unit of the torques.
         """
         factors = []
         coefficients, _, errors = self._fit.coefficients
@@ -56,7 +57,7 @@ class EffortUnit:
             if is_inertia_clear and 1.0 / AGREE < of_inertia < AGREE:
                 return np.nan
             if not is_unexplained:
-                # A load that the model lacks adds to gravity at the wrist more than to both.
+                # A load missing in the model adds more to gravity at the wrist than to both.
                 factors += [of_gravity] * bool(is_gravity_clear)
                 factors += [of_inertia] * bool(is_inertia_clear)
         factor = _of_most(np.array(factors))
@@ -64,7 +65,7 @@ class EffortUnit:
 
 
 def _of_most(factors: Array) -> float:
-    """Return the median of the factors that are alike, if these are most and two at least."""
+    """Return the median of similar factors, if most joints and at least two have them."""
     if not len(factors) or np.median(factors) <= 0.0:
         return np.nan
     ratio = factors / np.median(factors)

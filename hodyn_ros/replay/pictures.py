@@ -10,7 +10,7 @@ import sys
 import threading
 
 from hodyn_ros.common.jit import threads
-from hodyn_ros.replay import figures
+from hodyn_ros.replay import plots
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.robot import Robot
 
@@ -22,13 +22,13 @@ _draw: _Draw  # of a process that draws, which inherits what is drawn
 def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
     """Return name, title and PNG of each picture of a replay."""
     told = [
-        ('torque', 'Predicted and recorded effort', partial(figures.torque_figure, result)),
+        ('torque', 'Predicted and recorded effort', partial(plots.torque_figure, result)),
         ('friction', 'Friction and residual over velocity',
-         partial(figures.friction_figure, result, robot)),
+         partial(plots.friction_figure, result, robot)),
         ('torque_rates', 'Torque rates, with bands of two standard deviations',
-         partial(figures.rate_figure, result)),
+         partial(plots.rate_figure, result)),
         ('spectrum', 'Spectrum of prediction minus recorded effort',
-         partial(figures.spectrum_figure, result)),
+         partial(plots.spectrum_figure, result)),
     ]
 
     def draw(order: int) -> bytes:

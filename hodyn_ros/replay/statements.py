@@ -44,7 +44,7 @@ def warnings(result: Replay) -> list[str]:
             f'{"It is" if torn == 1 else "They are"} left out. Read it under a lock, or in the '
             'callback of the control loop.')
     if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period) and (
-            not found.spread):
+            not found.evenly_spaced):
         said.append(
             f'The stamps contradict the positions by {1e3 * found.misfit:.2g} ms (RMS) from '
             'message to message, and the states determine no sampling clock: the stamps are used '
@@ -171,20 +171,20 @@ def facts(result: Replay) -> list[str]:
             f'{found.republished} messages repeat the state before them under a new stamp, and '
             'are not samples of their own.')
     if found.restored:
-        rest = found.restored - found.told
+        rest = found.restored - found.determined
         said.append(
             f'The positions show that the states were sampled by a clock of '
             f'{1e3 * found.sampling_period:.5g} ms: {found.restored} samples are put at whole '
             f'multiples of it, {1e3 * found.largest_move:.3g} ms from their stamps at most' + (
                 f'; where the arm hardly moves, the stamps alone count them ({rest}).'
                 if rest > 0.01 * found.restored else '.'))
-    elif found.republished and not found.spread:
+    elif found.republished and not found.evenly_spaced:
         said.append('The states determine no sampling clock: the stamps are used as they are.')
-    if found.spread:
+    if found.evenly_spaced:
         said.append(
-            f'The messages come in bursts: {found.spread} samples, which determine no sampling '
-            f'clock, are spaced evenly, {1e3 * found.largest_move:.3g} ms from their stamps at '
-            'most. Stamp the states where they are sampled.')
+            f'The messages come in bursts: {found.evenly_spaced} samples, which determine no '
+            f'sampling clock, are spaced evenly, {1e3 * found.largest_move:.3g} ms from their '
+            'stamps at most. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
     said.append(

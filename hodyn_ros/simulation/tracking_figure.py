@@ -5,7 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.elastic_tracking import Method, Tracking
@@ -17,7 +17,7 @@ _LABELS = {
 _MIN_ERROR = 1e-9
 
 
-@figures.styled
+@plot_style.styled
 def draw_comparison(
     robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path, *,
     force: bool = False,
@@ -48,6 +48,6 @@ def draw_comparison(
         for joint, name in enumerate(robot.joint_names):
             axes[2].plot(run.times, run.stiffness[:, joint], label=name)
         axes[2].set_ylabel('stiffness (N m/rad)')
-    axes[-1].set_xlabel(figures.TIME)
+    axes[-1].set_xlabel(plot_style.TIME)
     with replacing(path, force=force) as file:
         figure.savefig(file, dpi=120)

@@ -105,7 +105,7 @@ def test_samples_that_bursts_lose_do_not_lead_the_count_astray(seed, lost, most,
     run, = analysed(
         stamps, position, velocity if recorded else np.full_like(velocity, np.nan)).runs
     assert run.sampling_period == pytest.approx(PERIOD, rel=1e-4)
-    assert not run.spread
+    assert not run.evenly_spaced
     assert np.abs(off(run, time)).max() < 0.15 * PERIOD
 
 
@@ -133,7 +133,7 @@ def test_an_arm_that_rests_in_bursts_is_spread_over_the_pauses(seed, most):
     position = 0.3 + 1e-5 * rng.standard_normal((len(time), 5))
     velocity = 1e-3 * rng.standard_normal(position.shape)
     run, = analysed(stamps, position, velocity).runs
-    assert run.spread
+    assert run.evenly_spaced
     assert np.isnan(run.sampling_period)
     assert np.diff(run.time).min() > 0.4 * PERIOD
     assert np.abs(off(run, time)).max() < 2.0 * PERIOD
@@ -150,7 +150,7 @@ def test_an_arm_that_was_sampled_in_bursts_keeps_its_stamps(recorded):
     position, velocity = moving(stamps, 5e-3, 1e-6)
     run, = analysed(
         stamps, position, velocity if recorded else np.full_like(velocity, np.nan)).runs
-    assert not run.spread
+    assert not run.evenly_spaced
     assert np.abs(off(run, stamps)).max() < 1e-6
 
 
@@ -162,8 +162,8 @@ def test_a_pause_before_which_bursts_are_spread_is_a_gap():
     rng = np.random.default_rng(0)
     position = 0.3 + 1e-5 * rng.standard_normal((len(time), 5))
     first, second = analysed(stamps, position, np.full_like(position, np.nan)).runs
-    assert first.spread
-    assert second.spread
+    assert first.evenly_spaced
+    assert second.evenly_spaced
     for run in (first, second):
         assert np.abs(off(run, time)).max() < 3.0 * PERIOD
 

@@ -53,8 +53,8 @@ def test_what_is_received_late_was_sampled_by_the_clock_and_never_later_than_sta
         np.diff(found.time), np.diff(time), rtol=0.0, atol=1e-3 * period)
     assert 0.0 < np.mean(found.time >= stamps - 1e-12) < 3e-3
     assert np.median(stamps - found.time) > 0.2 * period
-    assert found.told.mean() > 0.98
-    assert found.told.shape == found.time.shape
+    assert found.determined.mean() > 0.98
+    assert found.determined.shape == found.time.shape
     assert not len(found.breaks)
     # The steps of the stamps are off by the difference of two uniform delays.
     assert found.misfit == pytest.approx(0.68 * period / np.sqrt(6.0), rel=0.1)
@@ -116,7 +116,7 @@ def test_of_few_samples_the_stamps_are_kept(period, count):
         np.testing.assert_array_equal(found.time, stamps)
         assert np.isnan(found.period)
         assert np.isnan(found.misfit)
-        assert not found.told.any()
+        assert not found.determined.any()
         assert not len(found.breaks)
     else:
         assert np.all(np.diff(found.time) > 0.0)
@@ -131,7 +131,7 @@ def test_stamps_without_a_clock_are_kept_and_judged(period):
         found = sampling_instants(stamps, never(stamps), *moving(time, period))
         np.testing.assert_array_equal(found.time, stamps)
         assert np.isnan(found.period)
-        assert not found.told.any()
+        assert not found.determined.any()
         # Of the steps, which have the errors of two stamps.
         assert found.misfit == pytest.approx(
             error * period * np.sqrt(2.0 / 3.0), abs=0.03 * period)
@@ -189,8 +189,8 @@ def test_rests_are_counted_by_the_stamps(period, rest):
     found = sampling_instants(stamps, never(stamps), position, velocity)
     many = int((1.0 - rest) * 3000)
     assert found.period == pytest.approx(period, rel=1e-3)
-    assert found.told[5:many - 5].mean() > 0.98
-    assert found.told[many + 5:].mean() < 0.05
+    assert found.determined[5:many - 5].mean() > 0.98
+    assert found.determined[many + 5:].mean() < 0.05
     assert np.abs(found.time - time).max() < 2.0 * period
 
 
@@ -391,7 +391,7 @@ def test_instants_increase_near_their_stamps_whichever_joint_comes_first(period,
         turned = sampling_instants(
             stamps, never(stamps), -3.0 * position[:, order], -3.0 * velocity[:, order])
         np.testing.assert_allclose(turned.time, here.time, rtol=0.0, atol=1e-6 * period)
-        np.testing.assert_array_equal(turned.told, here.told)
+        np.testing.assert_array_equal(turned.determined, here.determined)
         assert turned.misfit == pytest.approx(here.misfit, rel=1e-6)
         slower = sampling_instants(2.0 * stamps, 2.0 * never(stamps), position, 0.5 * velocity)
         if period < 0.01:  # slower motion bends as much in less time

@@ -2,7 +2,7 @@
 import pytest
 
 from hodyn_ros.estimation.message_counts import MessageCounts
-from hodyn_ros.messages.bag_contents import Loss
+from hodyn_ros.messages.bag_contents import LostMessages
 
 pytestmark = pytest.mark.fast
 
@@ -28,9 +28,9 @@ def test_of_a_whole_bag_nothing_is_lost():
 
 
 def test_what_is_lost_is_told_as_far_as_it_is_known():
-    some, more = Loss('a.mcap', '', 'cut off', 4), Loss('b.mcap', '', 'cut off', 3)
-    unknown = Loss('c.mcap', '', 'cut off')
-    none = Loss('d.mcap', '', 'cut off', 0)
+    some, more = LostMessages('a.mcap', '', 'cut off', 4), LostMessages('b.mcap', '', 'cut off', 3)
+    unknown = LostMessages('c.mcap', '', 'cut off')
+    none = LostMessages('d.mcap', '', 'cut off', 0)
     for losses, said, total in (
             ((some,), '4 of 9 messages', 9), ((some, more), '7 of 12 messages', 12),
             ((none,), '0 of 5 messages', 5),
@@ -52,7 +52,7 @@ def test_what_is_lost_is_told_as_far_as_it_is_known():
 
 @pytest.mark.parametrize(('places', 'more'), [(1, 0), (10, 0), (11, 1), (35, 25)])
 def test_of_many_places_ten_are_listed(places, more):
-    losses = [Loss(f'{k:02}.mcap', '', 'cut off', 1) for k in range(places)]
+    losses = [LostMessages(f'{k:02}.mcap', '', 'cut off', 1) for k in range(places)]
     damage = counts(5, *losses).damage
     assert sum(loss.file in damage for loss in losses) == places - more
     assert damage.endswith(f'; and {more} more places') == bool(more)

@@ -82,7 +82,7 @@ LOGS = [plain, with_gaps, with_loops, with_strays, polled, two_publishers, set_c
 
 def parts_of(timing):
     return [
-        (run.message.tolist(), run.sample.tolist(), run.time.tolist(), run.told.tolist())
+        (run.message.tolist(), run.sample.tolist(), run.time.tolist(), run.determined.tolist())
         for run in timing.runs]
 
 
@@ -98,7 +98,7 @@ def test_each_message_is_in_one_run_or_says_why_not(log):
     for run in timing.runs:
         assert np.all(np.diff(run.message) > 0)
         assert len(run.sample) == len(run.message)
-        assert len(run.time) == len(run.told) == run.sample[-1] + 1 >= MIN_RUN
+        assert len(run.time) == len(run.determined) == run.sample[-1] + 1 >= MIN_RUN
         assert run.sample[0] == 0
         assert set(np.diff(run.sample)) <= {0, 1}
         np.testing.assert_array_equal(
@@ -148,7 +148,7 @@ def test_a_log_of_another_day_and_of_other_joints_first_has_the_same_runs(log):
         np.testing.assert_array_equal(one.message, two.message)
         np.testing.assert_array_equal(one.sample, two.sample)
         np.testing.assert_allclose(two.time, one.time, rtol=0.0, atol=2e-9)
-        np.testing.assert_array_equal(one.told, two.told)
+        np.testing.assert_array_equal(one.determined, two.determined)
     # By receive times it is the same log a quarter of a millisecond later.
     received = analyse(given, 'receive')
     assert parts_of(received) == parts_of(timing)
@@ -166,7 +166,7 @@ def test_a_report_counts_each_message_once(log):
     assert said.counts[StampStatus.AFTER_STEP] == len(said.clock_steps)
     assert said.counts[StampStatus.AFTER_RESET] == len(said.resets) + 1
     assert len(timing.runs) <= 1 + len(said.gaps) + len(said.clock_steps) + len(said.resets)
-    assert said.told <= said.restored <= sum(len(run.time) for run in timing.runs)
+    assert said.determined <= said.restored <= sum(len(run.time) for run in timing.runs)
     assert said.republished == timing.republished.sum()
     assert 0.0 <= said.largest_move < 2.0 * PERIOD
     assert all(length > 5.0 * PERIOD for _, length in said.gaps)

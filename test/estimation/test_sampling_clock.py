@@ -42,7 +42,7 @@ def test_time_of_a_polled_controller_is_not_stretched(seed, velocity):
     assert said.largest_move < 5 * PERIOD  # the longest hold-up of the reader
     assert np.median(np.abs(run.time - (
         found.stamp[run.first_message] - found.stamp[0]) * 1e-9)) < PERIOD
-    assert said.told > 0.9 * said.restored == 0.9 * len(run.time)
+    assert said.determined > 0.9 * said.restored == 0.9 * len(run.time)
 
 
 @pytest.mark.parametrize(('seed', 'lag'), [(0, 0.0), (1, 5e-3)])

@@ -27,9 +27,11 @@ def test_each_message_and_each_sample_counts_once(edges):
     rng = np.random.default_rng(0)
     time = 0.01 * np.arange(100)
     stamps = np.round(1e9 * (1.0 + time + 0.002 * rng.uniform(-1.0, 1.0, 100))).astype(np.int64)
-    told = rng.uniform(size=100) < 0.6
-    first = Run(np.arange(60), np.arange(60), time[:60], 0.01, told[:60], 1e-3)
-    second = Run(np.arange(60, 100), np.arange(40), time[60:] - time[60], 0.02, told[60:], 3e-3)
+    determined = rng.uniform(size=100) < 0.6
+    first = Run(np.arange(60), np.arange(60), time[:60], 0.01, determined[:60], 1e-3)
+    second = Run(
+        np.arange(60, 100), np.arange(40), time[60:] - time[60], 0.02, determined[60:],
+        3e-3)
     status = np.full(100, StampStatus.FOLLOWS)
     status[0], status[60] = StampStatus.AFTER_RESET, StampStatus.AFTER_GAP
     status[30] = StampStatus.AFTER_STEP
@@ -37,7 +39,8 @@ def test_each_message_and_each_sample_counts_once(edges):
     found = chunked(edges, stamps, status, [first, second], received)
     assert found.counts[StampStatus.FOLLOWS] == 97
     assert found.counts[StampStatus.AFTER_GAP] == 1
-    assert (found.restored, found.told, found.republished) == (100, np.count_nonzero(told), 10)
+    assert (found.restored, found.determined, found.republished) == (
+        100, np.count_nonzero(determined), 10)
     assert found.sampling_period == pytest.approx(0.6 * 0.01 + 0.4 * 0.02)
     assert found.misfit == pytest.approx(np.sqrt(0.6 * 1e-6 + 0.4 * 9e-6))
     moved = np.concatenate([
@@ -57,12 +60,12 @@ def test_stamps_that_are_taken_as_they_are_are_not_restored():
     run = Run(
         np.arange(30), np.arange(30), 0.01 * np.arange(30), np.nan, np.ones(30, bool), np.nan)
     found = chunked([10], stamps, np.full(30, StampStatus.FOLLOWS), [run])
-    assert (found.restored, found.told, found.largest_move) == (0, 0, 0.0)
+    assert (found.restored, found.determined, found.largest_move) == (0, 0, 0.0)
     assert np.isnan(found.sampling_period)
     assert np.isnan(found.misfit)
     assert found.jitter < 1e-12
     empty = TimingStatistics('header', 0.01)
-    assert (empty.restored, empty.told, empty.republished, empty.jitter) == (0, 0, 0, 0.0)
+    assert (empty.restored, empty.determined, empty.republished, empty.jitter) == (0, 0, 0, 0.0)
     assert set(empty.counts.values()) == {0}
 
 
@@ -71,8 +74,8 @@ def test_messages_that_are_spread_are_counted_and_have_no_period(edges):
     stamps = 10 ** 9 + 100 * MS * (np.arange(30) // 10) + np.arange(30)
     time = 0.01 * np.arange(30)
     run = Run(
-        np.arange(30), np.arange(30), time, np.nan, np.zeros(30, bool), np.nan, spread=True)
+        np.arange(30), np.arange(30), time, np.nan, np.zeros(30, bool), np.nan, evenly_spaced=True)
     found = chunked(edges, stamps, np.full(30, StampStatus.FOLLOWS), [run])
-    assert (found.spread, found.restored, found.told) == (30, 0, 0)
+    assert (found.evenly_spaced, found.restored, found.determined) == (30, 0, 0)
     assert np.isnan(found.sampling_period)
     assert found.largest_move == pytest.approx(0.09, rel=1e-6)

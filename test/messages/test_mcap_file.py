@@ -27,7 +27,7 @@ def counted(opened):
 
 def test_a_whole_file_promises_what_it_holds(file):
     opened = McapFile(file)
-    assert opened.promises
+    assert opened.counts_messages
     assert counted(opened) == (COUNTS, COUNTS)
     opened.close()
 
@@ -37,7 +37,7 @@ def test_a_file_without_its_end_is_counted_and_promises_nothing(file, cut):
     whole = file.read_bytes()
     file.write_bytes(whole[:-cut])
     opened = McapFile(file)
-    assert not opened.promises
+    assert not opened.counts_messages
     said, read = counted(opened)
     assert said == read == COUNTS
     opened.close()
@@ -53,6 +53,6 @@ def test_a_footer_that_is_none_makes_no_promise(file):
         spoilt[at] = value
         file.write_bytes(spoilt)
         opened = McapFile(file)
-        assert not opened.promises, at - end
+        assert not opened.counts_messages, at - end
         assert counted(opened)[0] == COUNTS
         opened.close()

@@ -262,12 +262,13 @@ def test_a_part_of_a_run_has_its_samples_at_the_same_instants():
     assert part.message.tolist() == [3, 5, 6]
     assert part.sample.tolist() == [0, 1, 2]
     assert part.time.tolist() == [0.0, 1.0, 3.0]
-    assert part.told.tolist() == [True, False, True]
+    assert part.determined.tolist() == [True, False, True]
     assert part.first_message.tolist() == [3, 5, 6]
     assert run.part(slice(5, 20)).time.tolist() == [0.0, 2.0, 3.0]
     for outside in (slice(0, 2), slice(7, 9), slice(10, 20)):
         none = run.part(outside)
-        assert [len(none.message), len(none.sample), len(none.time), len(none.told)] == [0] * 4
+        assert [len(one) for one in (
+            none.message, none.sample, none.time, none.determined)] == [0] * 4
         assert none.sample.dtype == run.sample.dtype
 
 

@@ -9,8 +9,8 @@ import pytest
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
-from hodyn_ros.replay.figures import _title
 from hodyn_ros.replay.misreading import Fit
+from hodyn_ros.replay.plots import _title
 from hodyn_ros.replay.reading import Reading
 from hodyn_ros.replay.report import figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
@@ -36,7 +36,8 @@ def timing(**changes):
     return SimpleNamespace(**{
         'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
         'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
-        'republished': 0, 'restored': 0, 'told': 0, 'spread': 0, 'largest_move': 0.0, **changes})
+        'republished': 0, 'restored': 0, 'determined': 0, 'evenly_spaced': 0,
+        'largest_move': 0.0, **changes})
 
 
 def result(timing_statistics=None, **changes):
@@ -195,7 +196,7 @@ def test_gaps_and_jumps_of_the_clock_are_counted_with_the_longest():
 
 def test_samples_that_were_put_where_they_were_taken_are_told():
     one = timing(
-        period=0.004, sampling_period=0.008, restored=1000, told=1000, largest_move=3e-3,
+        period=0.004, sampling_period=0.008, restored=1000, determined=1000, largest_move=3e-3,
         republished=50)
     assert fact('a clock of', timing_statistics=one).endswith(
         'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, 3 ms from '
@@ -204,16 +205,16 @@ def test_samples_that_were_put_where_they_were_taken_are_told():
     # The rate is that of the samples, not of the clock that they are multiples of.
     assert 'samples at 100 Hz do not show what is faster than 50 Hz' in fact(
         'bandwidth', timing_statistics=one)
-    one.told = 900
+    one.determined = 900
     assert 'the stamps alone count them (100).' in fact('a clock of', timing_statistics=one)
-    one.told = 990
+    one.determined = 990
     assert 'alone count' not in fact('a clock of', timing_statistics=one)
-    one = timing(spread=300, largest_move=12e-3)
+    one = timing(evenly_spaced=300, largest_move=12e-3)
     assert fact('come in bursts', timing_statistics=one).startswith(
         'The messages come in bursts: 300 samples, which determine no sampling clock, are spaced '
         'evenly, 12 ms from their stamps at most.')
     assert not any('stamps are used' in said for said in facts(result(one)))
-    assert warnings(result(timing(spread=300, misfit=9e-3))) == []
+    assert warnings(result(timing(evenly_spaced=300, misfit=9e-3))) == []
     one = timing(republished=50)
     assert fact('determine no sampling clock', timing_statistics=one)
     assert not any('no sampling clock' in said for said in facts(result()))

@@ -8,8 +8,8 @@ import time
 import pytest
 
 rclpy = pytest.importorskip('rclpy')
-from hodyn_ros.ros import processes  # noqa: E402
-from hodyn_ros.ros.processes import local_ros, process, spin  # noqa: E402
+from hodyn_ros.ros import node_processes  # noqa: E402
+from hodyn_ros.ros.node_processes import local_ros, process, spin  # noqa: E402
 from hodyn_ros.ros.spinning import StopFlag  # noqa: E402
 
 STUBBORN = """
@@ -33,7 +33,7 @@ class Executor:
         self.now = 100.0
         self.waits = []
         self.longest = 60.0
-        monkeypatch.setattr(processes.time, 'monotonic', lambda: self.now)
+        monkeypatch.setattr(node_processes.time, 'monotonic', lambda: self.now)
 
     def spin_once(self, timeout_sec):
         assert timeout_sec > 0.0
@@ -97,8 +97,8 @@ def test_no_process_outlives_its_context(monkeypatch, text, code):
         assert end_signal == signal.SIGTERM
         return subprocess.Popen([sys.executable, '-c', text], stdout=subprocess.PIPE)
 
-    monkeypatch.setattr(processes.bound_process, 'start', start)
-    monkeypatch.setattr(processes, 'STOP_TIMEOUT', 0.3)
+    monkeypatch.setattr(node_processes.child_process, 'start', start)
+    monkeypatch.setattr(node_processes, 'STOP_TIMEOUT', 0.3)
     with process('/some', 'feedforward_node', 'robot:=panda', 'rate:=9.0') as running:
         assert running.stdout.readline() == b'ready\n'
     # It is known how it ended: nobody has to wait for it any more.

@@ -4,7 +4,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
@@ -16,7 +16,7 @@ from hodyn_ros.reference import Plan
 SAMPLES = 3000
 
 
-@figures.styled
+@plot_style.styled
 def draw_margins(
     plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
 ) -> None:
@@ -50,7 +50,7 @@ def draw_margins(
     below.set_yticks(range(len(rows)), [f'{joint} {quantity}' for joint, quantity in rows])
     below.tick_params(axis='y', labelsize=7)
     below.invert_yaxis()
-    below.set_xlabel(figures.TIME)
+    below.set_xlabel(plot_style.TIME)
     below.set_title('at the limit', fontsize=9)
     with replacing(path, force=force) as file:
         figure.savefig(file, format=form, dpi=110)

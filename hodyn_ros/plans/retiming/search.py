@@ -23,8 +23,8 @@ from hodyn_ros.plans.time_scaling import (
 )
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.given import check_robot
 from hodyn_ros.robot.reflexes import Commands
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]

@@ -16,10 +16,10 @@ from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
-from hodyn_ros.robot.given import check_robot
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.model import Body, Robot
 from hodyn_ros.robot.reflexes import Reflex
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from hodyn_ros.common import figures as look
+from hodyn_ros.common import plot_style as look
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.ros.demo.demo_recording import Recording

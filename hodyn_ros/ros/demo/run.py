@@ -24,8 +24,8 @@ from hodyn_ros.feedforward.warm_up import is_warm
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.ros.demo.demo_recording import TOPICS, Recorder, Recording
 from hodyn_ros.ros.feedforward_node import PLAN_QOS
+from hodyn_ros.ros.node_processes import local_ros, process, spin
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.processes import local_ros, process, spin
 from hodyn_ros.ros.realtime import permitted
 from hodyn_ros.ros.spinning import executor_of
 from hodyn_ros.simulation.control_loops import HALF_HOLD

@@ -10,7 +10,7 @@ import rclpy
 from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 
-from hodyn_ros.plans import bound_process
+from hodyn_ros.plans import child_process
 
 STOP_TIMEOUT = 10.0
 CHECK_PERIOD = 0.1
@@ -45,7 +45,7 @@ def process(
 
     """
     arguments = [word for parameter in parameters for word in ('-p', parameter)]
-    running = bound_process.start(
+    running = child_process.start(
         f'hodyn_ros.ros.{module}', '--ros-args', '-r', f'__ns:={namespace}',
         '--log-level', 'warn', *arguments, end_signal=signal.SIGTERM)
     try:

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common import figures
+from hodyn_ros.common import plot_style
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.traces import Trace
@@ -16,8 +16,8 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-RECORDED, PREDICTED, ERROR = figures.BLUE, figures.RED, figures.GREY
-_GRID = figures.GRID
+RECORDED, PREDICTED, ERROR = plot_style.BLUE, plot_style.RED, plot_style.GREY
+_GRID = plot_style.GRID
 _RAISED = str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻')
 _WIDTH, _ROW = 11.0, 1.55  # in, as all below
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.75, 0.12, 0.32, 0.55
@@ -157,7 +157,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
         for axis, profile in ((left, curves.friction), (right, curves.over_position)):
             axis.errorbar(
                 profile.centres[:, i], profile.mean[:, i], profile.deviation[:, i], fmt='o',
-                markersize=3, color=RECORDED, ecolor=figures.SKY, elinewidth=1.0,
+                markersize=3, color=RECORDED, ecolor=plot_style.SKY, elinewidth=1.0,
                 label='recorded minus rigid body: mean and standard deviation')
             axis.axhline(0.0, color='black', linewidth=0.6)
             axis.set_ylabel('N m', fontsize=8)
