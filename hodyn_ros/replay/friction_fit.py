@@ -14,6 +14,7 @@ CONSTANT, COULOMB, VISCOUS = range(3)
 
 _FRICTION = slice(0, 3)
 _CLEAR = 5.0  # standard deviations
+_TINY = 1e-12  # of products of signals that are scaled alike
 _NOTHING = 1e-9  # share of a torque's square: what is left of one that friction explains
 
 
@@ -61,7 +62,12 @@ class FrictionFit:
     def _factors(self) -> Array:
         """The friction that explains each of the signals best, (n, 3, torques + 1)."""
         own = self._products[:, _FRICTION, _FRICTION]
-        return _inverse(own) @ self._products[:, _FRICTION, _FRICTION.stop:]
+        square = np.einsum('jii->ji', own)
+        scale = np.sqrt(np.where(square > 0.0, square, 1.0))[:, :, np.newaxis]
+        # A slow joint's direction is its velocity: then any mixture of both will do.
+        right = self._products[:, _FRICTION, _FRICTION.stop:] / scale
+        return np.asarray(np.linalg.solve(
+            own / scale / scale.swapaxes(1, 2) + _TINY * np.eye(3), right) / scale)
 
     @property
     def friction(self) -> Array:
@@ -78,9 +84,12 @@ class FrictionFit:
     @property
     def left(self) -> Array:
         """Products of torques and effort, less what friction explains, (n, t + 1, t + 1)."""
+        return self._left(self._factors)
+
+    def _left(self, factors: Array) -> Array:
         beside = self._products[:, _FRICTION, _FRICTION.stop:]
         whole = self._products[:, _FRICTION.stop:, _FRICTION.stop:]
-        left = whole - beside.swapaxes(1, 2) @ self._factors
+        left = whole - beside.swapaxes(1, 2) @ factors
         square = np.einsum('jii->ji', whole)
         there = np.einsum('jii->ji', left) > _NOTHING * np.maximum(square, 1e-20)
         return np.asarray(left * there[:, :, np.newaxis] * there[:, np.newaxis])
@@ -108,7 +117,7 @@ class FrictionFit:
         signals = products[:, _FRICTION.stop:, _FRICTION.stop:]
         means = products[:, CONSTANT, _FRICTION.stop:]
         about_mean = signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count
-        left, gains = _beside(self.left, sign, gain)
+        left, gains = _beside(self._left(factors), sign, gain)
         friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
         by_velocity = products[:, VISCOUS, COULOMB:_FRICTION.stop]
         power = np.sum(friction[:, COULOMB:] * by_velocity, axis=1)
