@@ -1,4 +1,4 @@
-"""Where files are done: by the workers of a Dask cluster, of this machine or others, or here."""
+"""Where files are processed: by workers of a Dask cluster, local or not, or in this process."""
 from __future__ import annotations
 
 from collections import Counter, deque
@@ -16,15 +16,15 @@ from hodyn_ros.fleet.task import Job, Outcome, Task
 
 Outcomes = Generator[Outcome, None, None]
 Engine = Callable[[Task, Sequence[Job], Callable[[], bool], Callable[[Job], None]], Outcomes]
-"""Does a task with files, and yields outcomes as they come.
+"""Runs a task on files and yields their outcomes as they are ready.
 
-It asks before each file whether to stop, and calls the last function when it begins with one.
+Before each file it asks whether to stop; when a file begins, it calls the last function.
 """
 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
 _RETRIES = 1  # of a file whose worker of this machine died; elsewhere the scheduler has its own
 _SETTINGS: dict[str, Any] = {
-    # Dask would retry a file behind another one, and blame it for the death of that one's worker.
+    # Dask would queue a file behind another one, and blame it if that one kills the worker.
     'distributed.scheduler.allowed-failures': 0,
     'distributed.scheduler.worker-ttl': None,  # after a sleep of the machine all would be lost
     'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],
@@ -32,7 +32,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def engine(count: int | None, scheduler: str | None) -> Engine:
-    """Return where files are done.
+    """Return the engine that processes the files.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def one_after_another(
     task: Task, jobs: Sequence[Job], is_stopping: Callable[[], bool],
     begin: Callable[[Job], None],
 ) -> Outcomes:
-    """Do files in this process, as an `Engine`."""
+    """Process files in this process, as an `Engine`."""
     for job in jobs:
         if is_stopping():
             return
@@ -82,7 +82,7 @@ def _by_dask(
     connected: Callable[[int], Any], retries: int, task: Task, jobs: Sequence[Job],
     is_stopping: Callable[[], bool], begin: Callable[[Job], None],
 ) -> Outcomes:
-    """Give each idle worker a file, so that one that dies takes no other file along."""
+    """Give each idle worker one file, so that a worker that dies affects no other file."""
     import distributed
 
     if not jobs:
@@ -137,7 +137,7 @@ def _here(count: int, most: int) -> Generator[Any, None, None]:
         with dask.config.set(_SETTINGS):
             cluster = distributed.LocalCluster(
                 n_workers=min(count, most), threads_per_worker=1, memory_limit=0,
-                # Nobody else of this machine may have our workers do something.
+                # No other user of this machine may use these workers.
                 security=True, dashboard_address=None,
                 scheduler_kwargs={'dashboard_address': '127.0.0.1:0'})
     except (OSError, RuntimeError, TimeoutError) as error:

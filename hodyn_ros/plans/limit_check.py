@@ -21,7 +21,7 @@ from hodyn_ros.reference.extrema import sample_times
 Array = NDArray[np.float64]
 
 MAX_STEP = 5e-3
-"""Between samples of torques, s."""
+"""Largest time between samples of torques, s."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
 
 
 def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
-    """Return where each column of a table comes closest to its limits, or is largest.
+    """Return the point where each column of a table is closest to its limits, or largest.
 
     Joint by joint, then the motors', the springs', and reflexes.
     """

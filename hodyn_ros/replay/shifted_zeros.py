@@ -1,4 +1,4 @@
-"""Joints whose zero the log and the model put at different places, by quarter turns."""
+"""Joints whose zero differs between log and model, by quarter turns."""
 from itertools import combinations, product
 
 import numpy as np
@@ -9,17 +9,17 @@ from hodyn_ros.feedforward import FeedForward
 Array = NDArray[np.float64]
 
 MAX_SAMPLES = 100
-"""As many tell a quarter turn."""
+"""Number of samples that are enough to determine a quarter turn."""
 
-_POOR = 0.3  # unexplained share of the efforts from which zeros are doubted
-_BETTER = 0.25  # of the unexplained share: what other zeros must leave
+_POOR = 0.3  # unexplained share of the efforts from which zeros are checked
+_BETTER = 0.25  # greatest unexplained share with other zeros, relative to the one without
 _QUARTERS = (-1, 1, 2)
 
 
 def find_shifted_zeros(
     feedforward: FeedForward, q: Array, effort: Array,
 ) -> dict[int, float]:
-    """Return by how much to turn joints of the model for it to explain the efforts, rad.
+    """Return the angles by which joints of the model must be turned to explain the efforts, rad.
 
     Up to two joints at a time are turned by quarter turns, as long as the share of the efforts
     that the prediction leaves unexplained falls to a quarter; a bias, friction and an unknown gain
@@ -32,7 +32,7 @@ def find_shifted_zeros(
     q : (S, 5, n) array
         Motions of revolute joints, rad/sᵏ.
     effort : (S, n) array
-        Recorded efforts, N m; only those that contain gravity tell of zeros.
+        Recorded efforts, N m; only efforts with gravity determine zeros.
 
     """
     known = np.isfinite(effort).all(axis=1) & np.isfinite(q).all(axis=(1, 2))

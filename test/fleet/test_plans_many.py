@@ -88,7 +88,7 @@ def test_plans_are_checked_and_retimed(plans, tmp_path, capsys, command, options
 
 def test_what_goes_with_one_plan_is_refused(plans, tmp_path, capsys):
     assert main(['check', str(plans), '--output', str(tmp_path), '--brief']) == 2
-    assert '--brief goes with one plan' in capsys.readouterr().err
+    assert '--brief works with one plan' in capsys.readouterr().err
     write_plan(plans / 'deep/slow.json', 4.0)
     (plans / 'deep/slow.mcap').touch()
     (plans / 'deep/slow.mcap.yaml').touch()
