@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def has_stiffness(self) -> bool:
-        """Whether there are joints whose stiffness is asked for."""
+        """Whether there are joints with variable stiffness."""
         return self.actuators and bool(self.robot.require_actuators().variable.any())
 
     @property
