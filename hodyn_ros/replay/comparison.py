@@ -29,7 +29,7 @@ class JointComparison:
     rms_error, rms_effort : float
         RMS of prediction minus recorded effort, and of the recorded effort, N m.
     share : float
-                Their ratio.
+        Their ratio.
     bias, max_error : float
         Mean error, and the error of the largest absolute value, N m.
     max_error_stamp : int

@@ -122,7 +122,7 @@ class RecordedTorques:
     motion : RecordedMotion
         The motion.
     efforts : EffortContents
-                Gravity and unit of the recorded efforts.
+        Gravity and unit of the recorded efforts.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Replay:
     extremes : list of LimitMargin
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
-                For the plots.
+        For the plots.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
 

@@ -53,7 +53,7 @@ def replay_file(
     report : bool
         Whether ``report.html`` is written and its plots drawn.
     force : bool
-                Whether existing files are replaced.
+        Whether existing files are replaced.
 
     Returns
     -------

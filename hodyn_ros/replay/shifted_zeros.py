@@ -23,7 +23,7 @@ def find_shifted_zeros(
 
     Up to two joints at a time are turned by quarter turns, as long as the share of the efforts
     that the prediction leaves unexplained falls to a quarter; a bias, friction and an unknown gain
-    of each joint are no matter.
+    of each joint do not affect this.
 
     Parameters
     ----------
