@@ -73,7 +73,7 @@ def test_rooms_import_all_that_they_may():
     assert not table - set(arrows())
 
 
-def test_no_room_imports_itself_by_way_of_others_and_the_house_is_not_too_high():
+def test_no_package_imports_itself_indirectly_and_layers_are_few():
     floors = {}
     for one in TopologicalSorter(MAY_IMPORT).static_order():  # a CycleError names a circle
         floors[one] = 1 + max((floors[below] for below in MAY_IMPORT[one]), default=0)

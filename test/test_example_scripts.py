@@ -107,7 +107,7 @@ def test_jtc_goes_through_polynomials_of_degree_5_and_lines(jtc):
 
 
 @pytest.mark.slow
-def test_jtc_feedforward_runs_and_its_errors_are_within_what_the_curvature_allows(
+def test_jtc_feedforward_runs_with_errors_within_the_bound_by_curvature(
         jtc, tmp_path, capsys):
     jtc['main'](str(tmp_path / 'figure.png'))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith('samples')]

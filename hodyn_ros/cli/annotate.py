@@ -79,7 +79,7 @@ def run_annotate(
     friction: bool,
     force: bool,
 ) -> int:
-    """Write a plan file resampled, with the efforts that it takes; nothing if it passes limits.
+    """Write a plan file resampled, with its efforts; nothing if it is beyond limits.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def run_check(
     output : Path or None
         Image file for the curves.
     json_file : Path, stream or None
-        For the same figures, to be read by programs.
+        File for the same results as JSON.
     brief : bool
         Print only the last line: whether it is within limits.
     force : bool

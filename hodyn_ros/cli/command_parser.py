@@ -9,13 +9,13 @@ import re
 from typing import Any
 
 _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
-"""Options whose values are no files, and how many each has at least."""
+"""Options whose values are not files, and the least number of their values."""
 _NUMBERS = ('--lock', '--payload')  # all further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Takes files after lists of values, and tells of words unknown how its command is used.
+    """Takes files after lists of values, and explains the command's use for unknown words.
 
     ``argparse`` alone would take all words of ``--lock finger=0.04 plan.yaml`` for the list.
     """

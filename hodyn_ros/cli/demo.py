@@ -137,7 +137,7 @@ def run_demo(
     output : Path
         Folder for ``demo.png`` and the bag; an earlier demo's is replaced.
     json_file : Path, stream or None
-        Where to write the figures.
+        File for the results.
     retimed : bool
         Whether the path is run as fast as the limits allow.
     force : bool

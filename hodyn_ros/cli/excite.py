@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.excitation import Excitation
     from hodyn_ros.robot import Robot
 
-_SLOWER = 1.15  # a plan that the checker refuses becomes longer by this
+_SLOWER = 1.15  # factor by which a plan that the check refuses is made longer
 _ATTEMPTS = 6
 
 

@@ -173,7 +173,7 @@ def _reach(robot: Robot) -> float:
 
 
 def _unknown(robot: Robot) -> list[str]:
-    """Return what the file does not say, a sentence each."""
+    """Return what is missing in the file, one sentence each."""
     import numpy as np
 
     sentences = []

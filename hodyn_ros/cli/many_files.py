@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ALL_WELL, SOME_FAILED, NONE, STOPPED = 0, 1, 2, 130
 """Exit codes."""
 
-_MAX_LINES = 15  # of a table
+_MAX_LINES = 15  # largest number of lines of a table
 
 
 def add_many_options(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +150,7 @@ def print_ranking(
 
 @contextmanager
 def _stopping(tell: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Yield what says whether Ctrl-C was pressed; a second one is a KeyboardInterrupt."""
+    """Yield a function that returns whether Ctrl-C was pressed; a second one interrupts."""
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield pressed.is_set

@@ -27,7 +27,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 
 
 def add_used_robot(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how the robot is used, see `used_robot`."""
+    """Add the options of the robot, see `used_robot`."""
     group = parser.add_argument_group('options of the robot')
     group.add_argument(
         '--lock', nargs='+', action='extend', default=[], metavar='JOINT=VALUE',
@@ -95,7 +95,7 @@ def check_outputs(
 def write_figures(
     figures: dict[str, Any], file: FiguresFile | None, *, force: bool = False,
 ) -> None:
-    """Write figures for --json, if it was given."""
+    """Write the results for --json, if it was given."""
     text = json.dumps(figures, indent=1) + '\n'
     if isinstance(file, Path):
         write_text(file, text, force=force)

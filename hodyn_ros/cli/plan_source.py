@@ -19,7 +19,7 @@ WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """Add the plan and the options that say how to read it."""
+    """Add the plan and the options for reading it."""
     parser.add_argument(
         'plans', nargs='+', type=Path, metavar='PLAN',
         help='bag with a JointTrajectory, or .yaml, .json, .csv (as docs/references.md, '
@@ -77,7 +77,7 @@ class PlanSource:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> PlanSource:
-        """Return what the options of `add_plan_options` say."""
+        """Return the settings given by the options of `add_plan_options`."""
         return cls(
             options.plans[0], options.robot, topic=options.topic, index=options.number,
             prefix=options.joint_prefix, interpolation=options.interpolation,

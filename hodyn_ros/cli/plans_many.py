@@ -66,7 +66,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 
 def _nearest(outcome: Outcome) -> tuple[float, str]:
-    """Return the largest share of a limit, and which; those that could not be judged first."""
+    """Return the largest share of a limit, and which; plans that could not be checked first."""
     if not outcome.has_result:
         return float('inf'), ''
     return max(

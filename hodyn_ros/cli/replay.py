@@ -106,7 +106,7 @@ def run_replay(
     bandwidth : float, optional
         Of the estimated motion, Hz; that of maximum likelihood by default.
     report : bool
-        Whether ``report.html`` is written and its figures drawn.
+        Whether ``report.html`` is written and its plots drawn.
     force : bool
         Whether other files of the names of the report's are replaced.
 

@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def parts(texts: list[str]) -> float | dict[str, float]:
-    """Return what --limits says: one number for all, or one by quantity."""
+    """Return the shares given by --limits: one number for all, or one by quantity."""
     numbers = [_number_of(text) for text in texts]
     found: dict[str, float] = {}
     for text, number in zip(texts, numbers, strict=True):
@@ -164,7 +164,7 @@ def run_retime(
     json_file: FiguresFile | None,
     force: bool,
 ) -> int:
-    """Write the fastest motion along the path of a plan file, with the efforts that it takes.
+    """Write the fastest motion along the path of a plan file, with its efforts.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def run_retime(
 
 
 def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
-    """Return what there is to say of a plan that no uniform stretch keeps."""
+    """Return a sentence about a plan that no uniform stretch brings within the limits."""
     import numpy as np
 
     times = request.trajectory.times

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def used_robot(options: argparse.Namespace) -> Iterator[None]:
     """Let `options.robot` be a file of the robot as these options want it, for the time being.
 
-    So it is the same for all that a command starts, a node say.
+    So it is the same for all processes that a command starts, for example a node.
 
     Raises HodynError, naming the option.
     """

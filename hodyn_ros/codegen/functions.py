@@ -30,7 +30,7 @@ class Function:
     body : tuple of str
         Lines.
     operations : int
-        How many operations it takes at most, a function of math.h as one.
+        Largest number of operations; a function of math.h counts as one.
 
     """
 

@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.robot_check import check_robot
 
-_TOP = 300  # bytes of a file in which the mark is looked for
+_TOP = 300  # number of bytes at the top of a file in which the mark is searched
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def generate_c(
 
     It is the body-fixed recursion of this package (KM21, section II), and its laws of friction and
     actuators, run on expressions instead of numbers, with the robot's constants folded (as MK21,
-    section 6, proposes). `docs/c_code.md` tells how to use it.
+    section 6, proposes). `docs/c_code.md` says how to use it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What code is wanted, and whether it can be had."""
+"""Settings of the generated code, and whether they are possible."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ _IDENTIFIER = re.compile(rf'[A-Za-z][A-Za-z0-9_]{{0,{MAX_PREFIX - 1}}}')
 
 @dataclass(frozen=True)
 class Settings:
-    """What code is wanted.
+    """Settings of the generated code.
 
     Attributes
     ----------
     robot : Robot
         On a fixed base.
     prefix : str
-        What all names in C begin with; by default the robot's name, or `robot` and what of that
-        is left in ASCII.
+        Prefix of all names in C; by default the robot's name as far as it is ASCII, after `robot`
+        if needed.
     order : int
         Order of the highest derivative of Q, 0 to 4.
     friction, actuators : bool
@@ -42,7 +42,7 @@ class Settings:
     Raises
     ------
     HodynError
-        Where there is no such code.
+        If the settings are not possible.
 
     """
 
@@ -96,18 +96,18 @@ class Settings:
 
     @property
     def has_stiffness(self) -> bool:
-        """Whether there are joints whose stiffness is asked for."""
+        """Whether there are joints with variable stiffness."""
         return self.actuators and bool(self.robot.require_actuators().variable.any())
 
     @property
     def has_dampers(self) -> bool:
-        """Whether there are joints with a past."""
+        """Whether there are joints whose torque depends on earlier instants."""
         return self.actuators and any(
             is_damped(joint.law) for joint in self.robot.require_actuators().joints)
 
     @property
     def has_start(self) -> bool:
-        """Whether the motors' first instant differs from the others: a past, or a bound."""
+        """Whether the first instant needs a function of its own, for a damper or a bound."""
         return self.has_dampers or (self.actuators and not all(
             isinstance(joint.law, (Rigid, LinearSpring))
             or (isinstance(joint.law, CubicSpring) and isinf(joint.law.greatest_torque))
@@ -115,7 +115,7 @@ class Settings:
 
 
 def _default_prefix(name: str) -> str:
-    """Return what C can have of a robot's name: letters without their accents, and single _."""
+    """Return a name for C from a robot's name: letters without their accents, and single _."""
     plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
     prefix = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:MAX_PREFIX].rstrip('_')
     usable = _IDENTIFIER.fullmatch(prefix) and prefix.lower() not in TAKEN

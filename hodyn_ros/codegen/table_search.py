@@ -1,7 +1,7 @@
 """Springs given as tables, in C: the tables, and the search for a torque in them.
 
-The search is `actuators.springs.solve_table`, whose loops cannot be run on expressions; what it
-computes in them, `on_piece`, is.
+The search is that of `actuators.springs.solve_table`, written by hand, since its loops cannot run
+on expressions. The computation inside the loops, `on_piece`, is generated.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hodyn_ros.codegen.expressions import Graph
 from hodyn_ros.codegen.tracing import Leaf, on_expressions
 
 POINT = 'at'
-"""What C calls the point that has been found."""
+"""Name in C of the point that has been found."""
 
 
 def found_point(actuators: Actuators, joint: int) -> str:
@@ -28,12 +28,12 @@ def found_point(actuators: Actuators, joint: int) -> str:
 def search_operations(rows: int) -> int:
     """Return how many operations the search takes at most."""
     halvings = int(np.ceil(np.log2(rows - 1)))
-    # A step compares, divides, halves and judges beside what is on the piece.
+    # Besides the operations on the piece, a step compares, divides and halves.
     return halvings + 5 + springs.MAX_STEPS * (operations(_on_piece()) + 7)
 
 
 def table_text(actuators: Actuators, language: Language) -> Iterator[str]:
-    """Yield the lines of the tables and of the function that searches them; none for none."""
+    """Yield the lines of the tables, if there are any, and of the function that searches them."""
     names = _names(actuators)
     if not names:
         return
@@ -53,7 +53,7 @@ def table_text(actuators: Actuators, language: Language) -> Iterator[str]:
 
 
 def _names(actuators: Actuators) -> dict[int, str]:
-    """Return what C calls the table of each joint that has one; the same is there once."""
+    """Return the name in C of the table of each joint with one; equal tables share a name."""
     names: dict[bytes, str] = {}
     return {
         i: names.setdefault(joint.law.table.tobytes(), f'table_{i}')

@@ -1,1 +1,1 @@
-"""What every room may use: the error for users, outputs, and the compiler of kernels."""
+"""Shared by all packages: the error for users, outputs, and the compiler of kernels."""

@@ -17,7 +17,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
-    """Return what kernels take, a copy only where needed, or say that these are no numbers."""
+    """Return an array for kernels, copied only if needed; raise HodynError if not numbers."""
     if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.carray:
         return values  # a tenth of the time that it takes below
     if np.ma.is_masked(values):

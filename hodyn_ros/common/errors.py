@@ -1,4 +1,4 @@
-"""The error for what is the user's to mend, the case that callers tell apart, and a remedy."""
+"""The error that a user can fix, a special case for callers, and how to install extras."""
 
 
 _LONGEST, _END = 2000, 500  # characters of a line, and of it those that may say what to do
@@ -20,7 +20,7 @@ class HodynError(ValueError):
 
 
 class NoKnownJointError(HodynError):
-    """A message names none of the robot's joints: a gripper's, say."""
+    """A message names none of the robot's joints, for example a gripper's message."""
 
 
 def how_to_install(extra: str) -> str:

@@ -40,7 +40,7 @@ class Contents:
     files : set of str
         Names of files.
     folders : mapping of str to Contents
-        Names of folders, bags say, and what is written to them.
+        Names of folders, for example bags, and their contents.
     mark : str
         The file that tells an earlier result: a folder with it, and with nothing else than these
         files and folders, may be replaced without being asked for. None by default.
@@ -175,7 +175,7 @@ def replacing(
     home = Path(tempfile.gettempdir()) if stream else _home(place, contents)
     made = [folder for folder in (home, *home.parents) if not folder.exists()]
     hidden = home / f'{UNFINISHED}{secrets.token_hex(8)}'
-    # A bag's files bear its name, and the ending of a file tells its kind.
+    # A bag's files have its name, and the extension of a file is its format.
     new = hidden / ((path if contents is None else place).name or 'output')
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -278,7 +278,7 @@ def _home(place: Path, contents: Contents | None) -> Path:
 
 
 def _is_in_use(place: Path) -> bool:
-    """Whether this process stands in a folder, which it must not lose under its feet."""
+    """Whether a folder is or contains the working directory, which must not be removed."""
     try:
         return Path.cwd().is_relative_to(place)
     except OSError:  # it has lost its own already

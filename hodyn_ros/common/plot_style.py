@@ -1,4 +1,4 @@
-"""One look for all pictures: colours, lines, labels and units.
+"""The style of all plots: colours, lines, labels and units.
 
 The colours are those of Okabe and Ito, which the colour-blind tell apart; each curve of a cycle
 has its own dashes and lightness too, so that a grey print can be read.
@@ -14,7 +14,7 @@ BLACK, ORANGE, BLUE, GREEN, PURPLE, SKY, RED, GREY = (
 GRID = '#e4e4e4'
 
 COMPUTED, RECORDED, LIMIT = RED, SKY, BLACK
-"""Of what the model says, what was measured, and what may not be passed."""
+"""Colours of values computed by the model, of measured values, and of limits."""
 
 STYLE: dict[Any, Any] = {
     'axes.prop_cycle': (

@@ -18,7 +18,7 @@ def open_recording(
     robot : Robot
         The robot that was recorded.
     prefix : str
-        What stands before the joint names of one arm among several.
+        Prefix of the joint names of one arm among several.
     topic : str, optional
         Joint state topic, needed when several are recorded.
 

@@ -1,9 +1,9 @@
-"""How much of a measured wrench the effort limits leave room for, whatever comes after it.
+"""The share of a measured wrench that the effort limits allow, whatever wrench comes next.
 
 The wrench is smoothed by 1/(s/ω + 1)⁵, whose impulse response h is nowhere negative and has area
-1: what comes out is a mean of what went in. So where the joint torques of all that goes in lie
-between two bounds, those of what comes out do. Their rate is at most the distance of these bounds
-times max h, since ∫ḣ = 0 and ∫|ḣ| = 2 max h.
+1: the output is a mean of the input. So if the joint torques of the input stay between two bounds,
+those of the output do. Their rate is at most the distance of these bounds times max h, since
+∫ḣ = 0 and ∫|ḣ| = 2 max h.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ from hodyn_ros.robot import Limits
 Array = NDArray[np.float64]
 
 RATE_SHARE = 0.5
-"""Of the effort-rate limits, how much wrenches may take; the rest is the motion's."""
+"""Share of the effort-rate limits for wrenches; the rest is for the motion."""
 
 
 def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Return between which bounds, each (n,), N m, the joint torques of wrenches may lie.
+    """Return lower and upper bounds, each (n,), N m, of the joint torques of wrenches.
 
-    Both contain 0, also where the torque is beyond its limit already.
+    0 is between them, also if the torque is already beyond its limit.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Arra
 def largest_share(wanted: Array, lower: Array, upper: Array) -> tuple[float, int]:
     """Return the largest share in [0, 1] of torques, (n,), that is within bounds around 0.
 
-    And the joint that it is due to, −1 where they are within as they are.
+    Also returns the joint that limits it, −1 if all torques are within the bounds.
     """
     bound = np.where(wanted > 0.0, upper, lower)
     beyond = np.abs(wanted) > np.abs(bound)

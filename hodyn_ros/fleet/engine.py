@@ -1,4 +1,4 @@
-"""Where files are done: by the workers of a Dask cluster, of this machine or others, or here."""
+"""Where files are processed: by workers of a Dask cluster, local or not, or in this process."""
 from __future__ import annotations
 
 from collections import Counter, deque
@@ -16,23 +16,23 @@ from hodyn_ros.fleet.task import Job, Outcome, Task
 
 Outcomes = Generator[Outcome, None, None]
 Engine = Callable[[Task, Sequence[Job], Callable[[], bool], Callable[[Job], None]], Outcomes]
-"""Does a task with files, and yields outcomes as they come.
+"""Runs a task on files and yields their outcomes as they are ready.
 
-It asks before each file whether to stop, and calls the last function when it begins with one.
+Before each file it asks whether to stop; when a file begins, it calls the last function.
 """
 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
-_RETRIES = 1  # of a file whose worker of this machine died; elsewhere the scheduler has its own
+_RETRIES = 1  # number of retries after a local worker died; other clusters have their own number
 _SETTINGS: dict[str, Any] = {
-    # Dask would retry a file behind another one, and blame it for the death of that one's worker.
+    # Dask would queue a file behind another one, and blame it if that one kills the worker.
     'distributed.scheduler.allowed-failures': 0,
-    'distributed.scheduler.worker-ttl': None,  # after a sleep of the machine all would be lost
+    'distributed.scheduler.worker-ttl': None,  # else all workers are lost when the machine sleeps
     'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],
     'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': '1'}
 
 
 def engine(count: int | None, scheduler: str | None) -> Engine:
-    """Return where files are done.
+    """Return the engine that processes the files.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def engine(count: int | None, scheduler: str | None) -> Engine:
         When Dask is needed and not installed, or there is no such scheduler file.
 
     """
-    # What Dask says of a worker that died is in the outcome of its file. Workers inherit it.
+    # Dask's messages about a dead worker are in the outcome of its file. Workers inherit this.
     os.environ.setdefault('DASK_LOGGING__DISTRIBUTED', 'critical')
     try:
         import cryptography  # noqa: F401  (distributed imports it late)
@@ -70,7 +70,7 @@ def one_after_another(
     task: Task, jobs: Sequence[Job], is_stopping: Callable[[], bool],
     begin: Callable[[Job], None],
 ) -> Outcomes:
-    """Do files in this process, as an `Engine`."""
+    """Process files in this process, as an `Engine`."""
     for job in jobs:
         if is_stopping():
             return
@@ -82,7 +82,7 @@ def _by_dask(
     connected: Callable[[int], Any], retries: int, task: Task, jobs: Sequence[Job],
     is_stopping: Callable[[], bool], begin: Callable[[Job], None],
 ) -> Outcomes:
-    """Give each idle worker a file, so that one that dies takes no other file along."""
+    """Give each idle worker one file, so that a worker that dies affects no other file."""
     import distributed
 
     if not jobs:
@@ -117,27 +117,27 @@ def _by_dask(
                     continue
                 outcome = task.outcome(
                     job, f'{deaths[job]} workers died of it, perhaps for lack of memory')
-            except Exception as error:  # of a task that could not even be read there, say
+            except Exception as error:  # for example if the task cannot be unpickled there
                 outcome = task.outcome(
                     job, f'the cluster failed: {type(error).__name__}: {error}')
-            del future  # it would be done once more if its worker died of the next one
+            del future  # else it is repeated if the next file kills its worker
             yield outcome
 
 
 @contextmanager
 def _here(count: int, most: int) -> Generator[Any, None, None]:
-    """Yield the client of a cluster of this machine, which ends with the context, or with us."""
+    """Yield the client of a local cluster, which ends with the context or with this process."""
     import dask
     import distributed
 
-    # Ctrl-C of a terminal is for us alone: processes inherit what is blocked.
-    resource_tracker.ensure_running()  # it would unblock it
+    # Only this process may get Ctrl-C of a terminal: children inherit the blocked signals.
+    resource_tracker.ensure_running()  # started later, it would unblock the signal
     former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with dask.config.set(_SETTINGS):
             cluster = distributed.LocalCluster(
                 n_workers=min(count, most), threads_per_worker=1, memory_limit=0,
-                # Nobody else of this machine may have our workers do something.
+                # No other user of this machine may use these workers.
                 security=True, dashboard_address=None,
                 scheduler_kwargs={'dashboard_address': '127.0.0.1:0'})
     except (OSError, RuntimeError, TimeoutError) as error:
@@ -149,7 +149,7 @@ def _here(count: int, most: int) -> Generator[Any, None, None]:
             yield client
             with suppress(TimeoutError):  # one that starts anew would fail with a traceback
                 client.wait_for_workers(len(cluster.workers), timeout=_TIMEOUT)
-    finally:  # what they are still at, as after a second Ctrl-C, is not waited for
+    finally:  # do not wait for files in progress, as after a second Ctrl-C
         for nanny in cluster.workers.values():
             nanny.close_gracefully()
             with suppress(ProcessLookupError, TypeError):  # it has none just now
@@ -189,7 +189,7 @@ def _warm_up(client: Any, task: Task) -> None:
             '--nthreads 1') from None
     workers = client.scheduler_info(n_workers=-1)['workers']
     if any(worker['nthreads'] > 1 for worker in workers.values()):
-        # Warnings are caught for a process as a whole, and would be told of another file.
+        # Warnings are caught for the whole process and could be assigned to another file.
         raise HodynError(
             'the Dask cluster has workers with several threads; start them with: dask worker '
             'ADDRESS --nthreads 1 --nworkers N')
@@ -211,5 +211,5 @@ def _do(task: Task, job: Job) -> Outcome:
 
 
 def _compile(task: Task) -> None:
-    with suppress(Exception):  # each file will tell it
+    with suppress(Exception):  # the outcome of each file will report it
         task.warm_up()

@@ -1,4 +1,4 @@
-"""Which files are meant: bags or plans named one by one, in folders, or by a pattern."""
+"""Find bags or plans that are given one by one, in folders, or by a pattern."""
 from collections.abc import Callable, Collection, Iterable, Iterator
 import glob
 from itertools import takewhile
@@ -10,7 +10,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.fleet.task import Job, printable
 
 MARK = 'fleet.json'
-"""The file by which the folder of a fleet is known."""
+"""Name of the file that marks the folder of a fleet."""
 
 _STORAGE = re.compile(r'(?P<stem>.+)\.(db3|mcap)(\.zstd)?', re.IGNORECASE)
 _PLANS = ('.yaml', '.yml', '.json', '.csv')
@@ -25,14 +25,14 @@ def is_many(arguments: Iterable[Path]) -> bool:
 
 
 def find_bags(arguments: Iterable[Path]) -> list[Job]:
-    """Return the bags that are meant, by name.
+    """Return the bags that are given, by name.
 
     Parameters
     ----------
     arguments : paths
         Bags, folders that hold bags at any depth, and patterns (``**`` for any depth). The name
-        of a bag is its path from the folder that was given. Links are followed; what is reached
-        in several ways is found once. Results of this package are passed over.
+        of a bag is its path from the folder that was given. Links are followed; a bag
+        that is reached in several ways counts once. Results of this package are skipped.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def find_bags(arguments: Iterable[Path]) -> list[Job]:
 
 
 def find_plans(arguments: Iterable[Path]) -> list[Job]:
-    """Return the plans that are meant, as `find_bags` does."""
+    """Return the plans that are given, as `find_bags` does."""
     return _found(
         arguments, 'plan there, a bag or a .yaml, .json or .csv file',
         lambda name: bool(_STORAGE.fullmatch(name)) or name.lower().endswith(_PLANS))
@@ -57,7 +57,7 @@ def find_plans(arguments: Iterable[Path]) -> list[Job]:
 def fingerprint(path: Path) -> list[list[str | int]]:
     """Return names, sizes and modification times, ns, of the files of a bag, or of the one file.
 
-    What has the same fingerprint is taken for the same.
+    Files with the same fingerprint count as the same.
     """
     try:
         if path.is_dir():
@@ -75,7 +75,7 @@ def size(path: Path) -> int:
 
 
 def _is_given_bag(path: Path) -> bool:
-    """Whether a path is what a command for one bag takes."""
+    """Whether a path is a bag as a command for one bag takes it."""
     if not path.is_dir():
         return True
     files = os.listdir(path)
@@ -88,8 +88,7 @@ def _is_given_bag(path: Path) -> bool:
 def _is_bag_folder(name: str, files: list[str]) -> bool:
     """Whether a folder of a name that holds these files is a bag, and not one of bags.
 
-    It is if it has its metadata, or the parts NAME_0, NAME_1, … as a recorder leaves them that
-    was killed.
+    It is if it has metadata, or the parts NAME_0, NAME_1, … that a killed recorder leaves.
     """
     parts = {_STORAGE.sub(r'\g<stem>', file) for file in files if _STORAGE.fullmatch(file)}
     return _METADATA in files or (
@@ -97,7 +96,7 @@ def _is_bag_folder(name: str, files: list[str]) -> bool:
 
 
 def _is_result(files: Collection[str]) -> bool:
-    """Whether a folder that holds these is one of ours, of a fleet or of a replay."""
+    """Whether a folder with these files is the result of a fleet or of a replay."""
     return MARK in files or {'summary.json', 'computed'}.issubset(files)
 
 
@@ -165,7 +164,7 @@ def _matches(
 def _below(
     folder: Path, root: Path, is_file: Callable[[str], bool], inside: Collection[Path],
 ) -> Iterator[tuple[str, Path]]:
-    """Yield what there is in a folder that was reached through those it is `inside` of."""
+    """Yield the matches in a folder; `inside` are the folders on the way to it."""
     place = folder.resolve()
     if place in inside:  # a link back: it would be gone through for ever
         return

@@ -23,14 +23,13 @@ _WIDTH, _ROW = 11.0, 1.5
 
 
 def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
-    """Return how far each bag is from the others, the worst first.
+    """Return how much worse each bag is than the others, the worst first.
 
     Returns
     -------
     list of (float, str, Outcome)
-        By how much the RMS error of the worst joint exceeds the median of this joint's errors, as
-        a factor; that joint; and the bag. Those that could not be replayed are first, with
-        infinity.
+        RMS error of the worst joint over the median of this joint's errors; that joint; and the
+        bag. Bags that could not be replayed are first, with infinity.
 
     """
     medians = {joint: float(np.median(values)) for joint, values in _errors(outcomes).items()}
@@ -110,7 +109,7 @@ def _date(row: Row) -> str:
 
 
 def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
-    """Return a figure of what offset and friction the prediction lacks, over date, as HTML."""
+    """Return a plot of the offset and friction missing in the prediction, over date, as HTML."""
     if not joints:
         return ''
     from matplotlib.backends.backend_agg import FigureCanvasAgg

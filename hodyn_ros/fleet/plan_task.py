@@ -24,14 +24,14 @@ class PlanTask(Task):
     Attributes
     ----------
     command : 'check', 'annotate' or 'retime'
-        Whether the plan is only judged, or written with its torques.
+        Whether the plan is only checked, or written with its torques.
     robot : Robot
         The robot, with limits that may be used.
     settings : PlanSettings
         How the plan is made; with the stretch 'retime' for that command.
     output : Path
-        Folder of the fleet: plans go to ``plans/NAME``, of the same kind as they came, and those
-        of bags as ``.yaml``. What is there is replaced.
+        Folder of the fleet: plans go to ``plans/NAME`` in their original format, those of bags as
+        ``.yaml``. Existing files are replaced.
     topic, index : str and int, optional
         As for `plans.files.read_trajectory`.
     period : float

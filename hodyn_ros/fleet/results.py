@@ -1,8 +1,8 @@
-"""The folder of a fleet: what is done is what is there, whole, of these files and settings.
+"""The folder of a fleet: a file is done if its results are complete, with the same settings.
 
-``fleet.json`` has the settings. ``outcomes/NAME.json`` has of a file its size and time, where
-something may have been written for it, and, once all that is in its place, what became of it. So
-the next run goes on after any end of this one.
+``fleet.json`` has the settings. ``outcomes/NAME.json`` has the size and time of a file and the
+places where results may have been written for it; once these are complete, it also has the
+outcome. So the next run can continue after any end of this one.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OUTCOMES = 'outcomes'
 
 
 def settings_of(command: str, task: Any) -> dict[str, Any]:
-    """Return what the results of a command depend on beside the files, as JSON gives it back."""
+    """Return the settings on which the results depend, besides the files, as JSON reads them."""
     from hodyn_ros.robot.files import robot_text
 
     values = {field.name: getattr(task, field.name) for field in fields(task)}
@@ -53,14 +53,14 @@ class Results:
     settings : mapping
         As of `settings_of`.
     force : bool
-        Whether all is done anew: what is there of an earlier run of the same command is removed.
+        Whether all files are done again: results of an earlier run of the command are removed.
 
     Raises
     ------
     HodynError
         When the context is entered: for results of other settings without `force`, of another
-        command, for a folder whose ``fleet.json`` is none of ours, and for one that another
-        process is writing to.
+        command, for a folder whose ``fleet.json`` was not written by hodyn, and for one
+        that another process is writing to.
 
     """
 
@@ -85,21 +85,21 @@ class Results:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """What became of all files, of earlier runs too, by name."""
+        """Outcomes of all files, of earlier runs too, by name."""
         return [Outcome(**record['outcome']) for _, record in sorted(self._records.items())
                 if record['outcome']]
 
     def take(self, jobs: Iterable[Job]) -> list[Job]:
-        """Return the files that are not done, the largest first; what is there of them is removed.
+        """Return the files that are not done, the largest first, and remove their old results.
 
-        So no worker is left alone with a long file at the end, and none makes folders that are
-        removed meanwhile.
+        So no worker is left with a long file at the end, and no folder is removed while a worker
+        writes to it.
 
         Raises
         ------
         HodynError, FileExistsError
-            For two files that would be written to one place, or that have the same name; for what
-            no run wrote and is in the way.
+            For two files that would be written to one place, or that have the same name; for a
+            file in the way that no run wrote.
 
         """
         jobs = list(jobs)

@@ -21,7 +21,7 @@ PLAN_LIMITED = (
 FIGURES = (
     'rms_error', 'rms_effort', 'share', 'rms_slow_error', 'slow_share', 'rms_fast_error', 'bias',
     'max_error', 'variance_accounted_for', 'friction_share', 'coulomb_left', 'viscous_left')
-"""Figures of a joint, as of `replay.comparison.JointComparison`."""
+"""Values of a joint, as in `replay.comparison.JointComparison`."""
 
 BAG_COLUMNS = (
     'bag', 'joint', 'status', 'robot', 'path', 'recorded', 'duration', 'samples_total',
@@ -31,7 +31,7 @@ PLAN_COLUMNS = (
     'plan', 'joint', 'status', 'robot', 'path', 'output', 'points', 'duration', 'stretch',
     'interpolation', 'deviation', *(f'{quantity}_share' for quantity in PLAN_LIMITED), 'nearest',
     'nearest_time', 'nearest_share', 'findings')
-"""Columns, of numbers but for those below; docs/many_bags.md tells what they are."""
+"""Columns, of numbers except those below; docs/many_bags.md explains them."""
 
 _TEXTS = {
     'bag', 'plan', 'joint', 'status', 'robot', 'path', 'output', 'interpolation', 'nearest'}

@@ -1,4 +1,4 @@
-"""What is done with each file, and what became of it."""
+"""A task for each file, and its outcome."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file; all values are of JSON.
+    """Outcome of one file; all values can be written as JSON.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class Outcome:
     status : str
         'ok', or in one line what is wrong.
     rows : list of dict
-        What the summary says of it, a row for each joint; of a file of which nothing could be
-        computed one row without a joint.
+        Rows of the summary, one for each joint; if nothing could be computed, one row without a
+        joint.
     messages : int
         Messages or points that were read.
     written : list of str
@@ -65,7 +65,7 @@ class Outcome:
 
 
 class Task(ABC):
-    """What is done with each file: picklable, and called in any process.
+    """A task for each file: picklable, and called in any process.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Task(ABC):
     output: Path
 
     def __call__(self, path: Path, name: str = '') -> Outcome:
-        """Do it; what is wrong is told by the status, and not raised.
+        """Do it; errors are in the status of the outcome, and not raised.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Task(ABC):
 
     @abstractmethod
     def perform(self, job: Job) -> Outcome:
-        """Do it; raise HodynError or OSError for what is wrong."""
+        """Do it; raise HodynError or OSError for errors."""
 
     @abstractmethod
     def places(self, name: str) -> list[str]:

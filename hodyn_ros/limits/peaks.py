@@ -15,7 +15,8 @@ ROUNDS = 3
 OFFSETS = np.linspace(-1.0, 1.0, 9)
 # What is higher by less is as high as the sample: where signals come to rest it is not looked for.
 ROUND_OFF = 1e-12
-# Of the sum of the steps to its neighbours: between samples a parabola is higher by an eighth.
+# Share of the sum of the steps to the neighbours by which a peak between samples may be higher; a
+# parabola is higher by an eighth.
 HIGHER = 0.5
 
 

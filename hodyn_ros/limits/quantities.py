@@ -50,6 +50,6 @@ EFFORTS = ('effort', 'effort_rate')
 JOINT_QUANTITIES = (*KINEMATIC, *EFFORTS)
 MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
 CHECKED = tuple(name for name in QUANTITIES if name != 'power')
-"""Those of a plan; power has no limit, and is looked at in recordings alone."""
+"""Quantities of a plan; power has no limit, and is only reported for recordings."""
 SCALABLE = JOINT_QUANTITIES[1:]
 """Limits of joints of which a part may be used; those of motors are `MOTOR_QUANTITIES`."""

@@ -16,10 +16,9 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 ROWS = 5
-"""Of a law, (5, n): constant limit, lower and upper stopping position, deceleration, offset.
-
-rad/s, rad, rad, rad/s², rad/s; a deceleration that is infinite is none, and the rows of stopping
-then mean nothing.
+"""Number of rows of a law, (5, n): constant limit, lower and upper stopping position,
+deceleration, offset, in rad/s, rad, rad, rad/s², rad/s. With an infinite deceleration only the
+constant limit applies.
 """
 
 
@@ -27,8 +26,8 @@ then mean nothing.
 def velocity_bounds(position: Array, law: Array, out: Array) -> None:
     """Write the least and the largest velocity at a position, (n,), to `out`, (2, n).
 
-    `law` (5, n) is as of `ROWS`. Allocates nothing. Where nothing is left to a stopping position
-    the velocity towards it is 0.
+    `ROWS` describes `law`, (5, n). Allocates nothing. At and beyond a stopping position the
+    velocity towards it is 0.
     """
     for joint in range(position.size):
         constant, offset = law[0, joint], law[4, joint]

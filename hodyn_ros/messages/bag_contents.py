@@ -3,7 +3,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-MAX_TIME = 2**62  # ns: times beyond are bytes that are no time, and sums of them would overflow
+MAX_TIME = 2**62  # ns: larger values are not times, and sums of them would overflow
 
 
 class Topic(NamedTuple):
@@ -33,7 +33,7 @@ class LostMessages:
     reason : str
         What is wrong there.
     messages : int or None
-        How many are lost; None where nothing tells.
+        Number of lost messages; None if unknown.
     after, before : int or None
         Receive times of the last message before and the first one after, ns; None at an end.
 

@@ -1,6 +1,6 @@
-"""rosbag2 bags, whole or not: a folder, or a lone file of one; no ROS installation is needed.
+"""rosbag2 bags, complete or damaged: a folder, or a single file; no ROS installation is needed.
 
-What can be read of a bag that was cut or damaged is handed out, and so is where messages are lost.
+A damaged bag gives the messages that can be read, and the places where messages are lost.
 """
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -48,7 +48,7 @@ class Bag:
     topics : dict
         Messages on each topic: the number in the bag, or the number found if that is larger.
     notes : list of str
-        What is wrong with the bag, but for lost messages.
+        Other faults of the bag than lost messages.
 
     """
 

@@ -21,8 +21,8 @@ Stamps = NDArray[np.int64]
 
 USUAL_NAME = 'joint_states'
 _READ_AT_ONCE = 4096
-_MAX_KEPT = 1 << 27  # bytes, 12 min of 7 joints at 1 kHz: shorter recordings are read once
-_MAX_REASONS = 20  # damaged bytes find ever new ones
+_MAX_KEPT = 1 << 27  # bytes that are kept in memory: 12 min of 7 joints at 1 kHz
+_MAX_REASONS = 20  # number of reasons that are listed; damaged bytes cause ever new ones
 _Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and where the joints stand in it
 
 
@@ -67,7 +67,7 @@ class JointStates:
 
 @dataclass
 class Tally:
-    """What reading a topic met.
+    """Counts of the messages read on a topic.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class JointStateBag:
         topic : str, optional
             Needed when several are recorded.
         effort_gain : (n,) array, optional
-            What recorded efforts are multiplied by, where they are no N m.
+            Factor of recorded efforts that are not in N m.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class JointStateBag:
 
     @property
     def wants(self) -> str:
-        """What keeps messages from being used, in a line; empty where nothing does."""
+        """Why messages cannot be used, in a line; empty if all can."""
         return '; '.join([
             *(f'{count} ({reason})' for reason, count in self.unusable.items()),
             *(f'lost: {loss}' for loss in self.lost[:_MAX_REASONS])])

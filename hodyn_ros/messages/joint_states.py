@@ -1,8 +1,8 @@
 """sensor_msgs/JointState as bytes: one in a cycle, or a whole bag of them.
 
-Joint states of one driver differ in their stamps and numbers only, so the bytes of the first tell
-where the numbers of all others stand: they are read and written there, and no message is unpacked
-or made in a cycle.
+Joint states of one driver differ only in their stamps and numbers, so the bytes of the first show
+where the numbers of all others are. They are read and written there; no cycle decodes or builds a
+message.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ class Layout:
     size : int
         Bytes of a message.
     encapsulation : bytes
-        What stands before the stamp, the same in all these messages.
+        The bytes before the stamp, the same in all these messages.
     offsets : dict
         Byte offset of each of the arrays `position`, `velocity` and `effort` that is not empty.
     fixed : tuple of (offset, bytes)
-        What else is: frame, names and the length of the first array, and those of the others.
+        The other constant bytes: frame, names and the lengths of the arrays.
 
     """
 

@@ -29,7 +29,7 @@ class JointWaypoints:
     positions, velocities, accelerations : sequences of rows
         One row a point; an empty row gives nothing.
     efforts : sequence of rows
-        The same; no plan is made of them.
+        The same; plans do not use them.
 
     """
 

@@ -1,7 +1,7 @@
-"""Annotated plans as files that pass the check of plans, whoever reads them.
+"""Annotated plans as files that pass the check of plans.
 
-What reads such a file fits a motion of its own between the samples, whose peaks are not those of
-the plan that was sampled. So the file itself is judged before it gets to its place.
+A reader of such a file interpolates between the samples in its own way, with other peaks than the
+plan that was sampled. So the file itself is checked before it is put in its place.
 """
 from dataclasses import replace
 from pathlib import Path
@@ -20,22 +20,22 @@ from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
 
 SLOWER = ('auto', 'retime')
-"""The stretches with which a plan may be made slower."""
+"""Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
-"""By what factor at most a plan is stretched beyond its own stretch, for its samples to pass."""
+"""Largest factor by which a plan is stretched further until its samples pass."""
 
 
 WAYPOINT_TOLERANCE = 1e-3
-"""rad or m by which the samples of a retimed plan may miss its waypoints."""
+"""Largest distance of the samples of a retimed plan from its waypoints, rad or m."""
 NOTED_COST = 0.02
 
 
 def write_annotated_plan(
     request: PlanRequest, path: Path, *, force: bool = False, progress: Progress | None = None,
 ) -> PreparedPlan:
-    """Prepare a plan and write it with its torques, so that the file passes the check in its turn.
+    """Prepare a plan and write it with its torques, so that the file itself passes the check.
 
-    The file is read back and judged with the settings of the request, and with the default ones.
+    The file is read back and checked with the settings of the request, and with the default ones.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
     steps from 1e-4 on. A retimed one must still go through its points, and what is returned is
     then the motion that the samples of the file give.
@@ -113,7 +113,7 @@ def write_annotated_plan(
 def _as_written(
     written: PreparedPlan, judged: PreparedPlan, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a retimed plan as its file has it; refused where the file leaves its points."""
+    """Return a retimed plan as read from its file; refused if the samples miss its points."""
     found, points, plan = written.retimed, written.points, judged.plan
     assert found is not None
     assert points is not None
@@ -143,7 +143,7 @@ def _as_written(
 
 
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
-    """Return what a plan file is by the settings of a request and by the default ones."""
+    """Return the plan of a file, checked by the settings of a request and the default ones."""
     given = request.settings
     default = PlanSettings(
         joint_prefix=given.joint_prefix, allow_other_model=given.allow_other_model,
@@ -158,7 +158,7 @@ def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
 
 
 def _smallest_step(judged: PreparedPlan) -> float:
-    """Return by what share a plan must at least be slower: no quantity falls faster than 1/f³."""
+    """Return the least share to slow a plan down by: no quantity falls faster than 1/f³."""
     assert judged.limit_report is not None
     excess = max((
         -entry.margin / abs(entry.limit) for entry in judged.limit_report.violations

@@ -1,12 +1,12 @@
-"""Processes that end with the one that started them, however that ends."""
+"""Child processes that end with their parent, even if it is killed."""
 import os
 import signal
 import subprocess
 import sys
 from typing import Any
 
-# It runs before anything is imported that takes long. The system sends the signal when the thread
-# ends that started the process; where the parent had died before, nobody would send it.
+# This runs before slow imports. The system sends the signal when the thread that started the
+# process ends; if the parent has died before, no signal comes.
 _BEGIN = """
 import ctypes, os, runpy, sys
 number, parent, module = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -32,8 +32,8 @@ def start(
     arguments : str
         What it finds in `sys.argv`.
     end_signal : signal.Signals
-        What it is sent when the thread that calls this ends, with its process or alone. (On
-        Linux; elsewhere the process has to find out itself.)
+        Signal that it gets when the calling thread ends, with its process or alone. (On Linux;
+        elsewhere the process must notice this itself.)
     options
         Of `subprocess.Popen`.
 

@@ -19,7 +19,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 MIN_SHARE = 0.1
-"""Of the height of an axis: a curve that has less would look flat."""
+"""Least share of the height of an axis that a curve should take."""
 # Enough for a smooth line; more than a picture has pixels add nothing.
 MIN_SAMPLES, MAX_SAMPLES = 1000, 20_000
 

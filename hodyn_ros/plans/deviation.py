@@ -1,4 +1,4 @@
-"""By how much a plan misses its points."""
+"""The distance of a plan from its points."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-12
 THROUGH = 1e-6
-"""rad or m by which a file may miss points that it goes through."""
+"""Largest distance, rad or m, at which a plan counts as going through a point."""
 
 
 @dataclass(frozen=True)

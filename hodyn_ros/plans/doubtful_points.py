@@ -1,4 +1,4 @@
-"""Accepted points that a planner hardly meant: velocities against positions, steps, hasty ends."""
+"""Accepted points that are probably mistakes: contradictory velocities, steps, hasty ends."""
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,22 +9,22 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-# Of the fastest way of a joint: what is slower says little of a contradiction.
+# Share of a joint's largest speed below which a velocity is not checked.
 CLEAR = 0.05
-# A motion that does not turn between two points is up to so much faster at one than its way.
+# Largest ratio of the speed at a point to the mean speed, for a motion without a turn.
 TURN = 3.0
 # Of the range of the accelerations, and in how many of the samples: steps, and no jitter.
 STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
-# Points that are looked at at an end: the later ones tell a motion from jitter.
+# Number of points that are checked at an end; the later ones distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
     """Return which velocity contradicts most the positions around it; empty if none does.
 
-    One does that has the other sign than the ways to the points before and after it, or is more
-    than three times as fast as both: no motion without a turn between the points has it.
+    A velocity contradicts them if its sign differs from the motion to the points before and after,
+    or if it is more than three times as fast as both: the motion must turn between the points.
     """
     if points.velocities is None:
         return ''
@@ -62,7 +62,7 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
     accelerations = np.vstack((rest, accelerations, rest))
     jumps = np.abs(accelerations[2:] - accelerations[:-2])  # over the sample between
     large = jumps > STEP * np.ptp(accelerations, axis=0)
-    # Jitter jumps everywhere; what a planner switches, it switches now and then.
+    # Jitter steps at every sample; a planner switches only now and then.
     jumps[:, large.sum(axis=0) > max(MAX_STEPS * len(jumps), MIN_SAMPLES)] = 0.0
     if not jumps.any():
         return ''
@@ -80,8 +80,8 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
 def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> list[str]:
     """Return which first and last steps are too fast to be made from, and to, rest.
 
-    `start` is as of `fit_plan`. One is too fast where a joint needs more than its limit of
-    acceleration to be where, and as fast as, the next point asks it to, in the least case.
+    `start` is as of `fit_plan`. A step is too fast if a joint needs more than its limit of
+    acceleration to reach position and velocity of the next point.
     """
     times, positions = points.times, points.positions
     velocities = points.velocities

@@ -21,10 +21,10 @@ from hodyn_ros.reference.extrema import sample_times
 Array = NDArray[np.float64]
 
 MAX_STEP = 5e-3
-"""Between samples of torques, s."""
+"""Largest time between samples of torques, s."""
 
 
-_MANY_TURNS = 12.0  # rad: further off than joints are that a plan is out of range with
+_MANY_TURNS = 12.0  # position, rad, from which a plan out of range is probably in degrees
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
 
 
 def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
-    """Return where each column of a table comes closest to its limits, or is largest.
+    """Return the point where each column of a table is closest to its limits, or largest.
 
     Joint by joint, then the motors', the springs', and reflexes.
     """

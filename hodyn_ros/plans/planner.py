@@ -1,4 +1,4 @@
-"""From serialized trajectories to plans that are followed, without a cycle waiting for them."""
+"""From serialized trajectories to plans that are followed, without delaying a cycle."""
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +15,11 @@ TRIES = 4
 
 
 class Planner:
-    """Has trajectories fitted and checked elsewhere, and hands the finished plans over.
+    """Has trajectories fitted and checked in another process, and passes on the finished plans.
 
-    A plan made while the reference moves must know where the reference will be when it takes
-    over, so its start is put ahead by the time that the work may take (headroom); when the work
-    took longer it is done again with more. While the reference holds, any time will do.
+    If the reference moves, a plan must start where the reference will be when the plan is ready.
+    So its start is put ahead by the expected preparation time (headroom); if the preparation took
+    longer, it is repeated with more. While the reference holds, any time is fine.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ class Planner:
         return self._finished < self._submitted
 
     def change_robot(self, robot: Robot) -> None:
-        """Make plans for another model of the robot, with another payload say, from now on.
+        """Make plans for another model of the robot from now on, for example with another payload.
 
-        What is being prepared for the former one is prepared again.
+        A plan in preparation is prepared again.
         """
         self.robot = robot
         self._revision += 1
 
     def bind(self, driver_prefix: str) -> None:
-        """Take plans of the arm alone whose joint states have this prefix."""
+        """Accept only plans of the arm whose joint states have this prefix."""
         self.settings = replace(self.settings, driver_prefix=driver_prefix)
         self._revision += 1
 
@@ -65,8 +65,8 @@ class Planner:
     ) -> None:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
-        It takes the place of one that is being prepared. The reference's instants are `left_out`
-        ns behind stamps. Raises HodynError when the message is too short.
+        It replaces one that is being prepared. The reference's instants are `left_out` ns behind
+        the stamps. Raises HodynError when the message is too short.
         """
         self._tries = 0
         stamp = cdr.stamp(data)

@@ -46,7 +46,7 @@ EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """How trajectories are made plans, whatever they are.
+    """Settings for making plans of trajectories.
 
     Attributes
     ----------
@@ -57,20 +57,20 @@ class PlanSettings:
     overshoot_tolerance, start_tolerance, sample_tolerance : float
         See `reference.fit_plan`.
     stretch : 'off', 'offer', 'auto' or 'retime'
-        What to do when limits are passed: 'off' refuses, 'offer' refuses and says which stretch
-        would mend it, 'auto' stretches the plan. 'retime' runs the path of any plan as fast as the
-        limits allow.
+        What to do with a plan beyond limits: 'off' refuses it, 'offer' refuses it and gives the
+        stretch that fixes it, 'auto' stretches it. 'retime' runs the path of any plan as fast as
+        the limits allow.
     stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion. One that may not and does is judged, and refused;
+        Whether a trajectory may end in motion. If it may not, but does, it is checked and refused;
         retimed ones end at rest.
     leave_out_other_joints : bool
         Whether joints besides the robot's, a gripper's, are left out instead of refused.
     gravity, friction : bool
         Whether the annotated efforts contain these terms.
     commands : 'effort' or 'position'
-        What the arm is commanded: the reflexes that its vendor's controller has for it count.
+        Kind of commands that the arm is sent: the reflexes for these apply.
 
     """
 
@@ -124,21 +124,21 @@ class PlanRequest:
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """The plan that was made of a trajectory, or why there is none.
+    """The plan made of a trajectory, or the reason why there is none.
 
     Attributes
     ----------
     refusal : str
         Why the plan must not run; empty if it may.
     fault : 'joints', 'past', 'other' or ''
-        Of what kind the refusal is, where the trajectory could not be accepted: it names other
-        joints, has ended before it could begin, or is wrong otherwise.
+        Kind of the refusal, if the trajectory could not be accepted: it names other joints, has
+        ended before it could begin, or is otherwise wrong.
     plan, limit_report : Plan and LimitReport, or None
         The plan that was fitted, stretched if 'auto' asked for it, and its margins to the limits;
         None where the trajectory was not accepted.
     stretch : float or None
-        The factor that mends, or with 'auto' mended, the plan; 1 when none is needed, None when
-        none was found or looked for.
+        The factor that fixes the plan, or with 'auto' has fixed it; 1 if none is needed, None if
+        none was found or searched.
     annotated : Annotated or None
         The plan with efforts, if asked for and not refused.
     overshoot : float
@@ -181,7 +181,7 @@ class PreparedPlan:
 
     @property
     def summary(self) -> str:
-        """What there is to say of the plan in a line: its refusal, or its size and its note."""
+        """Summary of the plan in a line: its refusal, or its size and its note."""
         if self.refusal or self.plan is None:
             return self.refusal
         kind = self.plan.interpolation
@@ -195,9 +195,9 @@ class PreparedPlan:
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
-    """Accept, fit, check and annotate; what is wrong with the trajectory is told, not raised.
+    """Accept, fit, check and annotate; faults of the trajectory are in the result, not raised.
 
-    `progress` is told how far retiming has come.
+    `progress` is called with the progress of retiming.
     """
     robot, settings = request.robot, request.settings
     joints = JointNames(
@@ -270,7 +270,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
 
 
 def refused(error: HodynError) -> PreparedPlan:
-    """Return what there is of a trajectory that is wrong."""
+    """Return the refusal of a faulty trajectory."""
     fault: Fault = (
         'joints' if isinstance(error, OtherJointsError)
         else 'past' if isinstance(error, EndedError) else 'other')
@@ -278,9 +278,9 @@ def refused(error: HodynError) -> PreparedPlan:
 
 
 def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str:
-    """Return what a plan through all samples makes of steps in them; empty if it makes nothing.
+    """Return what steps in the samples cause in a plan through them; empty if there are none.
 
-    It may miss them, or be told the accelerations that they were sampled with, all of them.
+    There are none if the plan may miss samples, or all their accelerations are given.
     """
     settings = request.settings
     missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
@@ -331,7 +331,7 @@ def _retimed(
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
-    """Return the worst joint's overshoot, and what to say of it if it is beyond the tolerance."""
+    """Return the worst joint's overshoot, and a note if it is beyond the tolerance."""
     if request.start is not None:
         waypoints = np.vstack((request.start[:1], waypoints))
     excess = overshoot(plan, waypoints)

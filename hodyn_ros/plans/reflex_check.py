@@ -1,4 +1,4 @@
-"""Whether a plan trips the reflexes of the vendor's controller, sampled as that does it."""
+"""Whether a plan trips reflexes of the vendor's controller, sampled as the controller does."""
 from __future__ import annotations
 
 import numpy as np
@@ -45,7 +45,7 @@ def reflex_peaks(
 def _as_sampled(
     motion: Array, feedforward: FeedForward, commands: Commands,
 ) -> dict[str, Array]:
-    """Return what the controller makes of samples, 0 where it has too few for a difference."""
+    """Return the quantities that the controller computes of samples, 0 where it has too few."""
     reflexes = feedforward.robot.reflexes
     assert reflexes is not None
 

@@ -1,4 +1,4 @@
-"""Plans made in a process of their own, so that no cycle waits for them."""
+"""Plans prepared in a separate process, so that no cycle waits for them."""
 from __future__ import annotations
 
 from collections import deque
@@ -20,7 +20,7 @@ from hodyn_ros.robot import Robot
 
 DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
-"""s that a plan may take to prepare: one of 8 MB takes a fifth of it."""
+"""Largest time to prepare a plan, s; one of 8 MB takes a fifth of it."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 

@@ -36,7 +36,7 @@ class ReferenceManager:
     Attributes
     ----------
     revision : int
-        Counts what was asked for; a plan made for an earlier one does not fit any more.
+        Number of requests; a plan made for an earlier request does not fit any more.
 
     """
 
@@ -178,7 +178,7 @@ class ReferenceManager:
             self._stream = self._stop_limits = None
 
     def _try_to_stop(self, now: int) -> None:
-        """Let the plan stop; where no stop is within the limits it goes on for a while."""
+        """Let the plan stop; if no stop is within the limits yet, it continues until one is."""
         if self._stop_limits is None:
             return
         self._tried = now

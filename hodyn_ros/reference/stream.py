@@ -15,17 +15,17 @@ from hodyn_ros.reference.pieces import Array
 # The fractions of the velocity, and of acceleration and jerk, that are tried in turn where effort
 # limits leave no more.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
-# The efforts of a motion are judged so often: each time a joint has moved so far, rad or m, not
-# more often than the shortest interval, s, at least so many times ...
+# The efforts of a motion are checked each time a joint has moved by TRAVEL, rad or m, but not more
+# often than every SHORTEST, s, and at least INTERVALS times ...
 TRAVEL, SHORTEST, INTERVALS = 0.06, 0.015, 40
-# ... and after each step of the jerk while the filter answers it, in units of 1/ω.
+# ... and at these times after each step of the jerk, in units of 1/ω, while the filter responds.
 ANSWER = np.array([0.6, 1.4, 3.0])
-# After so many time constants the filter has come to rest to round-off.
+# Number of time constants after which the filter is at rest, to round-off.
 SETTLED = 30.0
-# What cannot be followed is tried again so much later, and no more so long after its end, ns.
+# A target that cannot be followed is tried again every RETRY, until GIVE_UP after its end, ns.
 RETRY = 10_000_000
 GIVE_UP = 1_000_000_000
-# How far slower motions may lead beyond what was asked for and where a stop ends, rad or m.
+# Distance by which slower motions may lead beyond the target and the end of a stop, rad or m.
 BEYOND = 1e-4
 # How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
 MAX_TARGET_SPEED = 0.99
@@ -52,10 +52,10 @@ class Stream:
     At any time there is one jerk-limited motion that leads to rest within the range and is within
     all limits, efforts too. A target is followed by taking another such motion, from the present
     state, only if it is within the limits as a whole; else the present one goes on, and the target
-    is tried again for a while. So nothing that is asked for, at any time, can lead beyond the
+    is tried again for a while. So no sample, at any time, can lead beyond the
     limits. The filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its
     input, and so do velocities that fall towards an end, whose bound is concave there. No motion
-    leads beyond the hull of where the joint is, what is asked for, and where it could stop.
+    leaves the range between the position, the target, and the place where it could stop.
 
     A target with a velocity is led by the filter's lag, and so followed without any.
 
@@ -94,7 +94,7 @@ class Stream:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether what was asked for last is not followed: it would lead beyond the limits."""
+        """Whether the last target is not followed: the motion to it would exceed the limits."""
         return self._is_refused
 
     @property
@@ -175,7 +175,7 @@ class Stream:
         """Take the first motion to the target that is within the limits, if there is one."""
         now = max(now, self._last)
         self._tried = now
-        # The filter's state belongs to the last instant: it goes on from there with either motion.
+        # The filter's state belongs to the last instant: both motions continue from there.
         outputs = self.state_at(now)[:2].copy()
         state = self._motion.state_at((now - self._begin) * 1e-9)
         best: tuple[float, JerkLimitedMotion] | None = None
@@ -194,7 +194,7 @@ class Stream:
             self._rest_at = now + round((best[1].duration + SETTLED / self._omega) * 1e9)
 
     def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion]:
-        """Yield motions to what is asked for that keep the limits but, perhaps, of efforts."""
+        """Yield motions to the target that keep all limits, perhaps except those of efforts."""
         target, allowed = self._target, self._limits
         for k, limits in enumerate(self._slower()):
             if target is None:

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
-_CHANCE = 0.01  # of lags that differ by as much
+_CHANCE = 0.01  # probability below which the lags of the joints count as different
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class JointComparison:
     name : str
         Name of the joint.
     rms_error, rms_effort : float
-        RMS of prediction less recorded effort, and of the recorded effort, N m.
+        RMS of prediction minus recorded effort, and of the recorded effort, N m.
     share : float
-        Their quotient.
+        Their ratio.
     bias, max_error : float
         Mean error, and the error of the largest absolute value, N m.
     max_error_stamp : int
@@ -39,17 +39,17 @@ class JointComparison:
         RMS of what changes from one message to the next, √½ of the errors' differences: vibration
         and measurement noise, which the smoothed motion cannot predict, N m.
     lag, lag_deviation : float
-        How far the recorded effort runs behind the prediction, and its standard deviation, s: the
-        least-squares shift, to first order, beside a friction of this joint, which would pass for
-        one.
+        Lag of the recorded effort behind the prediction, and its standard deviation, s: the
+        least-squares shift to first order, fitted together with a friction of this joint, which
+        could be mistaken for a lag.
     rms_slow_error, slow_share : float
         RMS of the error within the bandwidth of the motion, N m, and its share of the effort
-        within it: what a model of the arm could mend.
+        within it: the error that a better model could reduce.
     friction_share : float
-        The share of the variance of the error that a friction of this joint would explain, Coulomb
-        and viscous.
+        Share of the variance of the error that Coulomb and viscous friction of this joint would
+        explain.
     coulomb_left, viscous_left : float
-        That friction, which the recorded effort has and the prediction lacks, N m and N m s/rad.
+        This friction, which is missing in the prediction, N m and N m s/rad.
 
     """
 
@@ -74,8 +74,8 @@ class JointComparison:
 def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
     """Return the lag of all joints, weighed by their variances, and its standard deviation, s.
 
-    The deviation is larger by the Birge ratio where the joints differ by more than chance: what is
-    no delay, a friction with a memory say, passes for another lag in each.
+    If the joints differ significantly, the deviation is increased by the Birge ratio: other
+    effects, such as presliding friction, then cause a different apparent lag in each.
     """
     known = [joint for joint in joints if joint.lag_deviation > 0.0]
     if not known:
@@ -152,8 +152,8 @@ class EffortComparison:
     def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
         """Return the lags, and their deviations if one sample alone were independent, s.
 
-        The variance of what the low pass took from the error is in the deviation: so the number of
-        independent samples is that of the error as it was recorded.
+        The deviation includes the variance that the low pass removed from the error, so the number
+        of independent samples is that of the recorded error.
         """
         # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
         lag, variance, left = self._friction_fit.coefficients
@@ -176,7 +176,7 @@ class EffortComparison:
         count = np.where(self._count > 0, self._count, np.nan)
         bias, mean = self._error / count, self._effort / count
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
-        # Of one that never changes, round-off would be left.
+        # An effort that never changes would leave round-off.
         changes = self._highest > self._lowest
         variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
@@ -205,7 +205,7 @@ def _positive(values: Array) -> Array:
 
 
 class Profile:
-    """Mean and spread of a quantity of each joint over another one, in bins."""
+    """Mean and standard deviation of a quantity of each joint over another one, in bins."""
 
     def __init__(self, low: Array, high: Array, bins: int = 40) -> None:
         self.edges = np.linspace(low, high, bins + 1)

@@ -34,9 +34,9 @@ class ComputedParquet:
     """Writes chunks as rows; a context manager.
 
     Columns are `stamp` and `instant` (of the message, and when its state was sampled), `joint`,
-    and `NUMBERS`. `error` is the prediction less the recorded effort, less gravity where the
-    driver reports efforts without it. Joints have their names in the robot's file, whatever the
-    driver calls them, so that recordings can be put together.
+    and `NUMBERS`. `error` is prediction minus recorded effort, without gravity if the driver
+    reports efforts without it. Joints have their names in the robot's file, not the driver's, so
+    that recordings can be joined.
     """
 
     def __init__(self, path: Path, names: tuple[str, ...], *, force: bool = False) -> None:

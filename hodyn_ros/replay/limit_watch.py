@@ -1,4 +1,4 @@
-"""How close a recorded motion came to limits and to reflexes of the vendor's controller, when."""
+"""When and how closely a recorded motion came to limits and reflexes of the vendor."""
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +54,7 @@ class LimitWatch:
         Parameters
         ----------
         motion_supported, torque_supported : (5, n) and (3, n) arrays of bool
-            What the recording resolves: nothing else is judged.
+            Quantities that the recording resolves; others are not checked.
 
         """
         known = dict(zip((*KINEMATIC, *EFFORTS), (

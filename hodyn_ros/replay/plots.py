@@ -1,4 +1,4 @@
-"""Figures of a replay: drawn without a display, one row a joint."""
+"""Plots of a replay: drawn without a display, one row a joint."""
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -29,9 +29,9 @@ def _rows(
     count: int, columns: int = 1, *, row: float = _ROW, gap: float = _GAP, top: float = _TOP,
     **options: Any,
 ) -> tuple[Figure, Any]:
-    """Return a figure with axes, all at places that do not depend on what is drawn.
+    """Return a figure with axes at fixed places.
 
-    To find places by measuring what is drawn takes three times as long as to draw it.
+    A layout that measures the labels takes three times as long as drawing.
     """
     height = top + row * count + _BOTTOM
     figure = Figure(figsize=(_WIDTH, height))
@@ -59,7 +59,7 @@ def _set_title(axis: Any, text: str) -> None:
 
 
 def _label_once(axes: Any, label: str) -> None:
-    """Put numbers and label of x below each column alone; above, the grid without its ticks.
+    """Put numbers and label of x only below each column; the plots above have a grid and no ticks.
 
     A tick is five artists, which take more time than all curves.
     """
@@ -105,7 +105,7 @@ def torque_figure(result: Replay) -> Figure:
 
 
 def _crop(axis: Any, joint: JointComparison) -> None:
-    """Keep a lone peak from flattening the rest of the error, and say so."""
+    """Cut an isolated peak that would flatten the rest of the error, and say so."""
     reach = 4.0 * joint.rms_error
     if np.isfinite(reach) and reach > 0.0 and abs(joint.max_error) > reach:
         axis.set_ylim(-reach, reach)
@@ -127,7 +127,7 @@ def _percent(share: float) -> str:
 
 
 def rate_figure(result: Replay) -> Figure:
-    """Draw Q̇ and Q̈ with their bands; what the recording does not resolve, as a band alone."""
+    """Draw Q̇ and Q̈ with their bands; draw only the band of unresolved ones."""
     names, trace, n = result.names, result.curves.rates, len(result.names)
     figure, axes = _rows(n, 2, sharex=True)
     for i, name in enumerate(names):
@@ -149,7 +149,7 @@ def rate_figure(result: Replay) -> Figure:
 
 
 def friction_figure(result: Replay, robot: Robot) -> Figure:
-    """Draw recorded effort less the rigid-body part over velocity, and the rest over position."""
+    """Draw recorded effort minus rigid-body part over velocity, and the error over position."""
     n, curves = len(result.names), result.curves
     figure, axes = _rows(n, 2, gap=0.5, top=0.6)
     for i, name in enumerate(result.names):

@@ -16,7 +16,7 @@ from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
-_DEVIATION_PERIOD = 0.1  # s: uncertainties change slowly
+_DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which changes slowly, s
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Chunk:
         Q, Q̇, Q̈, N m/sᵏ, and standard deviations that come from those of the motion; NaN where
         not used.
     predicted : (T, 2, n) array
-        What the recorded effort is to be compared with, and its rate: Q and Q̇, less gravity where
-        the driver reports efforts without it.
+        The prediction of the recorded effort, and its rate: Q and Q̇, without gravity if the driver
+        reports efforts without it.
     slow : (T, 2, n) array
         The same and the recorded effort, both within the bandwidth of the motion, N m.
 
@@ -57,7 +57,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class EffortContents:
-    """What the recorded efforts are.
+    """Gravity and unit of the recorded efforts.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class EffortContents:
         driver subtracts it; NaN when no effort changes or gravity causes none. Efforts of joints
         that never change are no measurements, and left out.
     factor : float
-        How many times the model's torques they are, see `EffortUnit.factor`: of those in another
-        unit, which then contain gravity; NaN of those that may be in N m.
+        Factor of the efforts to the model's torques, see `EffortUnit.factor`, if they are in
+        another unit, and then contain gravity; NaN if they may be in N m.
     are_recorded : bool
         Whether any effort is.
 
@@ -84,7 +84,7 @@ class EffortContents:
 
 
 def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:
-    """Return what the recorded efforts are, by the parts that the smoother was fitted to."""
+    """Return gravity and unit of the efforts, by the parts to which the smoother was fitted."""
     known = np.isfinite(motion.efforts)
     low, high = (
         getattr(np, name)(np.where(known, motion.efforts, end), axis=0)
@@ -122,7 +122,7 @@ class RecordedTorques:
     motion : RecordedMotion
         The motion.
     efforts : EffortContents
-        What the recorded efforts are.
+        Gravity and unit of the recorded efforts.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class RecordedTorques:
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
 
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
-        """Compute chunk after chunk, each while the one before is looked at.
+        """Compute chunk after chunk, each while the caller uses the one before.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 SUPPORTED_SHARE = 0.25
 """A derivative counts as resolved while its standard deviation stays below this share of it."""
 
-_FEW = 8  # chunks that zeros of joints are judged by
+_FEW = 8  # number of chunks by which zeros of joints are checked
 
 STILL = 1e-3
 """RMS velocity below which a joint stands still, rad/s."""
@@ -37,7 +37,7 @@ STILL = 1e-3
 
 @dataclass
 class Replay:
-    """What a replay found.
+    """Result of a replay.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Replay:
     extremes : list of LimitMargin
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
-        For figures.
+        For the plots.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
 
@@ -102,7 +102,7 @@ class Replay:
     def torque_supported(self) -> NDArray[np.bool_]:
         """Whether the recording resolves Q, Q̇, Q̈ of each joint, (3, n).
 
-        Q̇ and Q̈ stand on the jerk and the snap of the joint, which must be resolved as well.
+        Q̇ and Q̈ depend on the jerk and the snap of the joint, which must be resolved as well.
         """
         known = self.torque_deviation < SUPPORTED_SHARE * self.torque_rms
         known[1:] &= self.motion_supported[3:]
@@ -121,7 +121,7 @@ class Replay:
 
 
 class Curves:
-    """What the figures show, gathered chunk by chunk; memory does not grow with the recording.
+    """Data of the plots, gathered chunk by chunk; memory does not grow with the recording.
 
     Attributes
     ----------
@@ -130,9 +130,9 @@ class Curves:
     rates : Trace
         Q̇ (n), Q̈ (n), and their standard deviations (2 n).
     friction : Profile
-        Recorded effort less the rigid-body prediction over velocity, N m.
+        Recorded effort minus rigid-body prediction over velocity, N m.
     over_velocity, over_position : Profile
-        Recorded effort less prediction, N m.
+        Recorded effort minus prediction, N m.
     comparison : EffortComparison
         With the spectrum of the difference.
     start : int
@@ -211,7 +211,7 @@ def replay(
     Raises
     ------
     HodynError
-        When the bag holds nothing to compute from. A damaged bag gives the result of what could be
+        When the bag has no usable joint states. For a damaged bag the result covers what could be
         read, and its `counts` say what is lost.
     OSError
         When the output cannot be written.

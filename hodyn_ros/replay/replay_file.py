@@ -11,7 +11,7 @@ from hodyn_ros.robot import Robot
 
 
 class RecordedTime:
-    """When messages were received that were used: from `first` to `last`, ns; None of none."""
+    """Receive times of the first and last used message, ns; None if there is none."""
 
     def __init__(self) -> None:
         self.first: int | None = None
@@ -30,7 +30,7 @@ def replay_file(
     bandwidth: float | None = None, csv: bool = False, parquet: Path | None = None,
     report: bool = True, force: bool = False,
 ) -> tuple[Replay, RecordedTime]:
-    """Replay a bag, and write all that there is of it.
+    """Replay a bag and write its report and files.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def replay_file(
     parquet : Path, optional
         File for the motion and its torques, see `ComputedParquet`.
     report : bool
-        Whether ``report.html`` is written and its figures drawn.
+        Whether ``report.html`` is written and its plots drawn.
     force : bool
-        Whether what is there is replaced.
+        Whether existing files are replaced.
 
     Returns
     -------

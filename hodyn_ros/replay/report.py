@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 class _Report(Contents):
-    """What a replay leaves; an earlier one has its motion beside ``summary.json``."""
+    """Files of a replay; an earlier one has its motion beside ``summary.json``."""
 
     def is_result(self, folder: Path) -> bool:
         """Whether a folder is an earlier report, and nothing else, with or without its page."""
@@ -34,11 +34,11 @@ CONTENTS = _Report(
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
         'spectrum.png', 'computed.csv', 'computed.parquet'}),
     {'computed': Contents.of_bag('computed')}, mark='summary.json')
-"""What a replay leaves in its folder."""
+"""Files of a replay in its folder."""
 
 
 def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = False) -> None:
-    """Write ``summary.json``, ``report.html`` and its figures as images."""
+    """Write ``summary.json``, ``report.html`` and its plots as images."""
     from hodyn_ros.replay.pictures import pictures  # Matplotlib is for those who want pictures
 
     write_summary(result, output / 'summary.json', force=force)
@@ -76,7 +76,7 @@ def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
 
 
 def figures_of(joint: JointComparison) -> list[str]:
-    """Return the figures of a row of the table: N m or N, and %; empty where there is none."""
+    """Return the cells of a row of the table: N m or N, and %; empty where there is no value."""
     values = (
         (joint.rms_error, '.3f', ''), (100 * joint.share, '.1f', ' %'),
         (joint.rms_slow_error, '.3f', ''), (100 * joint.slow_share, '.1f', ' %'),
@@ -131,7 +131,7 @@ deviation below a quarter of the signal.</p>
 
 
 def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
-    """Write the figures for machines; numbers that are not finite become null."""
+    """Write the results as JSON; numbers that are not finite become null."""
     found = result.timing_statistics
     summary = {
         'bag': result.bag,

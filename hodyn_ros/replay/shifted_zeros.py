@@ -1,4 +1,4 @@
-"""Joints whose zero the log and the model put at different places, by quarter turns."""
+"""Joints whose zero differs between log and model, by quarter turns."""
 from itertools import combinations, product
 
 import numpy as np
@@ -10,10 +10,10 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 Array = NDArray[np.float64]
 
 MAX_SAMPLES = 120
-"""As many tell a quarter turn."""
+"""Number of samples that are enough to determine a quarter turn."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
-_WORTH = 0.05  # of the logarithm of the share: less does not speak for a turn
+_WORTH = 0.05  # of the logarithm of the share: what a turn must reduce it by
 
 
 class ZeroSearch:
@@ -28,7 +28,7 @@ class ZeroSearch:
     q : (S, 5, n) array
         Recorded motion, of which `MAX_SAMPLES` count.
     effort : (S, n) array
-        Recorded efforts; only those that contain gravity tell of zeros.
+        Recorded efforts; only efforts with gravity determine zeros.
     gains : bool
         Whether the efforts are in an unknown unit.
 

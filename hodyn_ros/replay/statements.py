@@ -1,4 +1,4 @@
-"""What a replay found, in sentences: first what asks for something to be done."""
+"""Results of a replay in sentences: first those that need attention."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,18 +10,18 @@ from hodyn_ros.replay.replay_bag import Replay
 Array = NDArray[np.float64]
 
 CLEAR = 0.1
-"""A share of gravity this near to 0 or 1 is taken for it."""
+"""Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
 
-_ANOTHER_UNIT = 5.0  # of the gravity torque: no load of an arm makes as much
+_ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
 
 _POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
 _NOTABLE = 1e-3  # of the largest torque of the arm: a smaller error is none
 _SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
-_CONTRADICTS = 0.1  # of a period: stamps this far from the positions
+_CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
 def warnings(result: Replay) -> list[str]:
-    """Return what calls the result in question, the most important first, each with a remedy."""
+    """Return the problems of the result, the most important first, each with what to do."""
     counts, found = result.counts, result.timing_statistics
     said = []
     if counts.lost:
@@ -150,7 +150,7 @@ def _about_model(result: Replay) -> list[str]:
 
 
 def facts(result: Replay) -> list[str]:
-    """Return the rest that can be said of the recording and of the prediction."""
+    """Return the other statements about the recording and the prediction."""
     found, noise = result.timing_statistics, result.noise
     said = [
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),

@@ -1,4 +1,4 @@
-"""Curves for figures: every sample of a short recording, the envelope of a long one."""
+"""Curves for plots: every sample of a short recording, the envelope of a long one."""
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,10 +6,11 @@ from hodyn_ros.robot import lie
 
 Array = NDArray[np.float64]
 
-TOLERANCE = 1e-9  # of the trace
-MIN_GYRATION_RADIUS = 1e-9  # m; below it differences of inertia are taken as rounding
-SLIGHT = 0.1  # of the largest principal value: digits that were left out, and no wrong number
-SLIGHT_RADIUS = 1e-3  # m: as little is known of where the centre of mass is
+TOLERANCE = 1e-9  # tolerance of the triangle inequality, as a share of the trace
+MIN_GYRATION_RADIUS = 1e-9  # radius of gyration, m, below which differences count as rounding
+# Share of the largest principal value up to which a broken inequality counts as rounded digits.
+SLIGHT = 0.1
+SLIGHT_RADIUS = 1e-3  # accuracy of the centre of mass, m
 
 SYMMETRIC_ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Order in which the entries of a symmetric 3×3 matrix are packed: xx yy zz xy xz yz."""
@@ -29,7 +30,7 @@ def unpack(entries: Array) -> Array:
 
 
 def asymmetry(inertia: Array) -> str | None:
-    """Return why a 3×3 matrix is no inertia tensor whatever the body, or None."""
+    """Return why a 3×3 matrix cannot be the inertia of any body, or None."""
     if np.abs(inertia - inertia.T).max() > 1e-9 * max(np.abs(inertia).max(), 1e-300):
         return 'not symmetric'
     return None

@@ -42,7 +42,7 @@ class JointNames:
         self.driver_prefix = driver_prefix
 
     def indices(self, names: Sequence[str]) -> Indices:
-        """Return where each joint of the robot, in its order, stands in a list of names.
+        """Return the index of each joint of the robot, in its order, in a list of names.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class JointNames:
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]))
 
     def command_order(self, joints: Sequence[str]) -> Indices:
-        """Return where the robot's joints stand in a controller's list of joints.
+        """Return the indices of the robot's joints in a controller's list of joints.
 
         An empty list stands for the robot's own order. Raises HodynError when the controller's
         joints are not the robot's.

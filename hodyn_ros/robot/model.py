@@ -128,11 +128,11 @@ class Robot:
         Inertia of the motors' rotors reflected to joints without springs, kg m²; part of the
         feed-forward, not of the inverse dynamics.
     effort_gain : (n,) array or None
-        N m per unit of the efforts that the driver reports, where these are currents, say.
+        N m per unit of the efforts that the driver reports, for example if these are currents.
     actuators : Actuators or None
         Joint actuators, None where the motors are not modelled; part of the feed-forward too.
     reflexes : Reflexes or None
-        What the vendor's controller stops on, where the file says it.
+        Reflexes of the vendor's controller, if the file has them.
     frames : mapping of str to (int, (4, 4) array)
         Merged links by name: index of the body that carries the link (−1 world) and its pose in
         that body.

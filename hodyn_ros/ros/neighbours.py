@@ -1,4 +1,4 @@
-"""Whom the node shares its topics with, and what it says of them: asked once a second."""
+"""Other nodes on the node's topics, and the messages about them, checked once a second."""
 from collections import Counter
 import time
 
@@ -13,12 +13,12 @@ from hodyn_ros.ros.diagnostics import Monitor, printable
 Array = NDArray[np.float64]
 
 STATE_TYPE = 'sensor_msgs/msg/JointState'
-SAY_AGAIN = 10.0  # s
-WAIT_AGAIN = 60.0  # s
+SAY_AGAIN = 10.0  # period of repeated errors, s
+WAIT_AGAIN = 60.0  # period of repeated warnings while waiting, s
 # Positions that go back and forth by more, rad or m, from one state to the next, are of two arms.
 MIN_CONTRADICTION = 0.01
-MIN_CONTRADICTIONS = 3  # in a second
-ANSWER_TIMEOUT = 1.0  # s, in which a node that lives repeats its latched state
+MIN_CONTRADICTIONS = 3  # number of contradictions in a second that are reported
+ANSWER_TIMEOUT = 1.0  # time in which a running node repeats its latched state, s
 UNTIL_LEFT = (
     'one that was killed counts until the lease of the middleware ends (20 s by default)')
 
@@ -29,9 +29,9 @@ class Neighbours:
     Attributes
     ----------
     fault : str
-        Who is in the way, and what to do; empty if nobody is.
+        Conflicting nodes, and what to do; empty if there are none.
     share_states : bool
-        Whether several publish the joint states: then `compare` is to be told each.
+        Whether several nodes publish the joint states: then call `compare` with each state.
 
     """
 
@@ -106,7 +106,7 @@ class Neighbours:
                     f': {", ".join(strangers)} publishes another type there than {STATE_TYPE}')
             else:
                 reason += f': {self._publishers(topic)} has sent none yet'
-        # A driver may start later: another cause is told at once, the same one rarely.
+        # A driver may start later: a new cause is logged at once, the same one rarely.
         now = time.monotonic()
         if reason != self._waits or now - self._said.get('waiting', now) >= WAIT_AGAIN:
             self._waits, self._said['waiting'] = reason, now

@@ -112,7 +112,7 @@ class Outputs:
     def report(self, robot: str, state: str, reason: str = '', *, is_told: bool = False) -> None:
         """Publish the state of the node when it or its reason changed; log another state.
 
-        Without its reason where that is told already.
+        Without its reason if that has been published already.
         """
         if (state, reason) == (self.state, self.reason):
             return

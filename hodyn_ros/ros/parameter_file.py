@@ -75,9 +75,9 @@ def read(
 
 
 def check_arguments(argv: Sequence[str], node: str, unknown: Callable[[str], str]) -> None:
-    """Check the parameter files that a command line names for a node, and what is no option.
+    """Check the parameter files on a node's command line, and words that are not options.
 
-    `unknown` tells what is wrong with a name; empty if nothing is. Raises HodynError as `read`
+    `unknown` returns what is wrong with a name; empty if nothing is. Raises HodynError as `read`
     does, and for words that ROS would pass over.
     """
     files, remaps, others = _options(argv[1:])

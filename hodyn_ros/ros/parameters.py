@@ -292,7 +292,7 @@ def check(
     changes: Sequence[Parameter[Any]], current: Callable[[str], Any], *, active: bool,
     robot: str = '', limits_file: str = '',
 ) -> SetParametersResult:
-    """Check a batch of changes: all of it is taken or none; an equal value is no change.
+    """Check a batch of changes, accepted as a whole or not at all; equal values are no change.
 
     `current` returns a value as it is now; `robot` and `limits_file` are what the parameters of
     these names were at start. These alone may be files: whoever may set parameters could have any

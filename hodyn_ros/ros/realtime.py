@@ -12,7 +12,7 @@ import threading
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 LATENCY = '/dev/cpu_dma_latency'
-PRIORITY = 60  # above ordinary processes, below the threads of the kernel
+PRIORITY = 60  # SCHED_FIFO priority above ordinary processes and below kernel threads
 
 
 SWITCH_INTERVAL = 1e-4

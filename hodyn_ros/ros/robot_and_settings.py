@@ -1,4 +1,4 @@
-"""What the parameters of the node make of a robot and of the settings of its parts."""
+"""The robot and the settings of its controller, supervisor and plans, from the parameters."""
 from collections.abc import Container
 from typing import Any
 
@@ -16,7 +16,7 @@ TRACKING_ERROR = 0.2
 
 
 def load_with(settings: Parameters, source: str) -> Robot:
-    """Return the robot of a source as the parameters want it, without its payload.
+    """Return the robot of a source with the options of the parameters, without its payload.
 
     Raises HodynError for what does not fit, naming the parameter.
     """
@@ -58,7 +58,7 @@ def _with_springs(robot: Robot, settings: Parameters) -> Robot:
 
 
 def controller_settings(settings: Parameters) -> ControllerSettings:
-    """Return what the parameters ask of a cycle."""
+    """Return the settings of a cycle."""
     return ControllerSettings(
         gravity_in_output=settings.gravity_in_output,
         friction_in_output=settings.friction_in_output,
@@ -71,7 +71,7 @@ def controller_settings(settings: Parameters) -> ControllerSettings:
 
 
 def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSettings:
-    """Return what the parameters ask of a robot; raise HodynError where they do not fit it."""
+    """Return the settings of the supervisor; raise HodynError if they do not fit the robot."""
     given = np.array(settings.tracking_tolerance)
     if given.size not in (1, robot.n):
         raise HodynError(
@@ -87,7 +87,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
 
 
 def plan_settings(settings: Parameters) -> PlanSettings:
-    """Return what the parameters ask of plans."""
+    """Return the settings of plans."""
     return PlanSettings(
         joint_prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
         interpolation=settings.interpolation, overshoot_tolerance=settings.overshoot_tolerance,
@@ -98,7 +98,7 @@ def plan_settings(settings: Parameters) -> PlanSettings:
 def contents_of_torque(
     settings: Parameters, given: Container[str], has_friction: bool,
 ) -> str:
-    """Return what the torque contains, in a line: a robot that adds it as well gets it twice.
+    """Return a line about the terms of the torque: the robot's controller must not add these too.
 
     `given` are the names of the parameters that the user has set.
     """

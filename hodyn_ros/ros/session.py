@@ -118,7 +118,7 @@ class Session:
 
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample, a serialized joint state."""
-        # Also one that is refused is no pause.
+        # A refused sample is not a pause either.
         self.supervisor.stream.heard(time.monotonic())
         self._take('reference', data, MAX_STATE_BYTES, self._sample)
 
@@ -190,14 +190,14 @@ class Session:
             time.sleep(WIND_DOWN_STEP)
 
     def look_around(self) -> None:
-        """See who else is there, and say why nothing comes; called once a second."""
+        """Check for other nodes, and report why no joint state comes; called once a second."""
         self._neighbours.look()
         if self.supervisor.state is State.WAITING and not self.supervisor.why_waiting:
             self._why_waiting = self._neighbours.why_waiting()
         self._say()
 
     def change_model(self, feedforward: FeedForward, settings: Parameters) -> None:
-        """Take another model of the robot, with another payload say, without a step in torque."""
+        """Use another model of the robot, such as one with a payload, without a torque step."""
         self.supervisor.change_model(feedforward)
         self._settings = settings
 

@@ -1,4 +1,4 @@
-"""The node `simulated_driver`: a simulated arm that stands in for a robot and its controller."""
+"""The node `simulated_driver`: a simulated arm in place of a robot and its controller."""
 from collections.abc import Sequence
 from functools import partial
 import json
@@ -31,8 +31,8 @@ from hodyn_ros.simulation.example_motion import home
 
 Array = NDArray[np.float64]
 
-MAX_PERIODS = 5.0  # in one step of the arm
-MAX_TIME_STEP = 10e-3  # s, as the node's parameter of this name
+MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
+MAX_TIME_STEP = 10e-3  # largest step of the arm, s, like the node's parameter of this name
 UNANSWERED_AT_END = 5
 
 
@@ -131,7 +131,7 @@ class SimulatedDriver(Node):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the driver until SIGINT or SIGTERM; parameter `report` names a file for the figures."""
+    """Run the driver until SIGINT or SIGTERM; parameter `report` names a file for the results."""
     try:
         with until_told(argv) as stop:
             _run(stop)

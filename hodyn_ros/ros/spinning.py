@@ -23,7 +23,7 @@ from hodyn_ros.ros.diagnostics import printable
 SPIN_TIMEOUT = 0.1
 GRACE = 1.0  # s in which the main thread should notice a signal, before the process just ends
 END_TIMEOUT = 4.0  # s more for the end itself, on a busy machine
-PATIENCE = 1.0  # s after which a second signal is meant as one
+PATIENCE = 1.0  # time from which another signal counts as a second one, s
 POLL = 0.05
 
 

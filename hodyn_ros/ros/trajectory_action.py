@@ -168,7 +168,7 @@ class _ClientsGoal(_Request):
         self._handle.publish_feedback(message)
 
     def end(self, code: ErrorCode, text: str) -> None:
-        """Tell the client that it is over, canceled where it was asked for."""
+        """Tell the client that the goal has ended, as canceled if that was requested."""
         self._forget()
         handle = self._handle
         if handle.status == GoalStatus.STATUS_ACCEPTED:

@@ -19,12 +19,12 @@ MAX_STEP = 2e-4
 
 
 class ElasticArm:
-    """Links and motors with what lies between them, in time steps of Runge and Kutta's method.
+    """Links, springs and motors, integrated by a Runge-Kutta method.
 
     M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m (M21, eqs. 2 and 3); at rigid
-    joints both in one, with θ = q. Links, gravity, motors and linear springs are MuJoCo's: motors
-    are bodies of their own, linear springs and dampers are tendons. Other springs and friction act
-    as outer forces at each stage of the integration.
+    joints the sum of both equations, with θ = q. Links, gravity, motors and linear springs are
+    MuJoCo's: motors are bodies of their own, linear springs and dampers are tendons. Other springs
+    and friction act as outer forces at each stage of the integration.
 
     Attributes
     ----------

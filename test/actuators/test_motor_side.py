@@ -192,7 +192,7 @@ INFEASIBLE = [
 
 
 @pytest.mark.parametrize(('name', 'torque', 'stiffness', 'message'), INFEASIBLE)
-def test_a_plan_that_the_joint_cannot_do_is_refused_with_joint_time_and_margin(
+def test_a_plan_beyond_the_joint_is_refused_with_joint_time_and_margin(
         name, torque, stiffness, message):
     side = MotorSide(actuators(LAWS['linear'], LAWS[name]))
     times = np.array([0.0, 0.25, 0.5])

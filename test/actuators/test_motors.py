@@ -96,7 +96,7 @@ def test_a_stiffer_law_is_stiffer_everywhere(name):
     assert np.allclose(stiffer.reference[:3], model.reference[:3], rtol=1e-12)
 
 
-def test_a_motor_reference_of_another_shape_is_not_turned_into_that_of_the_rotor():
+def test_a_motor_reference_of_another_shape_is_not_converted():
     actuators = with_example_actuators(hd.load_robot('twolink'), 'sea', 100.0).actuators
     assert actuators.to_rotor(np.zeros((3, 4, 2))).shape == (3, 4, 2)
     for shape in ((2,), (4, 1), (3, 2), (4,)):

@@ -301,7 +301,7 @@ def handlers(monkeypatch):
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
-def test_a_signal_ends_a_command_in_order_and_those_of_the_program_are_left_to_it(handlers):
+def test_a_signal_ends_a_command_in_order(handlers):
     def mine(number, frame):
         pass
     signal.signal(signal.SIGTERM, mine)

@@ -221,7 +221,7 @@ def test_an_earlier_result_is_replaced_as_a_whole(tmp_path):
 
 
 @pytest.mark.parametrize('exchange', [True, False])
-def test_of_a_folder_with_foreign_files_only_ours_are_replaced_and_with_force(
+def test_only_own_files_in_a_folder_are_replaced_and_only_with_force(
     tmp_path, monkeypatch, exchange,
 ):
     if not exchange:
@@ -280,7 +280,7 @@ def test_the_folder_that_one_stands_in_stays(tmp_path, monkeypatch):
     assert Path('report.html').read_text() == 'new'
 
 
-def test_a_new_file_has_the_mode_of_the_umask_and_a_replaced_one_keeps_its_own(tmp_path):
+def test_new_files_have_the_mode_of_the_umask_and_replaced_ones_their_own(tmp_path):
     former = os.umask(0o027)
     try:
         write_text(tmp_path / 'file', 'x')

@@ -44,7 +44,7 @@ def polled(period, count, seed, *, beat=1e-3, jitter=0.05):
 
 @PERIODS
 @pytest.mark.parametrize('lost', [0.0, 0.2])
-def test_what_is_received_late_was_sampled_by_the_clock_and_never_later_than_stamped(
+def test_late_samples_are_on_the_clock_and_never_later_than_stamped(
         period, lost):
     _, time, stamps = received(period, 1500, 1, lost=lost)
     found = sampling_instants(stamps, never(stamps), *moving(time, period))
@@ -168,7 +168,7 @@ def test_a_reader_who_takes_every_other_sample_is_counted_by_the_clock(period):
 
 
 @PERIODS
-def test_samples_that_are_rarely_half_a_period_apart_are_counted_by_the_half(period):
+def test_samples_rarely_half_a_period_apart_are_counted_by_the_half(period):
     rng = np.random.default_rng(10)
     steps = np.where(rng.random(1500) < 0.04, 1.5, 1.0)
     time = period * np.cumsum(steps)
@@ -257,7 +257,7 @@ def test_single_samples_that_stamps_in_milliseconds_hide_are_found(seed):
 
 
 @pytest.mark.parametrize('length', [8, 30, 60])
-def test_samples_that_were_held_up_are_no_gap_and_go_back_to_their_instants(length):
+def test_samples_that_were_held_up_get_their_instants_and_no_gap(length):
     """A reader stands still now and then, and receives then at once what came meanwhile."""
     period = 1e-3
     rng = np.random.default_rng(length)
@@ -316,7 +316,7 @@ def test_what_stamps_contradict_is_judged_where_the_arm_moves(period):
 
 @PERIODS
 @pytest.mark.parametrize('beat', [-0.02, -0.05])
-def test_an_even_reader_of_an_even_clock_does_not_pass_for_a_part_of_its_period(period, beat):
+def test_an_even_reader_of_an_even_clock_gives_the_whole_period(period, beat):
     """Of a third of 19.6 ms, 19.6 and 39.2 ms are multiples, as far as positions tell."""
     time, stamps, older = polled(period, 900, 16, beat=beat, jitter=0.0)
     found = sampling_instants(stamps, older, *moving(time, period, 1e-5))
@@ -326,7 +326,7 @@ def test_an_even_reader_of_an_even_clock_does_not_pass_for_a_part_of_its_period(
 
 @pytest.mark.parametrize('part', [2, 3])
 @pytest.mark.parametrize('share', [0.03, 0.06])
-def test_samples_that_are_rarely_off_the_period_by_a_part_are_counted_by_the_part(part, share):
+def test_samples_rarely_off_by_a_part_of_the_period_are_counted_by_it(part, share):
     rng = np.random.default_rng(17)
     period = 0.01
     steps = np.where(rng.random(1500) < share, 1.0 + 1.0 / part, 1.0)

@@ -223,7 +223,7 @@ def test_torques_deviate_as_much_as_the_motion(every):
             deviation, (1.0 - line) * each[0] + line * each[-1], rtol=1e-9)
 
 
-def test_what_only_the_acceleration_of_a_joint_leaves_open_is_its_column_of_the_mass_matrix():
+def test_an_uncertain_acceleration_acts_by_its_mass_matrix_column():
     found = estimated()
     q = found.q[20:21]
     covariance = np.zeros((1, 7, 5, 5))
@@ -263,7 +263,7 @@ def test_a_filter_is_linear_and_knows_no_other_column():
     np.testing.assert_allclose(low_pass(time, line, 3.0), line, atol=1e-3)
 
 
-def test_a_filter_wider_than_the_sampling_changes_little_and_of_one_value_tells_nothing():
+def test_a_filter_wider_than_the_sampling_changes_little():
     rng = np.random.default_rng(5)
     time = 0.01 * np.arange(300)
     values = np.sin(6.0 * time)[:, None] + 1e-3 * rng.standard_normal((300, 1))

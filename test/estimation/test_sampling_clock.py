@@ -46,7 +46,7 @@ def test_time_of_a_polled_controller_is_not_stretched(seed, velocity):
 
 
 @pytest.mark.parametrize(('seed', 'lag'), [(0, 0.0), (1, 5e-3)])
-def test_accelerations_of_a_polled_controller_are_those_of_the_true_instants(seed, lag):
+def test_accelerations_of_a_polled_controller_fit_the_true_instants(seed, lag):
     """But for a delay common to all samples, which no log tells."""
     reads, instants = polled(seed, duration=2.0)
     found = states(reads, instants, seed, lag=lag)
@@ -84,7 +84,7 @@ def test_states_that_were_read_while_they_were_written_are_left_out(older, seed)
 
 
 @pytest.mark.parametrize(('position', 'velocity'), [(1, 4), (4, 1)])
-def test_halves_of_a_state_that_are_refreshed_at_different_rates_are_not_torn(position, velocity):
+def test_states_whose_halves_refresh_at_different_rates_are_not_torn(position, velocity):
     _, instants = even(0)
     found = states(instants, instants, 0)
     index = np.arange(len(instants))
@@ -180,7 +180,7 @@ def test_true_instants_are_restored(log, seed):
 @pytest.mark.parametrize('jitter', [1e-5, 2e-4])
 @pytest.mark.parametrize(('rate', 'reads'), [
     (1000.0, 333.0), (1000.0, 499.5), (500.0, 250.2), (250.0, 125.1), (1000.0, 334.0)])
-def test_states_read_at_nearly_a_part_of_their_rate_are_where_they_were_sampled(
+def test_states_read_at_nearly_a_part_of_their_rate_get_their_instants(
         rate, reads, jitter, velocity):
     """Guards steps of their age, from a period back to none, taken for those of a clock."""
     rng, period = np.random.default_rng(1), 1.0 / rate

@@ -76,7 +76,7 @@ def test_it_holds_then_follows_then_holds(feedforward):
     np.testing.assert_allclose(controller.q[0], goal, rtol=0, atol=1e-12)
 
 
-def test_a_plan_that_waits_is_dropped_for_an_earlier_one_and_kept_for_a_later_one(feedforward):
+def test_an_earlier_plan_replaces_a_waiting_one_and_a_later_one_does_not(feedforward):
     controller = controller_at_home(feedforward)
     first = plan_to(controller, HOME + 0.3, 1.0, 0)
     controller.reference.follow(first, 0)
@@ -128,7 +128,7 @@ def test_a_thousand_plans_replaced_in_mid_motion_leave_no_step(feedforward):
     assert now > 100_000 * MS
 
 
-def test_without_gravity_the_output_appears_from_nothing_and_goes_back_to_it(feedforward):
+def test_without_gravity_the_output_fades_in_from_zero_and_back_to_it(feedforward):
     controller = controller_at_home(feedforward, gravity_in_output=False, fade=0.4)
     controller.reference.follow(plan_to(controller, HOME + 0.3, 0.8, 0), 0)
     _, output = run(controller, 0, 700 * MS)
@@ -324,7 +324,7 @@ def test_a_load_that_relieves_one_joint_must_not_break_another(feedforward):
         controller.replace(other)
 
 
-def test_a_stream_is_joined_and_left_without_a_step_and_within_effort_limits(feedforward):
+def test_a_stream_begins_and_ends_without_a_step_within_effort_limits(feedforward):
     controller = controller_at_home(feedforward)
     _, before = run(controller, 0, 600 * MS)
     controller.stream(600 * MS, HOME + np.array([1.0, 0.5, -1, 0.5, 1, 0.5, 1]), None, 700 * MS)
@@ -376,7 +376,7 @@ def test_what_passes_the_effort_limits_is_told_with_joint_value_and_limit(feedfo
     assert excess.limit < abs(controller.torque[0, excess.place]) < 1.05 * excess.limit
 
 
-def test_an_arm_that_is_elsewhere_is_held_there_and_the_torque_does_not_step(feedforward):
+def test_an_arm_that_is_elsewhere_is_held_there_without_a_torque_step(feedforward):
     controller = controller_at_home(feedforward)
     _, before = run(controller, 0, 600 * MS)
     controller.latch(HOME + 0.4)

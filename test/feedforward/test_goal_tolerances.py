@@ -27,7 +27,7 @@ def test_parameters_bound_what_they_name_and_zero_nothing():
     assert found.goal_time == 0.0
 
 
-def test_the_joint_of_a_parameter_is_found_with_any_prefix_and_an_unknown_one_is_named(defaults):
+def test_joints_of_parameters_have_any_prefix_and_unknown_ones_are_named(defaults):
     np.testing.assert_array_equal(defaults.path[0], [0.1, 0.2, np.inf])
     np.testing.assert_array_equal(defaults.goal, [[np.inf, np.inf, 0.3], [0.1] * 3])
     with pytest.raises(HodynError, match=r'constraints\.elbow\.goal: no such joint'):
@@ -42,7 +42,7 @@ def test_a_goal_that_asks_for_nothing_has_the_defaults(defaults):
     assert found.goal_time == 0.5
 
 
-def test_what_a_goal_asks_for_counts_in_any_order_and_with_any_name_of_the_joint(defaults):
+def test_tolerances_of_a_goal_come_in_any_order_and_with_any_joint_name(defaults):
     found = goal_tolerances(
         defaults, NAMES, [JointTolerance('joint3', 0.2, 0.3)],
         [JointTolerance('left_fer_joint2', 1.2, 2.2), JointTolerance('joint1', 1.1, 0.0)], 2.0)

@@ -83,7 +83,7 @@ def test_a_cycle_is_told_of_the_effort_that_the_check_finds(seed):
 
 @pytest.mark.parametrize('name', NAMES)
 @pytest.mark.parametrize('commands', COMMANDS)
-def test_a_motion_within_the_table_trips_no_reflex_and_one_beyond_by_a_tenth_does(name, commands):
+def test_a_motion_within_the_table_trips_nothing_and_a_tenth_beyond_does(name, commands):
     robot = hd.load_robot(name)
     feedforward = FeedForward(robot)
     table = LimitTable(feedforward, commands)

@@ -36,7 +36,7 @@ def test_unknown_limits_stop_from_the_speed_in_a_quarter_of_a_second(panda):
         np.testing.assert_array_equal(getattr(known, key), getattr(panda.limits, of_robot))
 
 
-def test_the_ratio_of_efforts_is_that_of_the_worst_model_instant_and_quantity(panda):
+def test_the_effort_ratio_is_of_the_worst_model_instant_and_quantity(panda):
     loaded = FeedForward(panda.with_payload('link7', 3.0, [0.0, 0.0, 0.1]))
     motion = np.random.default_rng(3).normal(size=(4, 5, 7))
     wrenches = np.zeros((3, 7, 6))

@@ -91,7 +91,7 @@ def test_why_comes_first_and_what_says_the_same_is_not_said_twice(said):
     assert said.text(0.0, 'joint states are lost').startswith('joint states are lost; torque')
 
 
-def test_a_target_that_is_not_followed_stays_told_until_something_else_is_asked_for(said):
+def test_an_unfollowed_target_is_reported_until_the_next_request(said):
     for k in range(1000):  # cycles of a stream, which is followed meanwhile
         said.why = ''
         said.notice_cycle(cycle(is_held_back=True), 1e-3 * k)

@@ -88,7 +88,7 @@ def test_a_silence_is_skipped_but_for_a_period():
         assert clock.now - before == step
 
 
-def test_two_drivers_whose_clocks_differ_do_not_move_it_on_by_their_difference():
+def test_two_drivers_with_different_clocks_do_not_advance_it():
     clock = running()
     for k in range(1, 200):
         for offset in (5000 * MS, 0):

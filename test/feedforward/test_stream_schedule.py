@@ -94,7 +94,7 @@ def test_clocks_at_different_rates_do_not_add_up():
     assert sample.position[0] == pytest.approx(19998, abs=1.5)
 
 
-def test_between_samples_far_apart_the_reference_is_on_its_way_all_the_time():
+def test_between_distant_samples_the_reference_moves_all_the_time():
     schedule = Stream(0.3, 0.1)
     for stamp in (0, 200):
         schedule.send(stamp * MS, (stamp + 20) * MS, at(stamp), None, is_first=True)

@@ -383,7 +383,7 @@ def running(**options):
     return world
 
 
-def test_the_table_leads_from_each_state_to_an_end_and_has_no_row_for_nothing():
+def test_the_table_leads_from_each_state_to_an_end_without_idle_rows():
     reached, fresh = set(), {State.WAITING}
     while fresh:
         reached |= fresh
@@ -414,7 +414,7 @@ def test_a_driver_that_pauses_while_the_arm_holds_leaves_no_reason_behind():
     assert world.supervisor.report(world.at) == ('holding', '')
 
 
-def test_a_motion_that_a_pause_has_stopped_says_why_until_something_else_is_asked_for():
+def test_a_motion_stopped_by_a_pause_says_why_until_the_next_request():
     world = running()
     world.supervisor.take_trajectory(b'0.2', None, annotate=False)
     for _ in range(100):
@@ -429,7 +429,7 @@ def test_a_motion_that_a_pause_has_stopped_says_why_until_something_else_is_aske
     assert world.supervisor.report(world.at) == ('holding', '')
 
 
-def test_a_busy_machine_that_holds_the_process_up_again_and_again_is_one_line():
+def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     world = running()
     for _ in range(200):
         world.pass_time(0.05, watched=False)
@@ -443,7 +443,7 @@ def test_a_busy_machine_that_holds_the_process_up_again_and_again_is_one_line():
     assert float(statistics['time left out (s)']) > 8.0
 
 
-def test_a_weight_that_is_too_much_is_said_once_and_goes_away_with_the_payload():
+def test_excessive_weight_is_reported_once_and_ends_with_the_payload():
     model = FeedForward(PANDA.with_payload('link7', 50.0, [0.0, 0.0, 0.1]))
     world = World()
     world.supervisor.change_model(model)
@@ -475,7 +475,7 @@ def test_what_the_goal_is_told_is_what_happened():
         assert world.goals[0].outcome == code
 
 
-def test_an_arm_beyond_its_range_is_held_there_which_is_said_and_can_be_led_back():
+def test_an_arm_beyond_its_range_is_held_reported_and_can_be_led_back():
     world = World()
     world.arm = HOME.copy()
     world.arm[5] = PANDA.limits.position_max[5] + 0.3
@@ -489,7 +489,7 @@ def test_an_arm_beyond_its_range_is_held_there_which_is_said_and_can_be_led_back
     np.testing.assert_allclose(world.supervisor.controller.q[0], HOME, atol=1e-9)
 
 
-def test_an_arm_that_stays_beyond_its_range_is_held_at_the_end_and_can_be_led_back():
+def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():
     """It was latched again each second, and plans were dropped each time."""
     world = running()
     reach = PANDA.limits.position_max[5] - HOME[5] + 0.3
@@ -559,7 +559,7 @@ def test_an_arm_that_stays_away_from_its_reference_is_one_line():
     assert list(away.values()) == [2], world.logged
 
 
-def test_two_drivers_that_contradict_each_other_do_not_pull_the_reference_to_and_fro():
+def test_two_contradicting_drivers_do_not_pull_the_reference_to_and_fro():
     """A driver that stalls let three states of the other through: it hopped by 0.5 rad."""
     world = running()
     rng = np.random.default_rng(5)

@@ -159,7 +159,7 @@ def test_the_end_is_waited_for_as_long_as_the_goal_says_and_0_for_ever(
 
 
 @pytest.mark.parametrize('is_canceled', [True, False])
-def test_a_stream_that_begins_after_the_motion_leaves_no_client_without_an_answer(
+def test_a_stream_after_the_motion_leaves_no_client_without_an_answer(
         scene, is_canceled):
     """Where the goal is outside its tolerance for ever, and right after the rest of a stop."""
     goal = Goal(goal={'joint1': 0.1}, goal_time=0.0)

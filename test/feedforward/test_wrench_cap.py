@@ -23,7 +23,7 @@ def test_the_largest_response_is_that_of_five_equal_lags():
     assert pytest.approx(-found.fun, rel=1e-9) == MAX_SLOPE
 
 
-def test_a_share_of_nothing_is_all_and_what_is_beyond_already_gets_no_worse():
+def test_a_wrench_of_zero_is_whole_and_an_excess_gets_no_worse():
     limits = hd.load_robot('panda').limits
     beyond = np.zeros(7)
     beyond[1] = 100.0
@@ -41,7 +41,7 @@ def test_a_share_of_nothing_is_all_and_what_is_beyond_already_gets_no_worse():
     ('panda', 50.0, 1000),
     *(pytest.param(name, bandwidth, 5_000, marks=pytest.mark.slow)
       for name in ('panda', 'fr3', 'iiwa14') for bandwidth in (5.0, 50.0, 1000.0))])
-def test_no_sequence_of_wrenches_takes_a_reference_at_rest_beyond_its_limits(
+def test_no_sequence_of_wrenches_takes_a_resting_reference_beyond_limits(
         name, bandwidth, steps):
     rng = np.random.default_rng([3, len(name), int(bandwidth)])
     robot = hd.load_robot(name)

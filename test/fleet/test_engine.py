@@ -89,7 +89,7 @@ def test_kernels_are_compiled_by_one_worker_before_the_others_take_files(tmp_pat
 
 
 @pytest.mark.parametrize('work', [one_after_another, engine(2, None)])
-def test_no_file_is_begun_after_a_stop_and_those_that_are_begun_are_finished(tmp_path, work):
+def test_after_a_stop_begun_files_are_finished_and_no_others_begin(tmp_path, work):
     started = []
     found, _ = run(
         work, tmp_path, lambda: bool(started), started.append, **dict.fromkeys('abcdef', 'slow'))
@@ -137,7 +137,7 @@ def test_workers_end_with_the_one_that_started_them(tmp_path):
     wait_for_the_end(workers)
 
 
-def test_ctrl_c_reaches_no_worker_and_those_at_work_are_not_waited_for_at_a_second(tmp_path):
+def test_ctrl_c_lets_workers_finish_and_a_second_one_does_not_wait(tmp_path):
     jobs = jobs_of(tmp_path, a='endless', b='endless')
     task = ToldTask(tmp_path / 'out')
     workers = []

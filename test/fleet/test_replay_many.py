@@ -112,7 +112,7 @@ def test_the_numbers_are_those_of_one_by_one_bit_for_bit(lab, fleet, tmp_path, c
         assert np.sqrt(np.mean(error ** 2)) == pytest.approx(summary['rms_error'], rel=1e-12)
 
 
-def test_killed_at_any_moment_and_resumed_the_result_is_that_of_an_undisturbed_run(
+def test_killed_and_resumed_the_result_is_that_of_an_undisturbed_run(
     lab, fleet, tmp_path, capsys,
 ):
     """By SIGKILL when some are done and one is begun; `tools/fleet_siege.py` kills more."""

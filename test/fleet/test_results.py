@@ -104,7 +104,7 @@ def test_ended_at_any_change_of_the_folder_the_next_run_does_the_rest(tmp_path, 
     assert changes >= 12  # of three files a copy and two notes each are removed and written
 
 
-def test_what_is_not_there_any_more_or_changed_is_done_again_and_what_failed_too(task, jobs):
+def test_missing_changed_and_failed_files_are_done_again(task, jobs):
     with opened(task) as results:
         do(results, task, *jobs)
         assert left(results, jobs) == ['c']
@@ -116,7 +116,7 @@ def test_what_is_not_there_any_more_or_changed_is_done_again_and_what_failed_too
         assert not results.outcomes
 
 
-def test_a_file_that_became_unreadable_leaves_nothing_of_its_earlier_result(task, jobs):
+def test_a_file_that_became_unreadable_loses_its_earlier_result(task, jobs):
     with opened(task) as results:
         do(results, task, jobs[0])
     jobs[0].path.write_text('wrong')
@@ -125,7 +125,7 @@ def test_a_file_that_became_unreadable_leaves_nothing_of_its_earlier_result(task
     assert files(task.output) == ['diary', 'fleet.json', 'outcomes/a.json']
 
 
-def test_results_of_other_settings_are_refused_naming_them_and_replaced_when_forced(task, jobs):
+def test_results_of_other_settings_are_refused_or_replaced_when_forced(task, jobs):
     with opened(task) as results:
         do(results, task, jobs[0])
         results.begin(jobs[1])

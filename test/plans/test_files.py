@@ -271,7 +271,7 @@ def test_a_bag_with_several_trajectories_needs_a_number(tmp_path, annotated):
     assert read_trajectory(tmp_path / 'two', topic='/b').names == NAMES
 
 
-def test_a_damaged_bag_gives_the_trajectories_that_can_be_read_and_says_what_is_lost(
+def test_a_damaged_bag_gives_readable_trajectories_and_names_lost_ones(
     tmp_path, annotated, capsys,
 ):
     from rosbags.rosbag2 import Reader, StoragePlugin, Writer

@@ -73,7 +73,7 @@ def following(planner, goal):
     return reference
 
 
-def test_a_plan_for_mid_motion_that_is_ready_after_the_motion_is_made_again(planner):
+def test_a_plan_for_mid_motion_that_is_ready_too_late_is_made_again(planner):
     reference = following(planner, HOME + 0.3)
     submit(planner, reference, SECOND, HOME - 0.3)
     late = 5 * SECOND

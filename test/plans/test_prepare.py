@@ -129,7 +129,7 @@ def test_a_plan_that_ends_in_motion_is_judged_and_refused(request_):
 
 
 @pytest.mark.parametrize('seed', range(4))
-def test_a_plan_begins_and_ends_at_rest_whatever_accelerations_its_ends_have(request_, seed):
+def test_accelerations_at_the_ends_of_a_plan_are_replaced_by_rest(request_, seed):
     """Those of MoveIt's TOTG are the largest ones there: the torque would step with them."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))

@@ -183,7 +183,7 @@ def near_an_end(robot, duration):
     return fit_plan([0.0, duration], np.stack([MIDDLE, goal]))
 
 
-def test_near_the_end_of_the_range_the_velocity_that_can_still_be_stopped_counts():
+def test_near_the_end_of_the_range_the_stoppable_velocity_is_the_limit():
     """The FR3's: libfranka's getUpperJointVelocityLimits, written out here."""
     robot = with_only(hd.load_robot('fr3'), 'joint_velocity_violation', 'effort')
     plan = near_an_end(robot, 1.6)

@@ -52,7 +52,7 @@ def smooth(share):
 
 @pytest.mark.parametrize(('name', 'seed'), [
     ('panda', 0), ('panda', 3), ('fr3', 2), ('iiwa14', 5)])
-def test_a_retimed_path_is_the_same_path_faster_from_rest_to_rest_within_all_limits(name, seed):
+def test_a_retimed_path_is_the_same_path_faster_within_all_limits(name, seed):
     robot = hd.load_robot(name)
     points = waypoints(robot, seed)
     retimed = hd.retime(robot, points)
@@ -94,7 +94,7 @@ def test_more_room_is_never_slower_and_a_part_of_the_limits_is_kept(panda):
     assert (speed <= 0.2 * panda.limits.velocity * (1.0 + 1e-9)).all()
 
 
-def test_jerk_and_torque_rate_of_a_hundredth_still_gain_on_the_uniform_stretch(panda):
+def test_a_hundredth_of_jerk_and_torque_rate_beats_the_uniform_stretch(panda):
     retimed = hd.retime(panda, [HOME, NEXT, LAST], limits={'jerk': 0.01, 'effort_rate': 0.1})
     assert retimed.limit_report.within_limits
     assert retimed.duration < 0.85 * retimed.uniform_stretch_duration
@@ -178,7 +178,7 @@ def test_a_period_that_loses_waypoints_is_refused(panda, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_samples_of_a_file_are_within_the_tolerance_of_those_of_the_plan(panda, tmp_path):
+def test_the_samples_of_a_file_meet_the_tolerance_of_the_plan(panda, tmp_path):
     times = np.linspace(0.0, 3.0, 600)
     samples = HOME + smooth(times / 3.0) * (NEXT - HOME) + 0.1 * np.sin(
         6.0 * smooth(times / 3.0))
@@ -191,7 +191,7 @@ def test_the_samples_of_a_file_are_within_the_tolerance_of_those_of_the_plan(pan
     assert 'more than 2e-06; take a shorter period, or a larger path tolerance' in refused.refusal
 
 
-def test_samples_that_jitter_wait_and_stop_keep_their_path_within_the_tolerance(panda):
+def test_samples_with_jitter_and_pauses_keep_their_path_within_tolerance(panda):
     times = np.arange(0.0, 5.0, 0.005)
     way = smooth((times - 0.5) / 1.8) + smooth((times - 2.8) / 1.8)
     samples = HOME + way * np.linspace(0.1, 0.5, 7) + 0.1 * np.sin(3.0 * way)
@@ -287,7 +287,7 @@ def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
     ([HOME, NEXT], None, 'expected a number, .* got None'),
     ([HOME, [np.nan] * 7], 1.0, 'point 1, joint1: not finite'),
 ])
-def test_what_no_timing_mends_is_one_line_that_names_it(panda, points, limits, words):
+def test_a_path_that_no_timing_fixes_is_named_in_one_line(panda, points, limits, words):
     with pytest.raises(hd.HodynError, match=words) as caught:
         hd.retime(panda, points, limits=limits)
     assert '\n' not in str(caught.value)

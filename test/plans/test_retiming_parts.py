@@ -25,7 +25,7 @@ def feedforward():
 
 
 @pytest.mark.parametrize('way', [1.0, -1.0])
-def test_near_the_ends_of_the_range_speeds_to_both_sides_have_their_own_limits(feedforward, way):
+def test_near_the_ends_of_the_range_both_directions_have_their_limits(feedforward, way):
     limits = FR3.limits
     assert limits.depend_on_position.any()
     end = limits.position_max if way > 0.0 else limits.position_min

@@ -7,7 +7,7 @@ pin = pytest.importorskip('pinocchio', reason='pinocchio is not installed')
 
 @pytest.mark.slow
 @pytest.mark.parametrize('seed', range(16, 28))
-def test_a_random_path_is_run_within_all_limits_as_pinocchio_and_differences_have_it(seed):
+def test_a_random_path_is_within_all_limits_by_pinocchio_and_differences(seed):
     case = made(seed)
     prepared, shares, _ = judged(case, pin)
     assert prepared.refusal == ''

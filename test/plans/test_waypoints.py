@@ -108,7 +108,7 @@ def test_a_velocity_that_contradicts_the_positions_is_named(joints, velocity, sa
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.5))
-def test_velocities_of_the_motion_that_the_points_are_of_contradict_nothing(joints, seed, spacing):
+def test_velocities_of_the_sampled_motion_contradict_nothing(joints, seed, spacing):
     """Where they resolve it: ten points a period of its fastest part, and more."""
     rng = np.random.default_rng(seed)
     times = np.arange(0.0, 40.0 * spacing, spacing)

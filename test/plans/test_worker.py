@@ -127,7 +127,7 @@ def test_an_error_of_the_program_refuses_the_plan_with_its_traceback(monkeypatch
     assert prepared.traceback == ''
 
 
-def test_one_that_cannot_start_is_tried_once_for_each_plan_and_ends_when_asked():
+def test_a_worker_that_cannot_start_is_tried_once_for_each_plan():
     worker = PlanWorker(Unstartable())
     assert not worker.wait(TIMEOUT)
     robot = hd.load_robot('panda')

@@ -95,7 +95,7 @@ def test_so_many_plans_wait_at_most():
     assert reference.is_full
 
 
-def test_how_long_a_plan_has_run_is_known_while_it_waits_runs_and_has_ended(reference):
+def test_the_elapsed_time_of_a_plan_is_known_before_during_and_after(reference):
     first = move_plan([0.0], [1.0], 2.0)
     reference = ReferenceManager(np.zeros(1), 50.0)
     reference.follow(first, S)

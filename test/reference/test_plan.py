@@ -239,7 +239,7 @@ def test_bad_points_are_named(arguments, message):
 @pytest.mark.parametrize('interpolation', ['auto', 'global', 'bounded', 'local'])
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_values_of_any_size_make_a_finite_plan_or_are_refused_by_joint_and_point(
+def test_values_of_any_size_give_a_finite_plan_or_are_refused_by_name(
         interpolation, data):
     values = st.one_of(st.floats(), st.floats(-2.0, 2.0), st.sampled_from([1e308, -1e15, 1e-308]))
     m = data.draw(st.integers(2, 4))

@@ -55,7 +55,7 @@ def test_a_slow_slider_is_followed_without_swinging(period, step):
     assert q[-1, 0, 0] == pytest.approx(step, abs=1e-6)
 
 
-def test_a_ramp_with_velocities_is_followed_without_lag_and_one_without_is_late():
+def test_a_ramp_with_velocities_has_no_lag_and_one_without_has():
     for velocity, lag in ((0.7, 0.0), (None, 2.0 / OMEGA)):
         stream = Stream(np.zeros(1), 0, OMEGA, limits())
         t, q = run(stream, 0, 2000 * MS, sample=lambda t, v=velocity: (0.7 * t, v))
@@ -114,7 +114,7 @@ def test_a_stop_is_as_fast_as_the_limits_allow():
     assert (q[:, 1] >= -1e-9).all(), 'it turned back'
 
 
-def test_what_takes_too_much_effort_is_slower_and_what_no_slowness_mends_waits():
+def test_a_target_needing_too_much_effort_is_followed_slower_or_waits():
     heavy = replace(limits(), effort_ratio=lambda q: float(np.abs(q[:, 2]).max() / 5.0))
     stream = Stream(np.zeros(1), 0, OMEGA, heavy)
     stream.set_target(0, np.array([1.0]), None, 100 * MS, heavy)
@@ -155,7 +155,7 @@ def test_limits_that_are_no_numbers_are_named(place):
         MotionLimits(*given)
 
 
-def test_a_slower_motion_does_not_lead_past_what_was_asked_for_and_where_it_could_stop():
+def test_a_slower_motion_stays_between_target_and_stopping_point():
     """Efforts of joint 0 leave slow motions only; joint 1, which they slow down, ran on for long.
 
     Braked at a tenth of its acceleration it went 3.8 rad past every sample.
@@ -213,7 +213,7 @@ def test_without_ruckig_streams_alone_are_refused(monkeypatch):
     assert reference.mode(0) == 'holding'
 
 
-def test_a_target_that_would_take_years_is_held_back_and_a_nearer_one_is_followed():
+def test_a_target_that_takes_years_is_held_back_and_a_nearer_one_followed():
     """Ruckig has a result for it that its own enumeration lacks: an error, in a cycle."""
     one = np.ones(1)
     limits = MotionLimits(-1e9 * one, 1e9 * one, 1e-9 * one, one, one)

@@ -295,7 +295,7 @@ def test_the_extremes_of_a_motion_are_those_of_all_its_samples():
         assert one.beyond == np.count_nonzero(outside[used] > 0.0)
 
 
-def test_near_the_end_of_its_range_a_joint_is_beyond_what_it_can_be_stopped_from():
+def test_near_the_end_of_its_range_a_joint_exceeds_the_stoppable_speed():
     fr3 = load_robot('fr3')
     q, torque = np.zeros((50, 5, 7)), np.zeros((50, 3, 7))
     q[:, 0] = 0.5 * (fr3.limits.position_min + fr3.limits.position_max)
@@ -324,7 +324,7 @@ def test_the_first_twenty_intervals_beyond_a_limit_are_listed():
         (8 * k * 10 ** 6, (8 * k + k % 3) * 10 ** 6) for k in range(20))
 
 
-def test_where_no_limit_is_known_nothing_is_beyond_and_the_largest_value_is_told():
+def test_without_limits_nothing_is_beyond_and_the_largest_value_is_given():
     free = replace(PANDA.limits, **{
         name: np.full(7, sign * np.inf) for name, sign in (
             ('position_min', -1), ('position_max', 1), ('velocity', 1), ('effort', 1))})

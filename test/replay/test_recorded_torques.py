@@ -274,7 +274,7 @@ def test_a_part_of_a_run_has_its_samples_at_the_same_instants():
 
 @pytest.mark.parametrize('block', [37, 500, 5000])
 @pytest.mark.parametrize('count', [10, 4000, 4001, 9001])
-def test_the_smoother_is_fitted_to_all_of_a_short_bag_and_to_windows_of_a_long_one(count, block):
+def test_the_smoother_is_fitted_to_short_bags_and_windows_of_long_ones(count, block):
     stamp = np.arange(count)
     column = np.zeros((count, 1))
     found = _windows(Bag(JointStates(stamp, stamp, column, column, column), block))

@@ -262,7 +262,7 @@ def test_limits_and_reflexes_are_told_as_they_are_known():
     assert not any('reflex' in said for said in facts(result(reflexes=[reflex(1.01)])))
 
 
-def test_joints_that_stand_still_and_recordings_without_velocities_are_told():
+def test_still_joints_and_recordings_without_velocities_are_named():
     assert fact('Standing still', still=np.array([False, True])) == 'Standing still: b.'
     noise = SimpleNamespace(
         velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5),

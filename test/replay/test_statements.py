@@ -151,7 +151,7 @@ def test_velocities_behind_the_positions_are_said(replayed):
     assert any('velocities run behind the positions by 5 ±' in said for said in warnings(result))
 
 
-def test_a_clean_recording_has_no_warnings_and_vibration_is_no_error_of_the_model(replayed):
+def test_a_clean_recording_and_vibration_cause_no_warnings(replayed):
     recording = record(duration=4.0, rate=200.0, bandwidth=0.6)
     recording.effort += 0.5 * np.sin(2 * np.pi * 60.0 * recording.stamp[:, None] * 1e-9)
     result = replayed(recording)

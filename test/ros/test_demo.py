@@ -22,7 +22,7 @@ def demo(*options):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_demo_leaves_picture_bag_and_figures_and_one_that_is_ended_leaves_them(
+def test_a_demo_leaves_picture_bag_and_numbers_also_when_it_is_ended(
     ros_environment, tmp_path,
 ):
     output, figures = tmp_path / 'out', tmp_path / 'figures.json'

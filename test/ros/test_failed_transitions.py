@@ -57,7 +57,7 @@ def test_a_node_that_is_shut_down_while_it_is_inactive_keeps_nothing(live):
     assert node.process.poll() is None
 
 
-def test_tolerances_for_other_joints_are_refused_before_anything_is_compiled(live):
+def test_tolerances_for_other_joints_are_refused_before_compilation(live):
     """The robot is not ready only to fail where it is needed, at the activation."""
     node = live('auto_activate:=false', 'tracking_tolerance:=[0.1, 0.1]', ready=False)
     assert not node.change('configure')

@@ -50,7 +50,7 @@ def reasons(node) -> list[str]:
     return [value.value for message in node.descriptions for value in message.values]
 
 
-def test_a_silent_driver_is_noticed_the_motion_stops_and_goes_on_when_asked_anew(
+def test_a_silent_driver_stops_the_motion_until_a_new_plan_comes(
         live, home, gentle_panda):
     node = live(f'robot:={gentle_panda}', 'state_timeout:=0.3')
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
@@ -417,7 +417,7 @@ def test_a_dead_planning_process_costs_one_plan(live, home):
     assert_no_step(node)
 
 
-def test_a_node_killed_in_a_motion_falls_silent_and_another_starts_where_the_arm_is(live, home):
+def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home):
     node = live()
     t = in_motion(node, home, seconds=2.0)
     helpers = children(node.process.pid)
@@ -457,7 +457,7 @@ def test_states_that_come_late_are_told(live, home):
     assert 'stopping' not in node.states
 
 
-def test_a_torque_that_is_not_finite_is_kept_back_and_an_unforeseen_error_ends_nothing(
+def test_a_non_finite_torque_is_kept_back_and_an_error_ends_nothing(
         live, home):
     node = live(command=[
         sys.executable, '-c', FAILING, '--ros-args', '-p', 'state_timeout:=60.0', '-p',

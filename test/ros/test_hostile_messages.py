@@ -119,7 +119,7 @@ def is_wrong(message) -> bool:
     return not np.isfinite([wrench.force.x, wrench.torque.z]).all()
 
 
-def test_nothing_that_can_be_sent_ends_the_node_or_makes_a_torque_that_is_none(live, home):
+def test_no_message_ends_the_node_or_makes_the_torque_non_finite(live, home):
     node = live('stream_timeout:=0.5', 'stretch:=auto')
     node.first_answer(NOW, home)
     publishers = {

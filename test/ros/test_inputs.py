@@ -55,7 +55,7 @@ def wrench(frame: str, force: float = 0.0) -> WrenchStamped:
     return message
 
 
-def test_plans_streams_and_wrenches_of_another_arm_are_refused_and_this_arms_are_taken(
+def test_inputs_of_another_arm_are_refused_and_those_of_this_arm_taken(
         live, home):
     node = live(joints=LEFT)
     sender = Sender(node, home)
@@ -171,7 +171,7 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     namesake.destroy_node()
 
 
-def test_computed_torque_without_velocities_is_evaluated_at_the_reference_and_says_so(live, home):
+def test_computed_torque_without_velocities_uses_the_reference(live, home):
     node = live('evaluate_at:=measurement', 'fade:=0.2')
     there = [x + 0.05 for x in home]
     sender = Sender(node, home)

@@ -125,7 +125,7 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
     assert_no_step(node)
 
 
-def test_a_streaming_process_killed_in_mid_stream_has_it_end_at_its_last_sample_and_comes_back(
+def test_a_stream_whose_process_is_killed_ends_at_its_last_sample(
         live, home, talker, gentle_panda):
     node = live(f'robot:={gentle_panda}', 'stream_timeout:=0.5', 'stream_bandwidth:=10.0')
     node.drive(PATIENCE, home, until=lambda: 'holding' in node.states)

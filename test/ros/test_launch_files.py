@@ -229,7 +229,7 @@ def test_a_copied_file_of_the_package_is_taken_as_it_is(monkeypatch, params_file
 
 
 @pytest.mark.parametrize('file', [FILE, DEMO])
-def test_a_mistyped_argument_is_named_and_one_of_another_file_is_none_of_ours(monkeypatch, file):
+def test_a_mistyped_argument_is_named_and_one_of_another_file_ignored(monkeypatch, file):
     """`robbot:=ur10e` started a Panda."""
     with pytest.raises(HodynError, match=r"no launch argument 'robbot'; did you mean 'robot'\?"):
         launch(monkeypatch, file, robbot='ur10e')

@@ -149,7 +149,7 @@ def test_progress_is_told_while_it_changes(node, outputs):
 
 
 @pytest.mark.parametrize('has_control_msgs', [False, True])
-def test_the_state_of_the_controller_is_that_of_joint_trajectory_controller(
+def test_controller_state_is_that_of_joint_trajectory_controller(
         node, monkeypatch, has_control_msgs):
     parts = ('reference', 'feedback', 'error', 'output')
     if has_control_msgs:
@@ -201,7 +201,7 @@ def test_the_state_of_the_controller_is_that_of_joint_trajectory_controller(
     assert node.topics == {}
 
 
-def test_a_state_is_told_when_it_or_its_reason_changes_and_another_state_is_logged(node, outputs):
+def test_a_new_state_or_reason_is_published_and_a_new_state_logged(node, outputs):
     for state, reason, is_told in (
             ('holding', '', False), ('holding', '', False), ('fault', 'lost', False),
             ('fault', 'lost', False), ('fault', 'other', False), ('stopping', 'pushed', True)):

@@ -22,7 +22,7 @@ def as_yaml(default):
     return list(default) if isinstance(default, tuple) else default
 
 
-def test_the_page_tells_of_each_parameter_with_its_default_range_and_meaning():
+def test_the_page_has_each_parameter_with_default_range_and_meaning():
     page = (ROOT / 'docs' / 'node.md').read_text('utf-8')
     rows = {
         name: (default, range_) for name, default, range_ in re.findall(

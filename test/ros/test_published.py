@@ -277,7 +277,7 @@ def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home
 
 
 @pytest.mark.parametrize('seed', [7, 11])
-def test_a_stream_does_not_run_past_what_was_asked_of_a_joint_without_limits(
+def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
         live, home, tmp_path, seed):
     """Samples back and forth, of which each came while it swung: it went 4 to 6 rad past all."""
     built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')

@@ -99,7 +99,7 @@ class Stepper:
         self.step(3000, until=lambda: self.node.states[-1] == 'holding')
 
 
-def test_a_slow_slider_and_a_single_sample_are_gone_to_without_overshoot_and_kept(live, home):
+def test_a_slow_slider_and_a_single_sample_are_reached_without_overshoot(live, home):
     """A step of 0.15 rad streamed at 5 Hz had the reference swing to 40 rad."""
     node = live()
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
@@ -255,7 +255,7 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     assert np.abs(np.diff(torques, axis=0)).max() < 5.0
 
 
-def test_a_node_that_was_held_up_goes_on_from_where_it_was_and_says_how_long(live, home):
+def test_after_a_hold_up_the_node_continues_and_reports_the_left_out_time(live, home):
     """A SIGSTOP of 2 s moved q_d by 0.64 rad in one message, and nothing was said."""
     node = live('max_time_step:=0.01')
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
@@ -379,7 +379,7 @@ def test_hold_on_request_from_any_state(live, home, gentle_panda):
     assert_no_step(node)
 
 
-def test_a_slow_slider_that_goes_on_after_a_hold_is_refused_until_it_pauses(live, home):
+def test_a_slow_slider_after_a_hold_is_refused_until_it_pauses(live, home):
     """At 5 Hz each sample came after a silence: the first after the stop moved the arm on."""
     node = live()
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
@@ -414,7 +414,7 @@ def test_a_slow_slider_that_goes_on_after_a_hold_is_refused_until_it_pauses(live
     assert_no_step(node)
 
 
-def test_a_stream_that_goes_on_does_not_move_an_arm_that_departed_or_was_lost(live, home):
+def test_a_continuing_stream_does_not_move_a_departed_or_lost_arm(live, home):
     """The arm is blocked, then its driver silent; the streamer knows nothing of either."""
     node = live('tracking_tolerance:=[0.0]', 'state_timeout:=0.2')
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
@@ -466,7 +466,7 @@ def test_an_arm_that_was_pushed_away_does_not_follow_the_plan_that_waited(live, 
 
 @pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is not None, reason='the parts are one message')
-def test_what_follows_the_cycles_says_where_reference_and_arm_are_and_how_far_the_plan_is(
+def test_controller_state_and_progress_follow_the_cycles(
         live, home):
     node = live('gravity_in_output:=false', 'fade:=0.2')
     parts = {
@@ -535,7 +535,7 @@ def test_a_motion_that_passes_a_torque_limit_is_stopped_and_says_by_what(live, h
     assert_no_step(node)
 
 
-def test_a_streamed_target_that_takes_too_much_torque_is_not_gone_to_and_said(live, home):
+def test_a_streamed_target_needing_too_much_torque_is_refused_and_named(live, home):
     """A stretched arm that carries much: nothing that is streamed may take more than there is."""
     node = live('fade:=0.3', 'stream_timeout:=0.5')
     arm = Stepper(node, home)

@@ -80,7 +80,7 @@ def test_a_value_beyond_its_limit_is_found(row, value, text):
     assert any(text in one.what for one in watched(spoil).violations)
 
 
-def test_torques_beyond_their_limits_are_explained_by_the_joint_in_the_state():
+def test_torques_beyond_limits_are_explained_by_the_joint_in_the_state():
     def spoil(cycles, stamps):
         cycles[:, 2, 0] += 95.0
 

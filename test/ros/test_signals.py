@@ -172,7 +172,7 @@ except Interrupted:
 """
 
 
-def test_a_signal_while_the_compiler_calls_back_waits_until_it_has_returned():
+def test_a_signal_during_a_compiler_callback_waits_until_it_returns():
     """Guards code 2 and two tracebacks: ctypes prints an exception there, and goes on."""
     run = subprocess.run(
         [sys.executable, '-c', COMPILER], capture_output=True, text=True, timeout=60, check=True)

@@ -109,7 +109,7 @@ def answering(ros_environment: dict[str, str]) -> Iterator:
         one.close()
 
 
-def test_its_arm_is_held_by_the_torque_and_the_figures_are_of_what_was_answered(
+def test_its_arm_is_held_by_the_torque_and_only_answered_states_count(
     answering, tmp_path,
 ):
     report = tmp_path / 'figures.json'

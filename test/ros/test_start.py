@@ -28,7 +28,7 @@ def test_what_the_torque_contains_is_said_at_activation(live, parameters, line):
     node.wait_log(f"torque for robot 'twolink' {line}", PATIENCE)
 
 
-def test_an_arm_too_heavy_to_be_held_gets_no_torque_until_the_payload_is_put_right(live, home):
+def test_an_arm_too_heavy_to_hold_gets_no_torque_until_payload_is_correct(live, home):
     node = live(
         'robot:=panda', 'payload_link:=link7', 'payload_mass:=120.0', 'auto_activate:=true')
     wait = 'the weight takes'
@@ -84,7 +84,7 @@ def chain(joints, fixed=0):
     return ''.join(links) + '</robot>'
 
 
-def test_a_robot_with_too_many_joints_is_refused_before_anything_is_compiled(
+def test_a_robot_with_too_many_joints_is_refused_before_compilation(
         live, tmp_path, monkeypatch):
     """One of 3000 joints held everything for minutes."""
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'kernels'))

@@ -99,7 +99,7 @@ def test_position_and_stiffness_follow_plans_of_their_own():
     assert error.max() < 1e-4 * wanted.max()
 
 
-def test_a_stiffness_plan_that_cannot_be_is_refused_with_joint_time_and_margin():
+def test_an_impossible_stiffness_plan_is_refused_with_joint_time_margin():
     robot = with_example_actuators(hd.load_robot('panda'), 'vsa', 2000.0)
     plan = fast(robot, duration=1.0)
     stiffness = fit_plan([0, 1.0], np.array([[2000.0] * 7, [2000.0] * 3 + [40.0] + [2000.0] * 3]))

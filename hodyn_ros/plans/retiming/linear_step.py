@@ -30,14 +30,17 @@ from hodyn_ros.reference import Plan
 Array = NDArray[np.float64]
 
 SAMPLES_PER_KNOT = 4
-# In the two pieces at each end, where a motion starts and ends at once.
+# Samples in the two pieces at each end, where a motion starts and ends quickly.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
-# Between them only peaks count, so that what is shorter than a piece does not slip through.
+# Dense samples between the even ones, of which only peaks count: they find what is shorter than a
+# piece.
 DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
 DIFFERENCE = 1e-4
-# Shares of a limit: rows that are given to the solver at once, and what is beyond their bound.
+# Share of a limit from which rows are given to the solver at once, and excess that counts as
+# beyond a bound.
 NEAR, PASSED = 0.5, 1e-7
-# The bound on what is used of jerk and torque rate is linearised: it moves so far in a step.
+# The bound on the used share of jerk and torque rate is linearised: its change in a step is
+# limited.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE, MAX_RATE = 0.1, 4.0
 

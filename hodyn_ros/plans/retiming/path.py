@@ -24,23 +24,24 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MIN_SAMPLES = 20
-"""So many points may be samples of a motion: fewer are met in any case."""
+"""Least number of points that may be samples of a motion; fewer are always met."""
 SMOOTHER = 0.5
-"""Of the integral of (p⁽⁵⁾)² of the spline through all points: one that misses some has less."""
+"""Largest ratio of the integrals of (p⁽⁵⁾)² for which a path may miss points instead of
+meeting all."""
 MAX_THINNED = 4000
 SMALLEST_STEP = 1e-9
-"""rad or m; points that are closer are the same."""
+"""Distance, rad or m, below which points are the same."""
 SMALLEST_SHARE = 1e-4
-"""Of the mean distance: shorter ones count as much."""
+"""Least distance between points in the parameter, as a share of the mean distance."""
 SLOW = 1e-3
-"""Part of the speeds that count as much: what is slower has no direction."""
+"""Share of the comparable speeds below which a velocity gives no direction."""
 MAX_NAMED = 3
-"""Places that a note names."""
+"""Number of places that a note names."""
 ATTEMPTS = 5
 ROOM = 0.95
-"""Part of the tolerance that a smoothed path takes; the rest is for the samples of a file."""
+"""Share of the tolerance that a smoothed path uses; the rest is for the samples of a file."""
 REFINEMENTS = 4
-"""Of where a path is nearest to a point, a tenth of the distance each."""
+"""Number of refinements of the place nearest to a point, each by a factor of 10."""
 
 
 @dataclass(frozen=True, eq=False)

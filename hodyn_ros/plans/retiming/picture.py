@@ -1,4 +1,4 @@
-"""A picture of which limit keeps a motion from being faster, when."""
+"""A picture of the limits that keep a motion from being faster, over time."""
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -20,11 +20,11 @@ SAMPLES = 3000
 def draw_margins(
     plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
 ) -> None:
-    """Write what a plan takes of its limits over time to an image file.
+    """Draw the share of its limits that a plan uses over time to an image file.
 
-    One line a quantity, the joint that takes most of its limit at each instant; below them, which
-    joint and quantity are at the limit. The path's ending says the format; an existing file is
-    replaced with force only.
+    There is a line for each quantity, of the joint with the largest share at each instant; below
+    them are the joints and quantities at their limits. The extension is the format; an existing
+    file is replaced only with force.
     """
     form = image_format(path)
     table = LimitTable(feedforward)

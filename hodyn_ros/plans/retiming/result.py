@@ -15,8 +15,8 @@ from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]
 
-BINDING = 0.95  # of a limit: what is beyond keeps a motion from being faster
-# Of the largest speed, as shares of the limits: slower it stands still, faster it moves.
+BINDING = 0.95  # share of a limit from which it keeps the motion from being faster
+# Shares of the largest speed below which the motion stands still, and above which it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2
 STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
 

@@ -31,18 +31,19 @@ Progress = Callable[[str], None]
 
 PATH_TOLERANCE = 1e-3
 PIECE, MIN_PIECES = 1e-2, 480
-"""s, at most, of the plan that is returned; of one of few pieces of the rate, four for each."""
+"""Largest length of the pieces of the returned plan, s; with few pieces of the rate there are
+four for each."""
 # Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
 _COARSE = (40, 40, 60)
 # Finer ones, s, no file of samples 5 ms apart could follow.
 KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.0075, 60, 120
-# However long a motion is, s; and at most so many.
+# Largest spacing of the knots, s, however long a motion is; and their largest number.
 MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
-# Of each step: the highest order of the limits that it minds, and the largest rate. The first is
-# toppra's problem, which is convex; the others begin from there.
+# For each step: the highest order of the limits that it considers, and the largest rate. The first
+# is toppra's problem, which is convex; the others begin from there.
 _STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
 CONVERGED = 2e-3
-# Of the duration: a step that peaks so far beyond the limits between its samples is too coarse.
+# Stretch for peaks between the samples of a step from which the step is too coarse.
 LOST = 1.005
 COST_SAMPLES = 4000
 WAY_SAMPLES = 400
@@ -191,7 +192,7 @@ def _retime_section(
         if rate is not None:
             law = law.at_rate(rate)
         elif not moving:
-            # The present motion is so far beyond a limit that no rate leads back.
+            # The present motion is so far beyond a limit that no rate brings it back.
             mended = _within_limits(_motion(path, law, moving), table, moving)
             law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
         if progress is not None:

@@ -13,7 +13,7 @@ LARGEST = 1e15
 
 
 class CheckedMapping:
-    """A mapping of a robot file that knows where it stands, for messages."""
+    """A mapping of a robot file with its place in the file, for messages."""
 
     def __init__(self, data: Any, context: str, known: Sequence[str] | set[str]) -> None:
         self.context = context

@@ -1,4 +1,4 @@
-"""Limits from a file of their own: ours, or MoveIt's joint_limits.yaml."""
+"""Limits from a separate file: with the keys of a robot file, or MoveIt's joint_limits.yaml."""
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

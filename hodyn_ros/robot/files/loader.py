@@ -39,8 +39,8 @@ from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mass_matrix import massless_fault
 from hodyn_ros.robot.model import Robot
 
-RANGE_TOLERANCE = 1e-6  # rad or m: digits that are left out of either
-MAX_MOVING = 500  # bodies: mass matrices are dense, and no robot has as many
+RANGE_TOLERANCE = 1e-6  # rounding of positions and limits in files, rad or m
+MAX_MOVING = 500  # largest number of moving bodies, as mass matrices are dense
 
 InertiaCheck = Literal['error', 'warn']
 
@@ -191,7 +191,7 @@ def _inertia_check(section: CheckedMapping, built_in: bool) -> InertiaHandling:
         section.fail('inertia_check', f"expected 'error' or 'warn', got {value!r}")
     if value == 'error':
         return 'error'
-    return 'accept' if built_in else 'warn'  # what is published as it is, nobody here can mend
+    return 'accept' if built_in else 'warn'  # nobody here can fix published values
 
 
 def _check_masses(robot: Robot, section: CheckedMapping) -> None:

@@ -1,4 +1,4 @@
-"""Robots from MuJoCo: its own compiler reads the MJCF, and the compiled model tells the bodies.
+"""Robots from MuJoCo: its own compiler reads the MJCF; bodies come from the compiled model.
 
 What MuJoCo adds to rigid bodies is taken where the robot format has it: the armature is the
 inertia of the rotors, damping is viscous friction. What it has not is refused, or left out with a

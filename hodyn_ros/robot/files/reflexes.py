@@ -1,4 +1,4 @@
-"""The reflexes of a robot file: what the vendor's controller stops on."""
+"""The reflexes in a robot file, on which the vendor's controller stops."""
 from collections import Counter
 from typing import Any
 import warnings
@@ -20,9 +20,9 @@ _KEYS = {'name', 'commands', 'quantity', 'joints', 'limit'}
 def read_reflexes(
     section: CheckedMapping, joints: list[str], limits: Limits, order: list[int],
 ) -> Reflexes | None:
-    """Return the reflexes of joints, put in another order; None where the file gives none.
+    """Return the reflexes with their joints in another order; None if the file has none.
 
-    One without a limit has that of `limits`, whose joints are listed as in the file.
+    A reflex without a limit gets that of `limits`, whose joints are in the order of the file.
 
     Raises
     ------

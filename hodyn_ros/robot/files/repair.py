@@ -1,4 +1,4 @@
-"""A robot file with the nearest inertias that bodies can have; all else stays as it stands.
+"""A robot file with the nearest possible inertias; everything else stays.
 
 The nearest is that of the least Frobenius norm of the change. A URDF stays the text that it is,
 but for the numbers of these inertias; of other sources a YAML file is written.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-MAX_YAML = 1024 * 1024  # characters, read in a second; a robot of a hundred bodies has a tenth
+MAX_YAML = 1024 * 1024  # characters, read in a second; a hundred bodies need a tenth of them
 
 
 def robot_names() -> list[str]:

@@ -41,7 +41,7 @@ _TYPES = {
     'floating': 'floating', 'planar': 'planar',
 }
 _PLANAR = ('x', 'y', 'yaw')
-"""What the names of the joints end with that stand for a planar one."""
+"""Suffixes of the names of the joints that replace a planar one."""
 
 
 class _Joint(NamedTuple):

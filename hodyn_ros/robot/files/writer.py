@@ -1,4 +1,4 @@
-"""Robots written to files: YAML, with all that they are, or URDF, as far as that can say it."""
+"""Robots written to files: YAML with all of a robot, or URDF with what URDF can express."""
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -229,7 +229,7 @@ def _urdf_joint(
     ElementTree.SubElement(joint, 'child', link=body.name)
     ElementTree.SubElement(joint, 'axis', xyz=_numbers(body.axis))
     if bounds:
-        # 0 says there that none is known, in the versions that do not let it be missing.
+        # 0 means unknown there, in the versions in which it must not be missing.
         unknown = {} if root.get('version') else {'velocity': '0', 'effort': '0'}
         ElementTree.SubElement(joint, 'limit', {**unknown, **bounds})
     if body.mimic is not None:

@@ -1,4 +1,4 @@
-"""XML of robot files: elements that know where they stand, read within bounds of size and depth.
+"""XML of robot files: elements with their lines, read within bounds of size and depth.
 
 A URDF comes from anywhere, over a topic too: entities are never declared, so none is expanded.
 """
@@ -27,7 +27,7 @@ _ENDS = {'<!--': '-->', '<?': '?>', '<!': '>'}
 def first_tag(text: str) -> str | None:
     """Return the name of the first element of XML, None if there is none.
 
-    No character is looked at twice, whatever the text is.
+    No character is read twice, whatever the text is.
     """
     at = 0
     while True:
@@ -95,7 +95,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str, known: tuple[str, ...] | None = None) -> Element | None:
-        """Return the child of this name, which stands once at most.
+        """Return the child of this name, which may occur once.
 
         Raises HodynError for an attribute that is none of the known ones, where these are given;
         what has a prefix, as `tool:name`, is another's.

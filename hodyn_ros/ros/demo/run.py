@@ -33,15 +33,15 @@ from hodyn_ros.simulation.control_loops import HALF_HOLD
 Array = NDArray[np.float64]
 
 NAMESPACE = '/hodyn_demo'
-PERIOD = 1e-3  # of the simulated driver
+PERIOD = 1e-3  # period of the simulated driver, s
 LOOKAHEAD = HALF_HOLD * PERIOD
 COMPILING = 'compiling the kernels, once after an install: five seconds, or ten'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
-START_TIMEOUT = 180.0  # after an install three processes compile, on two slow cores
+START_TIMEOUT = 180.0  # s, in which three processes compile on two slow cores
 PREPARING_TIMEOUT = 60.0
 MIN_ANSWERED = 0.98
-"""Share of the states; with less, the figures are those of a machine busy with other things."""
+"""Share of answered states below which the machine counts as busy with other things."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class DemoRun:
     retimed: bool = False
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
-        """Run it; return the driver's figures with those of the recording, and the recording.
+        """Run it; return the results of the driver and of the recording, and the recording.
 
         An existing recording of such a run is replaced with force only.
         """
@@ -99,7 +99,7 @@ class DemoRun:
 
 
 def was_disturbed(figures: dict[str, Any]) -> bool:
-    """Whether the machine was too busy for the figures of a run to say much."""
+    """Whether the machine was too busy for meaningful results."""
     return bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
 
 

@@ -117,7 +117,7 @@ def test_every_joint_must_be_there_and_no_other():
         load(SPRING, elbow=SPRING)
 
 
-def test_a_robot_from_elsewhere_gets_its_actuators_from_a_file_of_their_own(tmp_path):
+def test_a_robot_from_elsewhere_gets_its_actuators_from_a_separate_file(tmp_path):
     file = tmp_path / 'actuators.yaml'
     file.write_text(
         'actuators:\n  j0: {law: spring, stiffness: 700, motor: {inertia: 0.2}}\n'

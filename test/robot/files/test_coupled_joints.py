@@ -155,14 +155,14 @@ def test_a_range_that_cannot_be_kept_is_left_out_and_that_is_said():
     assert robot.limits.position_max[0] == 0.8
 
 
-def test_an_effort_limit_of_0_of_a_joint_without_a_motor_is_nothing_to_tell():
+def test_an_effort_limit_of_0_of_a_joint_without_motor_is_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         hd.load_robot(urdf(
             WIDE, '<limit lower="-9" upper="9" velocity="9" effort="0"/><mimic joint="j0"/>'))
 
 
-def test_a_file_of_limits_with_those_of_followers_says_that_they_are_left_out():
+def test_limits_of_followers_in_a_file_are_left_out_with_a_warning():
     robot = hd.load_robot(urdf(WIDE, mimic('j0')))
     with pytest.warns(UserWarning, match="joint 'j1' follows another: left out"):
         robot = with_limits(robot, {'limits': {'j0': {'velocity': 1.0}, 'j1': {'velocity': 2.0}}})

@@ -69,7 +69,7 @@ def test_drivers_names_and_limits_of_the_panda():
     assert np.isinf(hd.load_robot('twolink').limits.effort).all()
 
 
-def test_the_ur10e_moves_as_the_published_denavit_hartenberg_parameters_say():
+def test_the_ur10e_moves_by_its_published_denavit_hartenberg_parameters():
     """Universal Robots' article "DH parameters for calculations of kinematics and dynamics"."""
     right = np.pi / 2.0
     table = [  # a, d, alpha; mass; com; ixx, iyy, izz, ixy, ixz, iyz about it, all in DH frames

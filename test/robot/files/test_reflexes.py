@@ -34,7 +34,7 @@ def test_one_without_any_limit_is_said_to_trip_on_nothing():
         load_robot(mapping({k: v for k, v in STOP.items() if k != 'limit'} | {'quantity': 'jerk'}))
 
 
-def test_without_one_the_limits_of_the_file_count_in_the_order_of_the_joints():
+def test_without_a_limit_those_of_the_file_count_in_the_order_of_joints():
     data = mapping({k: v for k, v in STOP.items() if k != 'limit'})
     data['limits'] = {'velocity': [3.0, 4.0]}
     robot = load_robot(data)

@@ -72,7 +72,7 @@ def test_spinning_ends_when_something_is_so(executor):
     assert len(executor.waits) == waits
 
 
-def test_meanwhile_it_is_looked_after_ten_times_a_second_and_from_the_first_moment(executor):
+def test_meanwhile_it_is_checked_ten_times_a_second_from_the_start(executor):
     looks = []
     executor.longest = 0.01  # something comes to be done
     spin(executor, 1.0, lambda: looks.append(executor.now))

@@ -5,7 +5,7 @@ import sys
 import pytest
 from recordings import messages, record, write
 
-from hodyn_ros.cli import main, many
+from hodyn_ros.cli import main, many_files
 from hodyn_ros.cli.main import _parser
 from hodyn_ros.fleet import engine
 
@@ -134,7 +134,7 @@ def test_many_are_meant_by_several_paths_and_by_the_options_of_many(tmp_path, wo
     for name in ('a.json', 'b.json'):
         (tmp_path / name).touch()
     options = _parser().parse_args(['check', *words])
-    assert many.wants_many(options, options.plans) is expected
+    assert many_files.wants_many(options, options.plans) is expected
 
 
 @pytest.mark.parametrize('count', ['0', '-1', 'two', '1.5'])
