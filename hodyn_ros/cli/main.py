@@ -37,10 +37,9 @@ BAD_INPUT = 2
 STDOUT = 1  # the descriptor
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
-# What the library calls what these options set.
+# Names in the library of what these options set.
 _OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn'}
-# Else the interpreter looks for garbage, while it imports Numba and once more at its end, in all
-# that this brings, for half a second in all.
+# Otherwise garbage collection, during the import of Numba and at exit, takes half a second.
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
 

@@ -1,9 +1,9 @@
-"""Files and folders that are written: whole or not at all, and never over what must stay.
+"""Writing of files and folders: completely or not at all, and never over protected files.
 
-What is written comes to be in a hidden folder, ``.hodyn-unfinished-…``, beside its place, and is
-renamed to its place once it is complete and on the disk. So the place holds what was there before
-or what is new, each whole, whenever the process is killed or the disk is full; after SIGKILL the
-hidden folder is left beside it.
+An output is written to a hidden folder, ``.hodyn-unfinished-…``, beside its destination, and
+renamed once it is complete and on the disk. So the destination holds the complete old or new
+output, whenever the process is killed or the disk is full; after SIGKILL the hidden folder is
+left beside it.
 """
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Contents:
     folders : mapping of str to Contents
         Names of folders, for example bags, and their contents.
     mark : str
-        The file that tells an earlier result: a folder with it, and with nothing else than these
-        files and folders, may be replaced without being asked for. None by default.
+        The file that marks an earlier result: a folder with it, and with nothing else than these
+        files and folders, may be replaced without force. None by default.
 
     """
 
@@ -68,7 +68,7 @@ class Contents:
         return [path for path in named if os.path.lexists(path)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return what else there is in a folder: other names, other kinds, what these hold."""
+        """Return the other contents of a folder: other names, and names of another kind."""
         found = []
         for path in sorted(folder.iterdir()):
             kind = path.lstat().st_mode
@@ -164,8 +164,8 @@ def replacing(
     Raises
     ------
     HodynError, OSError
-        As of `check_output`; and those of the context and of writing, with the path in the place
-        of where it was written to.
+        As of `check_output`; and those of the context and of writing, with the path instead of
+        the hidden one.
 
     """
     place = Path(os.path.realpath(path))
@@ -239,7 +239,7 @@ def _pour(new: Path, path: Path) -> None:
     """Write a finished file to a stream."""
     known = _STREAM.fullmatch(str(path))
     if known:
-        # The very one, with its place in the file: opened anew it would begin at 0.
+        # Use the open descriptor with its offset: a new one would begin at 0.
         sys.stdout.flush()
         number = int(known['number'] or _STREAMS[known['name']])
         with new.open('rb') as source, os.fdopen(os.dup(number), 'wb') as target:

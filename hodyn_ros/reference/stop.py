@@ -83,7 +83,7 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
     greatest = np.where(own > greatest, OWN_EXCESS * own, greatest)
     best: tuple[float, Stop] | None = None
     duration = MIN_DURATION
-    # One that takes twice as long as the plan does ends with it.
+    # A stop that takes twice the rest of the plan ends with the plan.
     while duration <= min(2.0 * left * RATIO, MAX_DURATION):
         stop = Stop(plan, begin, duration)
         if _is_within(stop.samples(SAMPLES), duration / (SAMPLES - 1), greatest):
@@ -100,7 +100,7 @@ def _slowed(x: Any, duration: float) -> tuple[Any, ...]:
     """Return s, ṡ, s̈, s⃛ and s⁗ of a stop at fractions of its duration (s)."""
     y = 1.0 - x
     s = duration * (x - x**5 * (7.0 - 14.0 * x + 10.0 * x**2 - 2.5 * x**3))
-    # Of 1 − ṡ: the first derivative is 140 x³ y³.
+    # The first derivative of 1 − ṡ is 140 x³ y³.
     slope = 140.0 * (x * y) ** 3
     bend = 420.0 * (x * y) ** 2 * (y - x)
     third = 840.0 * x * y * ((y - x) ** 2 - x * y)

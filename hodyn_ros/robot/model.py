@@ -141,8 +141,8 @@ class Robot:
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
-        How the bodies move with the joints, where some joints follow others. All that has one
-        entry a joint has none for these.
+        How the bodies move with the joints, if some joints follow others. Arrays with one entry a
+        joint have no entries for these.
 
     """
 

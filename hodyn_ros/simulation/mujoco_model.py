@@ -56,8 +56,8 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint that MuJoCo has not, or coupled ones, or one that moves no mass and
-        no motor, or MuJoCo refuses it.
+        The robot has a joint of a kind that MuJoCo lacks, coupled joints, or a joint that moves
+        neither mass nor motor, or MuJoCo refuses it.
 
     """
     try:

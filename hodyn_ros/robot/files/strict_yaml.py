@@ -1,4 +1,4 @@
-"""YAML as robot and plan files need it: safe, and without what would go unnoticed."""
+"""Safe YAML for robot and plan files; it refuses mistakes that YAML would accept."""
 from pathlib import Path
 import re
 from typing import Any
@@ -29,10 +29,10 @@ def load(text: str, context: str) -> Any:
     """Return the data of a YAML text.
 
     Beyond `yaml.safe_load`, a key that occurs twice is an error instead of replacing the first,
-    and aliases are refused, with which a small file can stand for an endless one.
+    and aliases are refused, by which a small file can expand to an endless one.
 
-    Raises HodynError that names the source and, where known, the line, and quotes nothing of what
-    stands there: it need not be what it was taken for.
+    Raises HodynError that names the source and, where known, the line, and quotes nothing of the
+    text, which may be from a file that was given by mistake.
     """
     documents = load_all(text, context)
     if len(documents) > 1:
@@ -69,7 +69,7 @@ def _cause(error: yaml.MarkedYAMLError) -> str:
 
 
 class _OwnError(yaml.MarkedYAMLError):
-    """What is refused here, in words that quote no more than a key."""
+    """An error of this module, whose message quotes at most a key."""
 
 
 class _StrictComposer(Composer):
