@@ -49,8 +49,6 @@ class FeedforwardController:
         no number, or refused by the last gate.
     now : int
         The last instant, ns. Earlier ones count as this one.
-    may_be_published : bool
-        Whether all are numbers, and the last gate lets them pass.
     motors : MotorStage or None
         θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
 
@@ -62,7 +60,6 @@ class FeedforwardController:
         self.reference = ReferenceManager(position, options.bandwidth)
         self.q = _still(position)
         self.excess: EffortExcess | None = None
-        self.may_be_published = True
         self._refused: EffortExcess | None = None
         self.motors = (
             None if feedforward.motor_side is None
@@ -98,6 +95,7 @@ class FeedforwardController:
         self._range = limits.position_min.copy(), limits.position_max.copy()
         self._judged = np.zeros_like(self.torque)
         self._is_broken = False
+        self._has_passed = True
 
     @property
     def torque(self) -> Array:
@@ -162,8 +160,13 @@ class FeedforwardController:
             self.motors.evaluate(self.q, self.torque, self._sigma, dt)
         self.now = now
         self._judge()
-        self.may_be_published = is_number and self._refused is None and (
+        self._has_passed = is_number and self._refused is None and (
             self.motors is None or self.motors.is_finite)
+
+    @property
+    def may_be_published(self) -> bool:
+        """Whether all are numbers, and the last gate lets them pass."""
+        return self._has_passed and bool(is_finite(self.output))
 
     @property
     def is_fading(self) -> bool:

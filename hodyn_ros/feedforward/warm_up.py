@@ -12,6 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.feedforward.output_stage import go_over
+from hodyn_ros.feedforward.plausible_state import PlausibleState
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.rest_to_rest import move_plan
@@ -73,6 +74,10 @@ def warm_up(
         evaluate()
     controller.drop_wrenches()
     evaluate()
+    controller.within_range(position)
+    plausible = PlausibleState(feedforward.robot.limits)
+    for now in range(2):  # the first is judged by none
+        plausible.believe(position, position, now)
 
 
 def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
