@@ -141,7 +141,7 @@ class OutputStage:
         which : (n,) array, optional
             Which quantities have become others; all by default.
         ahead : float
-            How long after the last cycle `wanted` is, s.
+            How long after the last cycle `wanted` is, s; up to 1/ω, as it is taken to be even.
 
         """
         if which is None:

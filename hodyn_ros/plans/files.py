@@ -219,8 +219,10 @@ def _read_csv(path: Path) -> JointWaypoints:
             lines = [line for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
-    header = ['time' if column.lower() in _TIMES else column for column in header]
-    if separator == ';':  # where a comma is the decimal point
+    if 'time' not in header:
+        header = ['time' if column.lower() in _TIMES else column for column in header]
+    if separator == ';' and not any('.' in value for line in lines for value in line):
+        # A comma is the decimal point there.
         lines = [[value.replace(',', '.') for value in line] for line in lines]
     columns = _csv_columns(header, path)
     rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}

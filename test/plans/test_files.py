@@ -117,6 +117,11 @@ def test_tables_of_spreadsheets_and_loggers_are_read(tmp_path, text):
     assert trajectory.positions == [[0.5, 0.0], [1.0, 2.0]]
 
 
+def test_a_joint_may_be_called_t(tmp_path):
+    (tmp_path / 'plan.csv').write_text('time,t\n0,1\n1,2\n')
+    assert read_trajectory(tmp_path / 'plan.csv').names == ('t',)
+
+
 @pytest.mark.parametrize(('name', 'text', 'message'), [
     ('p.yaml', 'a: [1', 'not valid YAML'),
     ('p.yaml', '- 1', 'expected a mapping'),
@@ -139,6 +144,7 @@ def test_tables_of_spreadsheets_and_loggers_are_read(tmp_path, text):
     ('p.json', '[1' + 5000 * '0' + ']', 'not valid JSON'),
     ('p.csv', 'a,b\n0,1', "one of them time; it has 'a', 'b'"),
     ('p.csv', '', 'one of them time; it has nothing'),
+    ('p.csv', 'time;a\n0.25;1,234', 'point 0: expected numbers'),
     ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' occurs twice"),

@@ -106,7 +106,8 @@ def robot_mapping(
         joint.name: (limits[joint.name].lower, limits[joint.name].upper) for joint in moving
         if joint.type == 'revolute' and joint.name in limits}, context)
     warn_of_zeros([
-        (joint.name, limit, _BOUNDS if joint.name not in mimics else ('velocity',))
+        (joint.name, limit, [
+            name for name in _BOUNDS if name != 'effort' or joint.name not in mimics])
         for joint in moving if joint.name in limits and joint.name not in locked
         for limit in joint.element.all('limit')], context)
     if known := limit_keys(limits, mimics, context):
