@@ -110,9 +110,16 @@ def in_the_site(text: str, folder: Path) -> str:
     return re.sub(r'\[([^\[\]]*)\]\(([\w./-]+)\)', link, text)
 
 
+def without_tests(text: str) -> str:
+    """Drop the last column of the tables, which is for developers."""
+    text = text.replace(' The last column names the tests that prove the behaviour.', '')
+    return re.sub(r'^(\|.*\|)[^|\n]*\|$', r'\1', text, flags=re.MULTILINE)
+
+
 def read_page(app: Any, page: str, source: list[str]) -> None:
-    """Mend the links of a page."""
-    source[0] = in_the_site(source[0], (DOCS / page).parent)
+    """Adapt a page of the repository to the site."""
+    text = without_tests(source[0]) if page == 'faults' else source[0]
+    source[0] = in_the_site(text, (DOCS / page).parent)
 
 
 def read_part(app: Any, path: Path, page: str, source: list[str]) -> None:

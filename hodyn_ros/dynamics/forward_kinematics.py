@@ -86,7 +86,7 @@ def jacobian(
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array:
-    """Return the Jacobian of a link, V = J q̇, and its time derivatives (M21 eqs. 8 and 9).
+    """Return the Jacobian of a link, V = J q̇, and its time derivatives (M21, equations 8 and 9).
 
     On a floating base V is what the joints add to the twist of the base; its own columns are those
     of the identity, in spatial representation.

@@ -58,7 +58,7 @@ class TaskSpaceDynamics:
 def task_space_dynamics(
     robot: Robot, q: ArrayLike, link: str, *, representation: Representation = 'spatial',
 ) -> TaskSpaceDynamics:
-    """Return the dynamics of a link of a fixed-base robot (MR9 eqs. 9.97–9.99).
+    """Return the dynamics of a link of a fixed-base robot (MR9, equations 9.97–9.99).
 
     Parameters
     ----------

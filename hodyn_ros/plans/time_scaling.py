@@ -59,10 +59,10 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
             return TimeScaling(None, search.why_static())
         if search.kinematic_factor() > MAX_FACTOR:
             worst = next(entry for entry in violations if entry.quantity in KINEMATIC)
-            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it: {worst}')
+            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it: {worst}')
         factor = search.smallest(factor + (RESOLUTION if factor > 1.0 else 0.0))
         if factor > MAX_FACTOR:
-            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} mends it')
+            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it')
     return TimeScaling(round(factor, 4))
 
 

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
-    """Return placement, axis and point of a joint by standard DH parameters (M21 eq. 5).
+    """Return placement, axis and point of a joint by standard DH parameters (M21, equation 5).
 
     The body's frame is at Rot_z(θ + q) Trans_z(d) Trans_x(a) Rot_x(α) in its parent's frame
     (revolute; prismatic: d + q), thus at the far end of the link; the joint's axis is the z axis
