@@ -92,7 +92,9 @@ setup(
         'Typing :: Typed',
     ],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed', 'robot/builtin/*.yaml']},
+    package_data={PACKAGE: [
+        'py.typed', 'robot/builtin/*.yaml', 'codegen/ros2_control/*',
+        'codegen/ros2_control/[cils]*/*']},
     data_files=data_files,
     python_requires='>=3.10',
     install_requires=[

@@ -3,8 +3,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.common.errors import HodynError
+
+if TYPE_CHECKING:
+    from hodyn_ros.codegen import GeneratedCode
+    from hodyn_ros.robot import Robot
+
+_ORDER = 2
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -15,10 +23,15 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'a header, a source, a CMakeLists.txt and a package.xml. It allocates nothing, and needs '
         'only math.h.')
     add_robot(parser)
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument(
+        '--output', type=Path, metavar='DIR', help='folder to write C to')
+    kind.add_argument(
+        '--ros2-control', type=Path, dest='controller', metavar='DIR',
+        help='folder to write a package of ros2_control to: a controller in C++ with this C in it, '
+        'with friction and motors if the robot has them')
     parser.add_argument(
-        '--output', type=Path, required=True, metavar='DIR', help='folder to write to')
-    parser.add_argument(
-        '--order', type=int, default=2, metavar='R',
+        '--order', type=int, default=_ORDER, metavar='R',
         help='of the highest derivative of the torque, 0 to 4 (default: 2)')
     parser.add_argument(
         '--friction', action='store_true', help='the friction of the joints as well')
@@ -46,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(options.robot)
+    if options.controller is not None:
+        return _write_controller(options, robot)
     check_outputs(
         options, options.robot, contents=generated_contents(robot, options.prefix))
     made = generate_c(
@@ -54,6 +69,33 @@ def run(options: argparse.Namespace) -> int:
         gravity_argument=options.gravity_argument, payload_link=options.payload_argument,
         force=options.force)
     print(f'{options.output}: {", ".join(file.name for file in made.files)}')
+    _print_operations(made)
+    return 0
+
+
+def _write_controller(options: argparse.Namespace, robot: Robot) -> int:
+    """Write the package of ros2_control."""
+    from hodyn_ros.codegen.ros2_control import controller_contents, generate_ros2_control
+
+    chosen = [option for option, there in (
+        ('--order', options.order != _ORDER), ('--friction', options.friction),
+        ('--actuators', options.actuators), ('--float', options.single),
+        ('--gravity-argument', options.gravity_argument),
+        ('--payload-argument', options.payload_argument is not None)) if there]
+    if chosen:
+        raise HodynError(
+            f'{", ".join(chosen)}: the controller of --ros2-control has friction, motors and '
+            'gravity as its parameters, order 2 and double precision')
+    options.output = options.controller
+    check_outputs(options, options.robot, contents=controller_contents(robot, options.prefix))
+    made = generate_ros2_control(
+        robot, options.controller, prefix=options.prefix, force=options.force)
+    print(f'{options.controller}: a package of ros2_control, {len(made.files)} files')
+    _print_operations(made)
+    print(f'put {options.controller} into a workspace, build it, and see its README.md')
+    return 0
+
+
+def _print_operations(made: GeneratedCode) -> None:
     for name, count in made.operations.items():
         print(f'{name}: {count} operations')
-    return 0

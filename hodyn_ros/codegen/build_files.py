@@ -13,11 +13,11 @@ from hodyn_ros.common.version import VERSION
 def cmake(settings: Settings) -> Iterator[str]:
     """Yield the lines of CMakeLists.txt."""
     prefix = settings.prefix
-    project = _package_name(prefix)
+    project = package_name(prefix)
     yield f'# {MARK}: the library {prefix}, for CMake and for ament.'
     yield from f"""\
 cmake_minimum_required(VERSION 3.14)
-project({project} VERSION {_cmake_version()} LANGUAGES C)
+project({project} VERSION {package_version()} LANGUAGES C)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)  # without it the code is ten times slower
@@ -48,25 +48,25 @@ else()
 endif()""".splitlines()
 
 
-def _package_name(prefix: str) -> str:
+def package_name(prefix: str) -> str:
     """Return the name for ROS and CMake, which ROS wants in lower case."""
     return re.sub('_+', '_', prefix.lower()).strip('_')
 
 
-def _cmake_version() -> str:
-    return VERSION if re.fullmatch(r'\d+(\.\d+){0,3}', VERSION) else '0.0.0'
+def package_version() -> str:
+    """Return the version as CMake and package.xml take it."""
+    return '.'.join([*re.findall(r'\d+', VERSION), '0', '0', '0'][:3])
 
 
 def package(settings: Settings) -> Iterator[str]:
     """Yield the lines of package.xml."""
     name = escape(''.join(c if c.isprintable() else ' ' for c in settings.robot.name))
-    numbers = [*_cmake_version().split('.'), '0', '0'][:3]
     yield '<?xml version="1.0"?>'
     yield f'<!-- {MARK}. -->'
     yield from f"""\
 <package format="3">
-  <name>{_package_name(settings.prefix)}</name>
-  <version>{'.'.join(numbers)}</version>
+  <name>{package_name(settings.prefix)}</name>
+  <version>{package_version()}</version>
   <description>Inverse dynamics of {name} to order {settings.order}, in C.</description>
   <maintainer email="nobody@example.com">nobody</maintainer>
   <license>Apache-2.0</license>

@@ -22,7 +22,7 @@ class GeneratedContents(Contents):
 
     def is_result(self, folder: Path) -> bool:
         """Whether a folder holds generated code, and nothing else."""
-        present = self.present(folder)
+        present = [folder / name for name in self.all_files() if (folder / name).is_file()]
         return bool(present) and not self.foreign(folder) and all(
             MARK.encode() in path.read_bytes()[:_TOP] for path in present)
 

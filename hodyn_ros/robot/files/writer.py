@@ -56,7 +56,7 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     if path.suffix in ('.yaml', '.yml'):
         text = robot_text(robot)
     elif path.suffix == '.urdf':
-        text = _urdf(robot)
+        text = urdf_text(robot)
     else:
         raise HodynError(f'{path}: a robot is saved as .yaml or .urdf')
     write_text(path, text, force=force)
@@ -169,7 +169,8 @@ def _actuator_keys(joint: JointActuator) -> Mapping[str, Any]:
     return keys
 
 
-def _urdf(robot: Robot) -> str:
+def urdf_text(robot: Robot) -> str:
+    """Return the URDF that `save_robot` writes."""
     is_newer = np.isfinite([robot.limits.acceleration, robot.limits.jerk]).any()
     root = ElementTree.Element('robot', name=robot.name)
     if is_newer:

@@ -1,0 +1,100 @@
+// @mark@: the controller.
+#ifndef @PACKAGE@__FEEDFORWARD_CONTROLLER_HPP_
+#define @PACKAGE@__FEEDFORWARD_CONTROLLER_HPP_
+
+#include <array>
+#include <atomic>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control_msgs/action/follow_joint_trajectory.hpp"
+#include "controller_interface/chainable_controller_interface.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "rclcpp_action/rclcpp_action.hpp"
+#include "std_srvs/srv/trigger.hpp"
+#include "trajectory_msgs/msg/joint_trajectory.hpp"
+
+#include "@package@/feedforward_parameters.hpp"
+#include "@package@/output.hpp"
+#include "@package@/reference.hpp"
+
+namespace @package@
+{
+
+/// Feed-forward of @robot@, whose dynamics are compiled in: README.md says what it does.
+///
+/// `update_and_write_commands` runs in the control loop and allocates nothing. All else runs in
+/// the thread of the node; the two share what is atomic.
+class FeedforwardController : public controller_interface::ChainableControllerInterface
+{
+public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+  using Trajectory = trajectory_msgs::msg::JointTrajectory;
+  using FollowTrajectory = control_msgs::action::FollowJointTrajectory;
+  using Goal = rclcpp_action::ServerGoalHandle<FollowTrajectory>;
+
+  CallbackReturn on_init() override;
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+  CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::return_type update_reference_from_subscribers(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+  controller_interface::return_type update_and_write_commands(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+
+protected:
+  std::vector<hardware_interface::CommandInterface::SharedPtr>
+  on_export_reference_interfaces_list() override;
+  bool on_set_chained_mode(bool chained) override;
+
+private:
+  /// What the loop has to say, in the order of its words in the source; from DEPARTED on of a joint.
+  enum Event {
+    NOTHING, TOO_FAR, SILENT, LIMITED, CHAIN_TOO_FAR, NOT_FINITE, DEPARTED, STUCK, NO_STATE,
+    EVENTS};
+
+  bool read();
+  bool write();
+  const Motion * sample();
+  void say(Event event, std::size_t joint = 0);
+  void watch();
+  std::string accept(const Trajectory & trajectory);
+  std::optional<Plan> plan_of(const Trajectory & trajectory, std::string & fault) const;
+  void finish_goal(Mode mode);
+
+  std::shared_ptr<ParamListener> listener_;
+  Params params_;
+  Reference reference_;
+  Output output_;
+  Measured measured_;
+  Motion sample_{};
+  Row tolerance_{};
+  double stateless_ = 0.0;  // s since the last complete state
+
+  // Shared: written on one side, read on the other.
+  std::atomic<const Plan *> wanted_{nullptr}, followed_{nullptr};
+  std::atomic<bool> stop_wanted_{false}, active_{false};
+  std::atomic<Mode> mode_{Mode::HOLDING};
+  std::array<std::atomic<std::size_t>, EVENTS> counts_{}, joints_{};
+
+  // Of the thread of the node alone.
+  std::array<std::size_t, EVENTS> said_{};
+  std::list<Plan> plans_;
+  std::shared_ptr<Goal> goal_;
+  const Plan * goal_plan_ = nullptr;
+  bool goal_began_ = false;
+  rclcpp::Subscription<Trajectory>::SharedPtr subscription_;
+  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr hold_;
+  rclcpp_action::Server<FollowTrajectory>::SharedPtr server_;
+  rclcpp::TimerBase::SharedPtr timer_;
+};
+
+}  // namespace @package@
+
+#endif

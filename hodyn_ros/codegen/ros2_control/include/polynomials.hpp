@@ -1,0 +1,101 @@
+// @mark@: polynomials between states of motion.
+#ifndef @PACKAGE@__POLYNOMIALS_HPP_
+#define @PACKAGE@__POLYNOMIALS_HPP_
+
+#include <array>
+#include <cstddef>
+
+namespace @package@
+{
+
+/// Value and derivatives to the fourth of one quantity.
+using State = std::array<double, 5>;
+
+/// A polynomial of degree 9 at most of time, by its coefficients.
+class Polynomial
+{
+public:
+  static constexpr std::size_t SIZE = 10;
+
+  /// Return the polynomial with the first `left` entries of a state at 0 and the first `right` of
+  /// another at `duration`; together SIZE at most.
+  static Polynomial between(
+    const State & start, std::size_t left, const State & end, std::size_t right, double duration)
+  {
+    // Newton's divided differences with repeated nodes, in the time u = t / duration.
+    const std::size_t count = left + right;
+    std::array<double, SIZE> start_terms{}, end_terms{};
+    double power = 1.0;
+    for (std::size_t k = 0; k < start.size(); ++k) {  // Taylor coefficients in u
+      start_terms[k] = start[k] * power;
+      end_terms[k] = end[k] * power;
+      power *= duration / static_cast<double>(k + 1);
+    }
+    std::array<double, SIZE> column{}, newton{};
+    for (std::size_t i = 0; i < count; ++i) {
+      column[i] = i < left ? start_terms[0] : end_terms[0];
+    }
+    newton[0] = column[0];
+    for (std::size_t k = 1; k < count; ++k) {
+      for (std::size_t i = 0; i + k < count; ++i) {
+        const bool at_start = i + k < left, at_end = i >= left;
+        column[i] = at_start ? start_terms[k] : at_end ? end_terms[k] : column[i + 1] - column[i];
+      }
+      newton[k] = column[0];
+    }
+    Polynomial result;
+    auto & c = result.coefficients_;
+    for (std::size_t k = count; k-- > 0;) {  // c ← newton[k] + (u − node k) c
+      const double node = k < left ? 0.0 : 1.0;
+      for (std::size_t j = SIZE - 1; j > 0; --j) {
+        c[j] = c[j - 1] - node * c[j];
+      }
+      c[0] = newton[k] - node * c[0];
+    }
+    result.inverse_ = 1.0 / duration;
+    return result;
+  }
+
+  /// Return the polynomial that goes on with a state, and whose derivatives all end at 0 after
+  /// `duration`, wherever that is.
+  static Polynomial stopping(const State & start, double duration)
+  {
+    const State rate{start[1], start[2], start[3], start[4], 0.0};
+    const Polynomial speed = between(rate, 4, State{}, 4, duration);
+    Polynomial result;
+    result.inverse_ = speed.inverse_;
+    result.coefficients_[0] = start[0];
+    for (std::size_t k = 0; k + 1 < SIZE; ++k) {
+      result.coefficients_[k + 1] =
+        speed.coefficients_[k] * duration / static_cast<double>(k + 1);
+    }
+    return result;
+  }
+
+  /// Return value and derivatives at a time.
+  State at(double time) const
+  {
+    const double u = time * inverse_;
+    State result{};  // Horner's scheme for the Taylor coefficients
+    for (std::size_t k = SIZE; k-- > 0;) {
+      for (std::size_t j = result.size() - 1; j > 0; --j) {
+        result[j] = result[j] * u + result[j - 1];
+      }
+      result[0] = result[0] * u + coefficients_[k];
+    }
+    double scale = 1.0;
+    for (std::size_t j = 1; j < result.size(); ++j) {
+      scale *= inverse_ * static_cast<double>(j);
+      result[j] *= scale;
+    }
+    return result;
+  }
+
+private:
+  std::array<double, SIZE> coefficients_{};
+  double inverse_ = 1.0;  // 1/s
+};
+
+}  // namespace @package@
+
+#endif

@@ -1,0 +1,219 @@
+// @mark@: the motion that the arm is to do now: held, of a plan, of a chain, or coming to rest.
+#ifndef @PACKAGE@__REFERENCE_HPP_
+#define @PACKAGE@__REFERENCE_HPP_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "@package@/plan.hpp"
+
+namespace @package@
+{
+
+enum class Mode {HOLDING, PLAN, CHAIN, STOPPING};
+
+/// The reference: continuous to the fourth derivative whatever it is asked for, except that what a
+/// chain of controllers sends is taken as it comes once it is followed.
+class Reference
+{
+public:
+  double start_tolerance = 0.01;  // rad or m from which a plan or a chain may start
+  double transition = 0.5;        // s in which such a distance goes to 0
+  double stop = 0.5;              // s that a stop takes
+  double silence = 0.02;          // s without a new sample after which a chain counts as broken
+
+  Mode mode() const {return mode_;}
+
+  const Motion & motion() const {return motion_;}
+
+  /// Whether the last stop was of a chain that fell silent.
+  bool fell_silent() const {return fell_silent_;}
+
+  /// Hold these positions.
+  void hold(const Row & positions)
+  {
+    motion_ = Motion{};
+    motion_[0] = positions;
+    mode_ = Mode::HOLDING;
+    plan_ = nullptr;
+  }
+
+  /// Begin a plan, which must outlive its motion. Return whether it starts where the arm is held.
+  bool follow(const Plan & plan)
+  {
+    Motion first;
+    plan.at(0.0, first);
+    if (mode_ != Mode::HOLDING || !lead_to(first)) {
+      return false;
+    }
+    plan_ = &plan;
+    passed_ = 0.0;
+    mode_ = Mode::PLAN;
+    return true;
+  }
+
+  /// Come to rest: along the path of a plan, or wherever the joints come to rest soonest.
+  void come_to_rest()
+  {
+    if (mode_ == Mode::HOLDING || mode_ == Mode::STOPPING) {
+      return;
+    }
+    if (mode_ == Mode::PLAN) {
+      pace_ = Polynomial::stopping(State{passed_, 1.0, 0.0, 0.0, 0.0}, stop);
+    } else {
+      for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+        rest_[i] = Polynomial::stopping(
+          {motion_[0][i], motion_[1][i], motion_[2][i], motion_[3][i], motion_[4][i]}, stop);
+      }
+    }
+    stopping_ = 0.0;
+    mode_ = Mode::STOPPING;
+  }
+
+  /// Take a sample of a chain of controllers; nullptr in a cycle without one.
+  void take(const Motion * sample)
+  {
+    sample_ = sample;
+  }
+
+  /// Go on by a time, s.
+  void step(double dt)
+  {
+    lead_time_ += dt;
+    switch (mode_) {
+      case Mode::HOLDING:
+        if (sample_ != nullptr && lead_to(*sample_)) {
+          mode_ = Mode::CHAIN;
+          fell_silent_ = false;
+          follow_sample(dt);
+        }
+        break;
+      case Mode::CHAIN:
+        follow_sample(dt);
+        break;
+      case Mode::PLAN:
+        passed_ += dt;
+        plan_->at(passed_, motion_);
+        add_lead();
+        if (passed_ >= plan_->duration() && lead_time_ >= transition) {
+          hold(Row(motion_[0]));
+        }
+        break;
+      case Mode::STOPPING:
+        stopping_ += dt;
+        come_nearer_to_rest();
+        break;
+    }
+    sample_ = nullptr;
+  }
+
+private:
+  /// Lead from the motion now to one that starts, unless it starts too far away.
+  bool lead_to(const Motion & other)
+  {
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      if (!(std::abs(other[0][i] - motion_[0][i]) <= start_tolerance)) {
+        return false;
+      }
+    }
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      State difference;
+      for (std::size_t j = 0; j < difference.size(); ++j) {
+        difference[j] = motion_[j][i] - other[j][i];
+      }
+      lead_[i] = Polynomial::between(difference, 5, State{}, 5, transition);
+    }
+    lead_time_ = 0.0;
+    return true;
+  }
+
+  void add_lead()
+  {
+    if (lead_time_ >= transition) {
+      return;
+    }
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      const State state = lead_[i].at(lead_time_);
+      for (std::size_t j = 0; j < state.size(); ++j) {
+        motion_[j][i] += state[j];
+      }
+    }
+  }
+
+  /// Follow a sample, or go on without one for a while.
+  void follow_sample(double dt)
+  {
+    if (sample_ != nullptr) {
+      silent_ = 0.0;
+      motion_ = *sample_;
+      add_lead();
+      return;
+    }
+    silent_ += dt;
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      for (std::size_t j = 0; j + 1 < motion_.size(); ++j) {  // Taylor series
+        double term = 1.0;
+        for (std::size_t k = 1; j + k < motion_.size(); ++k) {
+          term *= dt / static_cast<double>(k);
+          motion_[j][i] += term * motion_[j + k][i];
+        }
+      }
+    }
+    if (silent_ > silence) {
+      come_to_rest();
+      fell_silent_ = true;
+    }
+  }
+
+  void come_nearer_to_rest()
+  {
+    const bool at_rest = stopping_ >= stop;
+    const double time = std::min(stopping_, stop);
+    if (plan_ != nullptr) {
+      along_the_path(pace_.at(time));
+      add_lead();
+    } else {
+      for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+        const State state = rest_[i].at(time);
+        for (std::size_t j = 0; j < state.size(); ++j) {
+          motion_[j][i] = state[j];
+        }
+      }
+    }
+    if (at_rest && (plan_ == nullptr || lead_time_ >= transition)) {
+      hold(Row(motion_[0]));
+    }
+  }
+
+  /// Write the motion of a plan whose own time goes as a state says (Faà di Bruno's formula).
+  void along_the_path(const State & time)
+  {
+    Motion path;
+    plan_->at(time[0], path);
+    const double s1 = time[1], s2 = time[2], s3 = time[3], s4 = time[4];
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      const double p1 = path[1][i], p2 = path[2][i], p3 = path[3][i], p4 = path[4][i];
+      motion_[0][i] = path[0][i];
+      motion_[1][i] = p1 * s1;
+      motion_[2][i] = p2 * s1 * s1 + p1 * s2;
+      motion_[3][i] = p3 * s1 * s1 * s1 + 3.0 * p2 * s1 * s2 + p1 * s3;
+      motion_[4][i] = p4 * s1 * s1 * s1 * s1 + 6.0 * p3 * s1 * s1 * s2 +
+        p2 * (4.0 * s1 * s3 + 3.0 * s2 * s2) + p1 * s4;
+    }
+  }
+
+  Mode mode_ = Mode::HOLDING;
+  Motion motion_{};
+  const Plan * plan_ = nullptr;
+  double passed_ = 0.0;
+  Polynomial pace_;
+  std::array<Polynomial, robot::JOINTS> rest_, lead_;
+  double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0;
+  const Motion * sample_ = nullptr;
+  bool fell_silent_ = false;
+};
+
+}  // namespace @package@
+
+#endif

@@ -1,0 +1,226 @@
+"""The texts of the package: the files beside this one, filled in for a robot."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.resources import files as resources
+from pathlib import Path
+import re
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.codegen.build_files import package_name, package_version
+from hodyn_ros.codegen.files import files as c_files
+from hodyn_ros.codegen.functions import functions
+from hodyn_ros.codegen.generate import GeneratedCode, GeneratedContents
+from hodyn_ros.codegen.origin import MARK
+from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot.files.writer import urdf_text
+from hodyn_ros.robot.robot_check import check_robot
+
+Array = NDArray[np.float64]
+
+_ENDING = '_feedforward_controller'
+_HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
+_ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml')
+_STIFFNESS, _DAMPING = 5.0, 0.3
+"""Of the example's feedback: N m/rad for each N m of the effort limit, s."""
+
+
+def generate_ros2_control(
+    robot: Robot, output: str | Path, *, prefix: str = '', force: bool = False,
+) -> GeneratedCode:
+    """Write a package of ros2_control with the feed-forward of a robot.
+
+    A whole ament_cmake package: the generated C of `generate_c`, with friction and motors if the
+    robot has them, and a chainable controller around it. `docs/ros2_control.md` says what it does.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree on a fixed base.
+    output : str or Path
+        The folder, named like the package by custom: ``{prefix}_feedforward_controller``.
+    prefix : str
+        What the package and all names in C begin with; by default the robot's name.
+    force : bool
+        Whether existing files are replaced that are not generated ones.
+
+    Raises
+    ------
+    HodynError
+        For a floating base, a helical joint, joints whose stiffness varies, springs with dampers.
+    OSError
+        For what is in the way, or cannot be written.
+
+    """
+    check_robot(robot)
+    settings = _settings(robot, prefix)
+    made = functions(settings)
+    code = c_files(settings, made)
+    texts = {
+        f'src/{settings.prefix}.c': code[f'{settings.prefix}.c'].replace(
+            f'#include "{settings.prefix}.h"',
+            f'#include "{_package(settings)}/{settings.prefix}.h"', 1),
+        f'include/{_package(settings)}/{settings.prefix}.h': code[f'{settings.prefix}.h'],
+        'config/robot.urdf': _description(robot),
+        **dict(_filled(settings))}
+    with replacing(
+            Path(output), controller_contents(robot, prefix), force=force) as folder:
+        for name, text in texts.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, 'utf-8')
+    return GeneratedCode(
+        tuple(Path(output) / name for name in texts),
+        {f'{settings.prefix}_{function.name}': function.operations for function in made})
+
+
+def controller_contents(robot: Robot, prefix: str = '') -> Contents:
+    """Return what is in the folder of a robot's package."""
+    settings = _settings(robot, prefix)
+    headers = GeneratedContents(frozenset(
+        {f'{name}.hpp' for name in _HEADERS} | {f'{settings.prefix}.h'}))
+    return GeneratedContents(frozenset(_ROOT), {
+        'include': GeneratedContents(frozenset(), {_package(settings): headers}),
+        'src': GeneratedContents(frozenset(
+            {'feedforward_controller.cpp', 'parameters.yaml', f'{settings.prefix}.c'})),
+        'config': GeneratedContents(frozenset({'controllers.yaml', 'robot.urdf'})),
+        'launch': GeneratedContents(frozenset({'controller.launch.py'}))})
+
+
+def _settings(robot: Robot, prefix: str) -> Settings:
+    settings = Settings(
+        robot, prefix, friction=robot.friction is not None,
+        actuators=robot.actuators is not None, gravity_argument=True)
+    if settings.has_stiffness or settings.has_dampers:
+        raise HodynError(
+            f'robot {robot.name!r}: a controller of ros2_control has no input for joints whose '
+            'stiffness varies, and no dampers beside springs; `hodyn generate --actuators` has '
+            'both')
+    return settings
+
+
+def _package(settings: Settings) -> str:
+    return package_name(settings.prefix + _ENDING)
+
+
+def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each file that is filled in."""
+    words = _words(settings)
+    package = _package(settings)
+    here = resources(__package__)
+    for name in (
+            *_ROOT, *(f'include/{header}.hpp' for header in _HEADERS),
+            'src/feedforward_controller.cpp', 'src/parameters.yaml', 'config/controllers.yaml',
+            'launch/controller.launch.py'):
+        text = re.sub(
+            '@([A-Za-z_]+)@', lambda word: words[word[1]],
+            here.joinpath(name).read_text('utf-8'))
+        yield name.replace('include/', f'include/{package}/'), text
+
+
+def _words(settings: Settings) -> Mapping[str, str]:
+    """Return what stands for the names between @."""
+    robot, prefix, limits = settings.robot, settings.prefix, settings.robot.limits
+    package = _package(settings)
+    motors = robot.actuators.motor_names if robot.actuators is not None else ()
+    effort = np.where(np.isfinite(limits.effort), limits.effort, 100.0)
+    gravity = robot.reflexes is None or robot.reflexes.gravity
+    name = ''.join(c if c.isprintable() else ' ' for c in robot.name)
+    return {
+        'mark': MARK, 'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
+        'PREFIX': prefix.upper(), 'robot': name, 'robot_xml': escape(name),
+        'version': package_version(), 'n': str(robot.n), 'm': str(len(motors)),
+        'joints': _strings(_driver_names(robot)), 'motors': _strings(motors),
+        'gravity': str(gravity).lower(),
+        'friction': str(robot.friction is not None and gravity).lower(),
+        'zeros': _numbers(np.zeros(robot.n)),
+        'max_effort': _numbers(limits.effort), 'max_effort_rate': _numbers(limits.effort_rate),
+        'tracking': _numbers(limits.tracking_error),
+        'stiffness_example': _numbers(_STIFFNESS * effort),
+        'damping_example': _numbers(_DAMPING * effort),
+        'down': ', '.join(repr(float(g)) for g in robot.gravity),
+        **_calls(settings)}
+
+
+def _calls(settings: Settings) -> dict[str, str]:
+    """Return how the functions of the generated C are called."""
+    prefix = settings.prefix
+    whole = settings.friction or settings.has_rotors
+    function = 'feed_forward' if whole else 'inverse_dynamics'
+    torques = [f'{prefix}_{function}(q, gravity ? down : none, torque);']
+    if settings.friction:
+        torques += [
+            'if (!friction) {', '  double part[3][JOINTS];', f'  {prefix}_friction(q, part);',
+            '  for (std::size_t k = 0; k < 3 * JOINTS; ++k) {',
+            '    torque[k / JOINTS][k % JOINTS] -= part[k / JOINTS][k % JOINTS];', '  }', '}']
+    else:
+        torques.append('static_cast<void>(friction);  // the robot file has none')
+    start = f'{prefix}_motor_{"start" if settings.has_start else "reference"}'
+    rows = 'reinterpret_cast<double (*)[MOTORS]>(motors.data())'
+    none = 'static_cast<void>(q), static_cast<void>(torque), static_cast<void>(motors);'
+    if not settings.actuators:
+        return {
+            'torques': _indented(torques), 'start_motors': _indented([none, 'return 0;']),
+            'move_motors': _indented([none, 'static_cast<void>(dt);', 'return 0;'])}
+    return {
+        'torques': _indented(torques),
+        'start_motors': _indented([f'return {start}(q, torque, {rows});']),
+        'move_motors': _indented([
+            'static_cast<void>(dt);', f'return {prefix}_motor_reference(q, torque, {rows});'])}
+
+
+def _description(robot: Robot) -> str:
+    """Return a URDF with the interfaces that the controller claims, on mock hardware."""
+    names = dict(zip(robot.joint_names, _driver_names(robot), strict=True))
+    limits = robot.limits
+    none = np.full(robot.n, np.inf)  # URDF 1.2 has words for these, and older readers refuse it
+    plain = replace(robot, limits=replace(limits, acceleration=none, jerk=none))
+    root = ElementTree.fromstring(urdf_text(plain))
+    for joint in root.iter('joint'):
+        joint.set('name', names.get(joint.get('name', ''), joint.get('name', '')))
+    control = ElementTree.SubElement(root, 'ros2_control', name='arm', type='system')
+    hardware = ElementTree.SubElement(control, 'hardware')
+    ElementTree.SubElement(hardware, 'plugin').text = 'mock_components/GenericSystem'
+    middle = np.clip(0.0, limits.position_min, limits.position_max)
+    for name, position in zip(names.values(), middle, strict=True):
+        joint = ElementTree.SubElement(control, 'joint', name=name)
+        ElementTree.SubElement(joint, 'command_interface', name='effort')
+        for quantity in ('position', 'velocity', 'effort'):
+            state = ElementTree.SubElement(joint, 'state_interface', name=quantity)
+            value = position if quantity == 'position' else 0.0
+            ElementTree.SubElement(
+                state, 'param', name='initial_value').text = repr(float(value))
+    for motor in robot.actuators.motor_names if robot.actuators is not None else ():
+        joint = ElementTree.SubElement(control, 'gpio', name=motor)
+        for quantity in ('position', 'velocity', 'effort'):
+            ElementTree.SubElement(joint, 'command_interface', name=quantity)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0"?>\n<!-- {MARK}. -->\n{ElementTree.tostring(root, "unicode")}\n'
+
+
+def _driver_names(robot: Robot) -> list[str]:
+    """Return the names of the joints as the robot's driver has them."""
+    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
+    return [prefix + name for name in robot.joint_names]
+
+
+def _numbers(values: Array) -> str:
+    """Return a list for YAML; 0 for what is not limited."""
+    finite = np.where(np.isfinite(values), values, 0.0)
+    return '[' + ', '.join(repr(round(float(value), 9)) for value in finite) + ']'
+
+
+def _strings(names: tuple[str, ...] | list[str]) -> str:
+    return '[' + ', '.join(f'"{name}"' for name in names) + ']'
+
+
+def _indented(lines: list[str]) -> str:
+    return '\n'.join(f'  {line}' for line in lines)

@@ -1,0 +1,483 @@
+// @mark@: the controller.
+#include "@package@/feedforward_controller.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+
+namespace @package@
+{
+
+using controller_interface::InterfaceConfiguration;
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+
+namespace
+{
+
+constexpr double LONGEST_STEP = 0.01;  // s by which one cycle goes on at most, after a hold-up
+constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
+constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
+constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // of position, velocity, acceleration, torque
+
+/// Copy a list of the parameters, whose length is checked; 0 is no limit.
+void copy(const std::vector<double> & values, Row & into, bool zero_is_none = false)
+{
+  for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    const bool none = zero_is_none && values[i] == 0.0;
+    into[i] = none ? std::numeric_limits<double>::infinity() : values[i];
+  }
+}
+
+}  // namespace
+
+FeedforwardController::CallbackReturn FeedforwardController::on_init()
+{
+  try {
+    listener_ = std::make_shared<ParamListener>(get_node());
+    params_ = listener_->get_params();
+  } catch (const std::exception & fault) {
+    RCLCPP_ERROR(get_node()->get_logger(), "parameters: %s", fault.what());
+    return CallbackReturn::ERROR;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_configure(
+  const rclcpp_lifecycle::State &)
+{
+  params_ = listener_->get_params();
+  if (const int test = robot::self_test()) {  // this compiler, these flags, this processor
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "the code of the dynamics is compiled wrong: its self-test %d fails",
+      test);
+    return CallbackReturn::ERROR;
+  }
+  reference_.start_tolerance = params_.start_tolerance;
+  reference_.transition = params_.transition_time;
+  reference_.stop = params_.stop_time;
+  reference_.silence = params_.reference_timeout;
+  output_.gravity = params_.gravity;
+  output_.friction = params_.friction;
+  output_.fade = params_.fade_time;
+  copy(params_.stiffness, output_.stiffness);
+  copy(params_.damping, output_.damping);
+  copy(params_.max_effort, output_.max_effort, true);
+  copy(params_.max_effort_rate, output_.max_effort_rate, true);
+  copy(params_.tracking_tolerance, tolerance_, true);
+
+  subscription_ = get_node()->create_subscription<Trajectory>(
+    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
+    [this](const std::shared_ptr<const Trajectory> message) {
+      const std::string fault = accept(*message);
+      if (!fault.empty()) {
+        RCLCPP_ERROR(get_node()->get_logger(), "joint_trajectory rejected: %s", fault.c_str());
+      }
+    });
+  hold_ = get_node()->create_service<std_srvs::srv::Trigger>(
+    "~/hold", [this](
+      const std::shared_ptr<std_srvs::srv::Trigger::Request>,
+      std::shared_ptr<std_srvs::srv::Trigger::Response> response) {
+      response->success = active_;
+      response->message = active_ ? "stopping" : "the controller is not active";
+      stop_wanted_ = active_.load();
+    });
+  server_ = rclcpp_action::create_server<FollowTrajectory>(
+    get_node(), "~/follow_joint_trajectory",
+    [this](const rclcpp_action::GoalUUID &, std::shared_ptr<const FollowTrajectory::Goal> goal) {
+      std::string fault;
+      if (!active_ || goal_ || mode_ != Mode::HOLDING || is_in_chained_mode()) {
+        fault = "the controller is not active, or the arm moves";
+      } else {
+        plan_of(goal->trajectory, fault);
+      }
+      if (fault.empty()) {
+        return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
+      }
+      RCLCPP_ERROR(get_node()->get_logger(), "goal rejected: %s", fault.c_str());
+      return rclcpp_action::GoalResponse::REJECT;
+    },
+    [this](const std::shared_ptr<Goal>) {
+      stop_wanted_ = true;
+      return rclcpp_action::CancelResponse::ACCEPT;
+    },
+    [this](const std::shared_ptr<Goal> goal) {
+      const std::string fault = accept(goal->get_goal()->trajectory);
+      if (!fault.empty()) {
+        auto result = std::make_shared<FollowTrajectory::Result>();
+        result->error_code = FollowTrajectory::Result::INVALID_GOAL;
+        result->error_string = fault;
+        goal->abort(result);
+        return;
+      }
+      goal_ = goal;
+      goal_plan_ = &plans_.back();
+      goal_began_ = false;
+    });
+  timer_ = get_node()->create_wall_timer(std::chrono::milliseconds(10), [this]() {watch();});
+  return CallbackReturn::SUCCESS;
+}
+
+InterfaceConfiguration FeedforwardController::command_interface_configuration() const
+{
+  InterfaceConfiguration config{interface_configuration_type::INDIVIDUAL, {}};
+  if (robot::MOTORS > 0) {
+    for (const auto & motor : params_.motors) {
+      for (const char * quantity : MOTOR_QUANTITIES) {
+        config.names.push_back(params_.command_prefix + motor + "/" + quantity);
+      }
+    }
+    return config;
+  }
+  for (const auto & joint : params_.joints) {
+    config.names.push_back(
+      params_.command_prefix + joint + "/" + hardware_interface::HW_IF_EFFORT);
+  }
+  return config;
+}
+
+InterfaceConfiguration FeedforwardController::state_interface_configuration() const
+{
+  InterfaceConfiguration config{interface_configuration_type::INDIVIDUAL, {}};
+  for (const auto & joint : params_.joints) {
+    config.names.push_back(joint + "/" + hardware_interface::HW_IF_POSITION);
+    config.names.push_back(joint + "/" + hardware_interface::HW_IF_VELOCITY);
+  }
+  return config;
+}
+
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+FeedforwardController::on_export_reference_interfaces_list()
+{
+  std::vector<hardware_interface::CommandInterface::SharedPtr> list;
+  for (std::int64_t row = 0; row <= params_.reference_order; ++row) {
+    for (const auto & joint : params_.joints) {
+      list.push_back(
+        std::make_shared<hardware_interface::CommandInterface>(
+          std::string(get_node()->get_name()) + "/" + joint, QUANTITIES[row]));
+      (void)list.back()->set_value(std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  return list;
+}
+
+bool FeedforwardController::on_set_chained_mode(bool chained)
+{
+  stop_wanted_ = true;  // a plan ends where the chain begins, and the other way round
+  RCLCPP_INFO(
+    get_node()->get_logger(), chained ? "follows the controller before it" : "follows plans");
+  return true;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_activate(
+  const rclcpp_lifecycle::State &)
+{
+  if (!read()) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "a position or velocity of %s is missing or not finite: is the "
+      "hardware active?", params_.joints[joints_[NO_STATE]].c_str());
+    return CallbackReturn::ERROR;
+  }
+  for (auto & one : ordered_exported_reference_interfaces_) {
+    (void)one->set_value(std::numeric_limits<double>::quiet_NaN());
+  }
+  reference_.hold(measured_.position);
+  output_.start(reference_.motion());
+  stateless_ = 0.0;
+  wanted_ = nullptr;
+  followed_ = nullptr;
+  stop_wanted_ = false;
+  mode_ = Mode::HOLDING;
+  active_ = true;
+  return CallbackReturn::SUCCESS;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_deactivate(
+  const rclcpp_lifecycle::State &)
+{
+  active_ = false;
+  // Nothing latches: a torque that stays is one that nobody watches over.
+  if (robot::MOTORS == 0) {
+    for (auto & command : command_interfaces_) {
+      (void)command.set_value(0.0);
+    }
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_cleanup(
+  const rclcpp_lifecycle::State &)
+{
+  timer_.reset();
+  server_.reset();
+  hold_.reset();
+  subscription_.reset();
+  plans_.clear();
+  return CallbackReturn::SUCCESS;
+}
+
+bool FeedforwardController::read()
+{
+  Measured now;
+  for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    double * const into[] = {&now.position[i], &now.velocity[i]};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto value = state_interfaces_[2 * i + k].get_optional();
+      if (!value || !std::isfinite(*value)) {
+        joints_[NO_STATE] = i;
+        return false;
+      }
+      *into[k] = *value;
+    }
+  }
+  measured_ = now;
+  return true;
+}
+
+bool FeedforwardController::write()
+{
+  bool written = true;
+  if (robot::MOTORS > 0) {
+    std::size_t next = 0;
+    for (std::size_t motor = 0; motor < robot::MOTORS; ++motor) {
+      for (const std::size_t row : MOTOR_ROWS) {
+        written = command_interfaces_[next++].set_value(output_.motors()[row][motor]) && written;
+      }
+    }
+    return written;
+  }
+  for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    written = command_interfaces_[i].set_value(output_.torque()[i]) && written;
+  }
+  return written;
+}
+
+/// Return what the controller before this one has sent in this cycle, if it has.
+const Motion * FeedforwardController::sample()
+{
+  bool whole = true;
+  for (std::size_t k = 0; k < ordered_exported_reference_interfaces_.size(); ++k) {
+    auto & one = *ordered_exported_reference_interfaces_[k];
+    const auto value = one.get_optional<double>();
+    const double number = value.value_or(std::numeric_limits<double>::quiet_NaN());
+    whole = whole && std::isfinite(number);
+    sample_[k / robot::JOINTS][k % robot::JOINTS] = number;
+    // What is not written anew in the next cycle has not been sent in it.
+    (void)one.set_value(std::numeric_limits<double>::quiet_NaN());
+  }
+  return whole ? &sample_ : nullptr;
+}
+
+return_type FeedforwardController::update_reference_from_subscribers(
+  const rclcpp::Time &, const rclcpp::Duration &)
+{
+  if (const Plan * plan = wanted_) {
+    if (reference_.follow(*plan)) {
+      followed_ = plan;  // before it is no longer wanted: no instant at which it may be forgotten
+    } else {
+      say(TOO_FAR);
+    }
+    wanted_ = nullptr;
+  }
+  return return_type::OK;
+}
+
+return_type FeedforwardController::update_and_write_commands(
+  const rclcpp::Time &, const rclcpp::Duration & period)
+{
+  const double dt = std::clamp(period.seconds(), 0.0, LONGEST_STEP);
+  stateless_ = read() ? 0.0 : stateless_ + dt;
+  if (stateless_ > params_.reference_timeout) {
+    say(NO_STATE, joints_[NO_STATE]);
+    return return_type::ERROR;
+  }
+  if (stop_wanted_.exchange(false)) {
+    reference_.come_to_rest();
+  }
+  const Mode before = reference_.mode();
+  if (is_in_chained_mode()) {
+    const Motion * const now = sample();
+    reference_.take(now);
+    reference_.step(dt);
+    if (now != nullptr && reference_.mode() == Mode::HOLDING) {
+      say(CHAIN_TOO_FAR);
+    }
+    if (before == Mode::CHAIN && reference_.mode() == Mode::STOPPING && reference_.fell_silent()) {
+      say(SILENT);
+    }
+  } else {
+    reference_.take(nullptr);
+    reference_.step(dt);
+  }
+  for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    const double distance = std::abs(reference_.motion()[0][i] - measured_.position[i]);
+    if (distance > tolerance_[i] && reference_.mode() != Mode::HOLDING &&
+      reference_.mode() != Mode::STOPPING)
+    {
+      say(DEPARTED, i);
+      reference_.come_to_rest();
+    }
+  }
+  if (reference_.mode() == Mode::HOLDING) {
+    followed_ = nullptr;
+  }
+  if (!output_.step(reference_.motion(), measured_, dt)) {
+    say(NOT_FINITE);
+    return return_type::ERROR;
+  }
+  if (output_.is_limited()) {
+    say(LIMITED);
+  }
+  if (output_.stuck() != 0) {
+    say(STUCK, static_cast<std::size_t>(output_.stuck()) - 1);
+    reference_.come_to_rest();
+  }
+  mode_ = reference_.mode();
+  return write() ? return_type::OK : return_type::ERROR;
+}
+
+/// Count what the node's thread is to log: the loop does not log.
+void FeedforwardController::say(Event event, std::size_t joint)
+{
+  joints_[event] = joint;
+  counts_[event].fetch_add(1);
+}
+
+/// Log what the loop had to say, end goals, and forget plans that are over.
+void FeedforwardController::watch()
+{
+  static constexpr const char * WORDS[] = {
+    "",
+    "the plan is not followed: it does not start where the arm is held, within start_tolerance",
+    "the controller before this one sends nothing: stopping",
+    "the torque is cut by max_effort or max_effort_rate",
+    "what the controller before this one sends does not start where the arm is held, within "
+    "start_tolerance",
+    "the torque is not finite",
+    " departed from the reference by more than tracking_tolerance: stopping",
+    ": its spring cannot give the torque of this motion: stopping",
+    ": its position or velocity is missing or not finite"};
+  for (std::size_t k = 1; k < EVENTS; ++k) {
+    const std::size_t count = counts_[k];
+    if (count != said_[k]) {
+      said_[k] = count;
+      RCLCPP_ERROR_THROTTLE(
+        get_node()->get_logger(), *get_node()->get_clock(), 1000, "%s%s",
+        k < DEPARTED ? "" : params_.joints[joints_[k]].c_str(), WORDS[k]);
+    }
+  }
+  const Mode mode = mode_;
+  if (goal_) {
+    goal_began_ = goal_began_ || followed_ == goal_plan_;
+    const bool waits = wanted_ == goal_plan_;
+    const bool ended = goal_->is_canceling() ? mode == Mode::HOLDING : !waits && mode != Mode::PLAN;
+    if (ended || !active_) {
+      finish_goal(active_ ? mode : Mode::STOPPING);
+    }
+  }
+  plans_.remove_if(
+    [this](const Plan & plan) {
+      return &plan != wanted_ && &plan != followed_ && &plan != goal_plan_;
+    });
+}
+
+/// End the goal as the mode of the reference says.
+void FeedforwardController::finish_goal(Mode mode)
+{
+  if (!goal_) {
+    return;
+  }
+  auto result = std::make_shared<FollowTrajectory::Result>();
+  if (goal_->is_canceling()) {
+    goal_->canceled(result);
+  } else if (goal_began_ && mode == Mode::HOLDING) {
+    result->error_code = FollowTrajectory::Result::SUCCESSFUL;
+    goal_->succeed(result);
+  } else {
+    result->error_code = goal_began_ ?
+      FollowTrajectory::Result::PATH_TOLERANCE_VIOLATED : FollowTrajectory::Result::INVALID_GOAL;
+    result->error_string = goal_began_ ?
+      "the plan was stopped: the log says why" : "the plan does not start where the arm is held";
+    goal_->abort(result);
+  }
+  goal_.reset();
+  goal_plan_ = nullptr;
+}
+
+/// Give a plan to the loop; return what is wrong with it, or nothing.
+std::string FeedforwardController::accept(const Trajectory & trajectory)
+{
+  if (trajectory.points.empty()) {
+    stop_wanted_ = true;
+    return "";
+  }
+  if (!active_) {
+    return "the controller is not active";
+  }
+  if (is_in_chained_mode()) {
+    return "the controller before this one is followed";
+  }
+  if (mode_ != Mode::HOLDING || wanted_ != nullptr) {
+    return "the arm moves: let it come to its end, or stop it by ~/hold";
+  }
+  std::string fault;
+  if (auto plan = plan_of(trajectory, fault)) {
+    plans_.push_back(std::move(*plan));
+    wanted_ = &plans_.back();
+  }
+  return fault;
+}
+
+std::optional<Plan> FeedforwardController::plan_of(
+  const Trajectory & trajectory, std::string & fault) const
+{
+  std::array<std::size_t, robot::JOINTS> columns;
+  for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    const auto & names = trajectory.joint_names;
+    const auto place = std::find(names.begin(), names.end(), params_.joints[i]);
+    if (place == names.end() || names.size() != robot::JOINTS) {
+      fault = "its joints must be those of the controller, with " + params_.joints[i];
+      return std::nullopt;
+    }
+    columns[i] = static_cast<std::size_t>(place - names.begin());
+  }
+  std::vector<double> times;
+  std::vector<Row> positions;
+  for (const auto & point : trajectory.points) {
+    const double time = rclcpp::Duration(point.time_from_start).seconds();
+    const std::string name = "point " + std::to_string(times.size());
+    if (point.positions.size() != robot::JOINTS) {
+      fault = name + ": " + std::to_string(point.positions.size()) + " positions";
+      return std::nullopt;
+    }
+    Row row;
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      row[i] = point.positions[columns[i]];
+      if (!std::isfinite(row[i])) {
+        fault = name + ": the position of " + params_.joints[i] + " is not finite";
+        return std::nullopt;
+      }
+    }
+    if (!times.empty() && !(time > times.back())) {
+      fault = name + ": its time is not after that of the point before";
+      return std::nullopt;
+    }
+    times.push_back(time);
+    positions.push_back(row);
+  }
+  if (times.size() < 2) {
+    fault = "expected two points or more, the first where the arm is held";
+    return std::nullopt;
+  }
+  return Plan(times, positions);
+}
+
+}  // namespace @package@
+
+PLUGINLIB_EXPORT_CLASS(
+  @package@::FeedforwardController, controller_interface::ChainableControllerInterface)

@@ -1,0 +1,367 @@
+"""The package of ros2_control: its reference and torque, and its controller with a manager that
+stands in for the real one."""
+from dataclasses import dataclass
+import re
+import shutil
+import subprocess
+
+from compiled_c import CC
+from hypothesis import given, settings, strategies as st
+import numpy as np
+import pytest
+import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.codegen.ros2_control import generate_ros2_control
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.simulation.examples import with_example_actuators
+from pathlib import Path
+
+CXX = shutil.which('g++') or shutil.which('clang++')
+HERE = Path(__file__).parent / 'ros2_control'
+STRICT = ('-std=c++17', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Werror')
+HOLDING, PLAN, CHAIN, STOPPING = range(4)
+TYPES = {'bool': 'bool', 'double': 'double', 'int': 'std::int64_t', 'string': 'std::string',
+         'double_array': 'std::vector<double>', 'string_array': 'std::vector<std::string>'}
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CC is None or CXX is None, reason='no compiler of C and C++ here')]
+
+
+@dataclass
+class Program:
+    """A program around the package of a robot."""
+
+    robot: hd.Robot
+    path: Path
+
+    def run(self, *lines):
+        """Return the lines that it prints."""
+        return subprocess.run(
+            [self.path], input='\n'.join(lines), capture_output=True, text=True, check=True,
+            timeout=60).stdout.splitlines()
+
+    def cycles(self, *lines):
+        """Return modes (T,), motions (T, 5, n), feed-forward (T, 3, n), torques (T, n), motors."""
+        rows = np.array([line.split() for line in self.run(*lines)], float)
+        n = self.robot.n
+        parts = np.split(rows[:, 1:], [5 * n, 8 * n, 9 * n], axis=1)
+        return (rows[:, 0], parts[0].reshape(-1, 5, n), parts[1].reshape(-1, 3, n), parts[2],
+                parts[3].reshape(len(rows), 4, -1))
+
+
+def built(robot, name, folder, *options):
+    """Return a program of this folder, compiled with a robot's package."""
+    generate_ros2_control(robot, folder, force=True)
+    package, = (folder / 'include').iterdir()
+    code, = (folder / 'src').glob('*.c')
+    parameters(folder, package)
+    source = folder / f'{name}.cc'
+    source.write_text((HERE / f'{name}.cpp').read_text().replace('@package@', package.name))
+    program = folder / name
+    if name == 'manager':
+        options = (*options, str(folder / 'src' / 'feedforward_controller.cpp'))
+        headers = re.findall(r'#include "(.*)"', ''.join(
+            path.read_text() for path in (
+                package / 'feedforward_controller.hpp',
+                folder / 'src' / 'feedforward_controller.cpp')))
+        for header in headers:
+            path = folder / 'include' / header
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text('#include "stand_in.hpp"\n')
+    subprocess.run(
+        [CC, '-std=c99', '-O1', '-c', '-I', folder / 'include', code, '-o', folder / 'arm.o'],
+        check=True)
+    subprocess.run(
+        [CXX, *STRICT, '-I', folder / 'include', '-I', HERE, source, *options, folder / 'arm.o',
+         '-o', program, '-lm'], check=True)
+    return Program(robot, program)
+
+
+def parameters(folder, package):
+    """Write what generate_parameter_library makes of the parameters, as far as it is used."""
+    keys = yaml.safe_load((folder / 'src' / 'parameters.yaml').read_text())[package.name]
+    fields = ''.join(
+        f'  {TYPES[one["type"]]} {name} = {literal(one["default_value"])};\n'
+        for name, one in keys.items())
+    lists = ''.join(
+        f'    if (name == "{name}") {{{name} = numbers;}}\n'
+        for name, one in keys.items() if one['type'] == 'double_array')
+    scalars = ''.join(
+        f'    if (name == "{name}") {{{name} = numbers.at(0);}}\n'
+        for name, one in keys.items() if one['type'] in ('bool', 'double'))
+    (package / 'feedforward_parameters.hpp').write_text(f"""\
+#pragma once
+#include "stand_in.hpp"
+namespace {package.name}
+{{
+struct Params
+{{
+{fields}
+  void set(const std::string & name, const std::vector<double> & numbers)
+  {{
+{lists}{scalars}  }}
+}};
+inline Params chosen;
+struct ParamListener
+{{
+  explicit ParamListener(std::shared_ptr<StandInNode>) {{}}
+  Params get_params() const {{return chosen;}}
+}};
+}}
+""")
+
+
+def literal(value):
+    if isinstance(value, list):
+        return '{' + ', '.join(map(literal, value)) + '}'
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower()
+
+
+def numbers(*values):
+    return ' '.join(repr(float(x)) for value in values for x in np.ravel(value))
+
+
+def plan_line(times, positions):
+    return f'plan {len(times)} ' + ' '.join(
+        numbers(time, row) for time, row in zip(times, positions, strict=True))
+
+
+@pytest.fixture(scope='module')
+def panda(tmp_path_factory):
+    return built(hd.load_robot('panda'), 'reference', tmp_path_factory.mktemp('panda'))
+
+
+@pytest.fixture(scope='module')
+def arm(tmp_path_factory):
+    return built(hd.load_robot('twolink'), 'reference', tmp_path_factory.mktemp('twolink'))
+
+
+@pytest.fixture(scope='module')
+def manager(tmp_path_factory):
+    return built(hd.load_robot('panda'), 'manager', tmp_path_factory.mktemp('manager'))
+
+
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+
+
+def test_a_plan_goes_through_its_points_with_the_torque_of_the_library(panda):
+    times = [0.0, 0.8, 1.1, 2.0]
+    random = np.random.default_rng(1)
+    points = READY + np.vstack([np.zeros(7), 0.3 * random.normal(size=(3, 7))])
+    modes, q, torque, sent, _ = panda.cycles(
+        f'hold {numbers(READY)}', plan_line(times, points), 'step 0.001 2100')
+    for time, point in zip(times[1:], points[1:], strict=True):
+        assert q[round(time * 1000) - 1, 0] == pytest.approx(point, abs=1e-10)
+    assert modes[-1] == HOLDING
+    assert np.array_equal(q[-1, 1:], np.zeros((4, 7)))
+    feed_forward = FeedForward(panda.robot)
+    for motion, row in zip(q[::60], torque[::60], strict=True):
+        expected = feed_forward.torque(motion)
+        assert np.abs(row - expected).max(axis=1) == pytest.approx(
+            0.0, abs=1e-12 * np.abs(expected).max())
+    assert np.array_equal(sent, torque[:, 0])  # the arm is where it is to be: no feedback
+
+
+def script(draw, n):
+    """Return lines of some seconds in which anything is asked for, and the largest time step."""
+    place = draw(st.integers(0, 10**6))
+    random = np.random.default_rng(place)
+    held = random.normal(size=n)
+    lines = [f'hold {numbers(held)}']
+    for _ in range(random.integers(1, 5)):
+        kind = random.integers(3)
+        if kind == 0:
+            times = np.cumsum(np.r_[0.0, random.uniform(0.05, 0.8, random.integers(1, 5))])
+            points = held + np.vstack([
+                random.uniform(-0.009, 0.009, n), random.normal(size=(len(times) - 1, n))])
+            lines += [plan_line(times, points), ('step', times[-1] * random.uniform(0.1, 1.0))]
+        elif kind == 1:  # a chain that swings about the held place, and falls silent
+            width = random.uniform(0.0, 0.009, n)
+            lines.append(('swing', held, width, random.uniform(1.0, 5.0), random.uniform(0.1, 1)))
+        if kind == 2 or random.integers(2):
+            lines.append('stop')
+        lines.append(('step', random.uniform(0.05, 1.5)))
+    return lines
+
+
+def at_period(lines, dt):
+    """Return the lines with steps of a period."""
+    out = []
+    for line in lines:
+        if isinstance(line, str):
+            out.append(line)
+        elif line[0] == 'step':
+            out.append(f'step {dt!r} {max(1, round(line[1] / dt))}')
+        else:
+            _, held, width, rate, duration = line
+            for k in range(1, round(duration / dt)):
+                phase = rate * k * dt + np.arange(5) * np.pi / 2
+                swing = np.cos(phase)[:, None] * width * rate ** np.arange(5)[:, None]
+                swing[0] += held - width
+                out += [f'sample {numbers(swing)}', f'step {dt!r} 1']
+    return out
+
+
+@given(st.data())
+@settings(max_examples=15, deadline=None)
+def test_whatever_is_asked_for_the_motion_is_continuous_to_the_snap(arm, data):
+    """The largest step of each derivative goes to 0 with the period; a jump would not."""
+    lines = script(data.draw, 2)
+    largest = []
+    for dt in (1e-3, 2.5e-4):
+        _, q, _, torque, _ = arm.cycles(*at_period(lines, dt), f'step {dt!r} {round(3.0 / dt)}')
+        steps = np.abs(np.diff(q, axis=0)).max(axis=(0, 2))
+        assert np.isfinite(torque).all()
+        for k in range(4):  # each row is the derivative of the one before
+            off = np.diff(q[:, k], axis=0) - 0.5 * dt * (q[1:, k + 1] + q[:-1, k + 1])
+            assert np.abs(off).max() <= 0.5 * dt * steps[k + 1] + 1e-12
+        largest.append(steps)
+    assert (largest[1] <= 0.45 * largest[0] + 1e-9).all()
+    assert np.array_equal(q[-1, 1:], np.zeros((4, 2)))  # and it comes to rest
+
+
+def test_a_plan_that_starts_elsewhere_is_not_followed(arm):
+    modes, q, *_ = arm.cycles(
+        'hold 0 0', plan_line([0.0, 1.0], [[0.02, 0.0], [1.0, 1.0]]), 'step 0.001 50')
+    assert set(modes) == {HOLDING}
+    assert not q.any()
+
+
+def test_the_torque_keeps_its_limits_and_their_rate(arm):
+    *_, torque, _ = arm.cycles(
+        'limits 12 2 30 30', 'hold 0 0', plan_line([0.0, 0.3], [[0.0, 0.0], [1.0, -1.0]]),
+        'step 0.001 600')
+    assert np.abs(torque).max(axis=0) == pytest.approx([12.0, 2.0])
+    assert np.abs(np.diff(torque, axis=0)).max() <= 0.030 * (1 + 1e-9)
+
+
+def test_motors_behind_springs_get_the_references_of_the_library(tmp_path):
+    robot = with_example_actuators(hd.load_robot('twolink'), 'sea', 1000.0)
+    program = built(robot, 'reference', tmp_path)
+    _, q, torque, _, motors = program.cycles(
+        'hold 0.3 0.2', plan_line([0.0, 1.0], [[0.3, 0.2], [0.8, -0.4]]), 'step 0.001 1100')
+    expected = FeedForward(robot).motor_side.along(1e-3 * np.arange(len(q)), q, torque)
+    assert motors == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize('actuators', ['vsa'])
+def test_what_the_controller_cannot_do_is_refused(tmp_path, actuators):
+    robot = with_example_actuators(hd.load_robot('twolink'), actuators, 1000.0)
+    with pytest.raises(hd.HodynError, match='stiffness varies'):
+        generate_ros2_control(robot, tmp_path / 'package')
+    assert not (tmp_path / 'package').exists()
+
+
+# The controller.
+
+JOINTS = [f'fer_joint{k}' for k in range(1, 8)]
+BEGIN = ('init', 'configure', f'state {numbers(READY, np.zeros(7))}', 'activate')
+
+
+def message(word, times, positions, names=JOINTS):
+    return f'{word} {len(times)} {" ".join(names)} ' + ' '.join(
+        numbers(time, row) for time, row in zip(times, positions, strict=True))
+
+
+MOVE = message('trajectory', [0.0, 1.0], [READY, READY + 0.1])
+
+
+def commands(lines):
+    """Return what each cycle sent."""
+    return np.array([line.split()[2:] for line in lines if line.startswith('cycle: 1')], float)
+
+
+def test_it_claims_efforts_and_states_and_offers_references(manager):
+    _, _, names, _ = manager.run('init', 'configure', 'names')
+    claimed = names.split()
+    assert claimed[:7] == [f'arm/{joint}/effort' for joint in JOINTS]
+    assert claimed[7:9] == ['arm/fer_joint1/position', 'arm/fer_joint1/velocity']
+    assert claimed[21:] == [
+        f'feedforward_controller/{joint}/{quantity}'
+        for quantity in ('position', 'velocity', 'acceleration', 'jerk', 'snap')
+        for joint in JOINTS]
+
+
+def test_a_plan_is_played_without_allocation_and_ends_at_rest(manager):
+    lines = manager.run(*BEGIN, 'set tracking_tolerance 0 0 0 0 0 0 0', 'cycle 0.001 20', MOVE,
+                        'cycle 0.001 1200')
+    sent = commands(lines)
+    assert 'activate: success' in lines
+    assert not sent[:20].any()  # a Franka holds itself
+    assert np.abs(sent).max() > 0.5
+    assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    assert np.abs(np.diff(sent, n=2, axis=0)).max() < 0.02 * np.abs(sent).max()
+    assert lines[-1] == 'allocations: 0'
+
+
+def test_a_goal_is_answered_when_it_is_over_canceled_or_wrong(manager):
+    goal = MOVE.replace('trajectory', 'goal')
+    far = message('goal', [0.0, 1.0], [READY + 0.5, READY])
+    other = message('goal', [0.0, 1.0], [READY, READY], ['elbow', *JOINTS[1:]])
+
+    def ends(*lines):
+        return [line for line in manager.run(
+            *BEGIN, 'cycle 0.001 2', *lines) if line.startswith('goal: ')]
+
+    assert ends(goal, 'cycle 0.001 1100') == ['goal: accepted', 'goal: succeeded 0 ']
+    canceled = ends(goal, 'cycle 0.001 300', 'cancel', 'cycle 0.001 900')
+    assert canceled == ['goal: accepted', 'goal: canceled 0 ']
+    assert ends(far, 'cycle 0.001 30')[1].startswith('goal: aborted -1 the plan does not start')
+    assert ends(other) == ['goal: rejected']
+    assert ends(goal, 'cycle 0.001 300', goal)[1:] == ['goal: rejected']
+    stopped = ends(goal, 'cycle 0.001 300', 'hold', 'cycle 0.001 900')
+    assert stopped[1].startswith('goal: aborted -4 the plan was stopped')
+    gone = ends(goal, 'cycle 0.001 300', 'deactivate', 'cycle 0.001 11')
+    assert gone[1].startswith('goal: aborted -4')
+
+
+def test_wrong_trajectories_are_one_line_and_change_nothing(manager):
+    wrong = {
+        'nan': message('trajectory', [0.0, 1.0], [READY, [np.nan] * 7]),
+        'its time is not after': message('trajectory', [0.0, 0.0], [READY, READY]),
+        'its joints must be': message('trajectory', [0.0, 1.0], [READY, READY], ['a'] * 7),
+        'two points': message('trajectory', [0.0], [READY])}
+    for words, line in wrong.items():
+        lines = manager.run(*BEGIN, line, 'cycle 0.001 50')
+        said, = [one for one in lines if one.startswith('error: ')]
+        assert ('not finite' if words == 'nan' else words) in said
+        assert not commands(lines).any()
+
+
+def test_an_arm_that_departs_is_stopped_and_named(manager):
+    lines = manager.run(*BEGIN, MOVE.replace('trajectory 2', 'trajectory 2'),
+                        'cycle 0.001 100', f'state {numbers(READY + [0, 0, 0.4, 0, 0, 0, 0], 0 * READY)}',
+                        'cycle 0.001 800')
+    assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: ' \
+        'stopping' in lines
+    assert commands(lines)[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+
+
+def test_a_chain_that_falls_silent_is_brought_to_rest(manager):
+    motion = np.zeros((5, 7))
+    lines = [*BEGIN, 'chain 1']
+    for k in range(400):
+        motion[0], motion[1], motion[2] = READY + 0.5 * (k * 1e-3)**2, k * 1e-3, 1.0
+        lines += [f'sample {numbers(motion)}', 'cycle 0.001 1']
+    printed = manager.run(*lines, 'cycle 0.001 900')
+    assert 'error: the controller before this one sends nothing: stopping' in printed
+    sent = commands(printed)
+    assert np.abs(sent[300:400]).max() > 0.1
+    assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    assert np.abs(np.diff(sent, axis=0)).max() <= 1.0 + 1e-9  # N m in a millisecond
+    assert printed[-1] == 'allocations: 0'
+
+
+def test_what_cannot_be_measured_is_an_error_and_nothing_stays_commanded(manager):
+    nowhere = f'state {numbers([np.nan] * 7, np.zeros(7))}'
+    lines = manager.run('init', 'configure', nowhere, 'activate')
+    assert lines[-2] == 'activate: error'
+    lines = manager.run(*BEGIN, MOVE, 'cycle 0.001 300', nowhere, 'cycle 0.001 30', 'deactivate')
+    results = [line.split()[1] for line in lines if line.startswith('cycle:')]
+    assert results[300:].index('0') in (19, 20)  # reference_timeout
+    after = lines[lines.index('deactivate: success') + 1]
+    assert not np.array(after.split(), float).any()
