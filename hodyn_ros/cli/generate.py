@@ -28,7 +28,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--output', type=Path, metavar='DIR', help='folder to write C to')
     kind.add_argument(
         '--ros2-control', type=Path, dest='controller', metavar='DIR',
-        help='folder to write a package of ros2_control to: a controller in C++ with this C in it, '
+        help='folder to write a package of ros2_control to: a controller in C++ around this C, '
         'with friction and motors if the robot has them')
     parser.add_argument(
         '--order', type=int, default=_ORDER, metavar='R',

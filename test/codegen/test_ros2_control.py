@@ -1,12 +1,14 @@
 """The package of ros2_control: its reference and torque, and its controller with a manager that
 stands in for the real one."""
 from dataclasses import dataclass
+from pathlib import Path
 import re
 import shutil
 import subprocess
 
 from compiled_c import CC
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 import yaml
@@ -15,10 +17,10 @@ import hodyn_ros as hd
 from hodyn_ros.codegen.ros2_control import generate_ros2_control
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.simulation.examples import with_example_actuators
-from pathlib import Path
 
 CXX = shutil.which('g++') or shutil.which('clang++')
 HERE = Path(__file__).parent / 'ros2_control'
+EIGEN = Path('/usr/include/eigen3')
 STRICT = ('-std=c++17', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Werror')
 HOLDING, PLAN, CHAIN, STOPPING = range(4)
 TYPES = {'bool': 'bool', 'double': 'double', 'int': 'std::int64_t', 'string': 'std::string',
@@ -256,6 +258,58 @@ def test_what_the_controller_cannot_do_is_refused(tmp_path, actuators):
     assert not (tmp_path / 'package').exists()
 
 
+SOLVER = """\
+#pragma once
+#include <Eigen/Dense>
+#include <memory>
+#include <string>
+namespace rclcpp::node_interfaces
+{
+struct NodeParametersInterface {using ConstSharedPtr = std::shared_ptr<const int>;};
+}
+namespace inverse_dynamics_solver
+{
+struct InverseDynamicsSolver
+{
+  using Vector = Eigen::VectorXd;
+  virtual ~InverseDynamicsSolver() = default;
+  virtual void initialize(
+    rclcpp::node_interfaces::NodeParametersInterface::ConstSharedPtr, const std::string &,
+    const std::string &) = 0;
+  virtual Eigen::MatrixXd getInertiaMatrix(const Vector &) const = 0;
+  virtual Vector getCoriolisVector(const Vector &, const Vector &) const = 0;
+  virtual Vector getGravityVector(const Vector &) const = 0;
+  virtual Vector getFrictionVector(const Vector &) const = 0;
+  virtual Vector getTorques(const Vector &, const Vector &, const Vector &) const = 0;
+};
+}
+"""
+
+
+@pytest.mark.skipif(not EIGEN.is_dir(), reason='no Eigen here')
+def test_the_plugin_of_inverse_dynamics_solver_has_the_terms_of_the_library(tmp_path):
+    for name, text in (
+            ('inverse_dynamics_solver/inverse_dynamics_solver.hpp', SOLVER),
+            ('pluginlib/class_list_macros.hpp', '#define PLUGINLIB_EXPORT_CLASS(type, base)\n')):
+        (tmp_path / 'stand_ins' / name).parent.mkdir(parents=True)
+        (tmp_path / 'stand_ins' / name).write_text(text)
+    robot = hd.load_robot('panda')
+    program = built(robot, 'solver', tmp_path / 'package', '-I', tmp_path / 'stand_ins',
+                    '-I', tmp_path / 'package', '-isystem', EIGEN)
+    q = np.random.default_rng(3).normal(size=(3, 7))
+    lines = program.run(numbers(q))
+    torque, gravity, coriolis, friction, *mass = (
+        np.array(line.split(), float) for line in lines[:11])
+    terms = hd.equations_of_motion(robot, q[:2])
+    assert torque == pytest.approx(hd.inverse_dynamics(robot, q)[0], rel=1e-12)
+    assert gravity == pytest.approx(terms.gravity[0], rel=1e-12, abs=1e-12)
+    assert np.array(mass) == pytest.approx(terms.mass[0], rel=1e-12, abs=1e-12)
+    assert torque == pytest.approx(mass @ q[2] + coriolis + gravity, rel=1e-12)
+    assert friction == pytest.approx(
+        robot.friction.torque(np.vstack([q, np.zeros((2, 7))]))[0], abs=1e-12)
+    assert lines[11] == 'expected 7 joints, got 1'
+
+
 # The controller.
 
 JOINTS = [f'fer_joint{k}' for k in range(1, 8)]
@@ -333,9 +387,11 @@ def test_wrong_trajectories_are_one_line_and_change_nothing(manager):
 
 
 def test_an_arm_that_departs_is_stopped_and_named(manager):
-    lines = manager.run(*BEGIN, MOVE.replace('trajectory 2', 'trajectory 2'),
-                        'cycle 0.001 100', f'state {numbers(READY + [0, 0, 0.4, 0, 0, 0, 0], 0 * READY)}',
-                        'cycle 0.001 800')
+    pushed = READY.copy()
+    pushed[2] += 0.4
+    lines = manager.run(
+        *BEGIN, MOVE, 'cycle 0.001 100', f'state {numbers(pushed, np.zeros(7))}',
+        'cycle 0.001 800')
     assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: ' \
         'stopping' in lines
     assert commands(lines)[-1] == pytest.approx(np.zeros(7), abs=1e-12)

@@ -28,7 +28,8 @@ Array = NDArray[np.float64]
 
 _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
-_ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml')
+_ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_plugins.xml')
+_SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
 _STIFFNESS, _DAMPING = 5.0, 0.3
 """Of the example's feedback: N m/rad for each N m of the effort limit, s."""
 
@@ -89,8 +90,7 @@ def controller_contents(robot: Robot, prefix: str = '') -> Contents:
         {f'{name}.hpp' for name in _HEADERS} | {f'{settings.prefix}.h'}))
     return GeneratedContents(frozenset(_ROOT), {
         'include': GeneratedContents(frozenset(), {_package(settings): headers}),
-        'src': GeneratedContents(frozenset(
-            {'feedforward_controller.cpp', 'parameters.yaml', f'{settings.prefix}.c'})),
+        'src': GeneratedContents(frozenset({*_SOURCES, f'{settings.prefix}.c'})),
         'config': GeneratedContents(frozenset({'controllers.yaml', 'robot.urdf'})),
         'launch': GeneratedContents(frozenset({'controller.launch.py'}))})
 
@@ -118,7 +118,7 @@ def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
     here = resources(__package__)
     for name in (
             *_ROOT, *(f'include/{header}.hpp' for header in _HEADERS),
-            'src/feedforward_controller.cpp', 'src/parameters.yaml', 'config/controllers.yaml',
+            *(f'src/{source}' for source in _SOURCES), 'config/controllers.yaml',
             'launch/controller.launch.py'):
         text = re.sub(
             '@([A-Za-z_]+)@', lambda word: words[word[1]],
