@@ -80,3 +80,22 @@ def test_what_cannot_be_had_is_one_line(options, text, tmp_path, capsys):
     assert text in error
     assert error.count('\n') == 1
     assert not (tmp_path / 'code').exists()
+
+
+def test_a_package_of_ros2_control_is_written_whole_and_replaced_but_never_mixed(
+        tmp_path, capsys):
+    package = tmp_path / 'package'
+    command = ['generate', '--robot', 'twolink', '--ros2-control', str(package)]
+    assert main(command) == 0
+    assert 'a package of ros2_control' in capsys.readouterr().out
+    written = {path.relative_to(package): path.read_bytes() for path in package.rglob('*.*')
+               if path.is_file()}
+    assert not [path for path, text in written.items() if b'@' in text.replace(b'nobody@', b'')
+                and path.suffix != '.c']
+    assert main(command) == 0
+    assert 'replaces the earlier result' in capsys.readouterr().out
+    (package / 'src' / 'mine.cpp').touch()
+    assert main(command) == 2
+    assert 'mine.cpp' in capsys.readouterr().err
+    assert main([*command, '--float', '--order', '1']) == 2
+    assert '--order, --float: the controller of --ros2-control' in capsys.readouterr().err

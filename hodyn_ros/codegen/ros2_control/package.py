@@ -119,11 +119,11 @@ def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
     for name in (
             *_ROOT, *(f'include/{header}.hpp' for header in _HEADERS),
             *(f'src/{source}' for source in _SOURCES), 'config/controllers.yaml',
-            'launch/controller.launch.py'):
+            'launch/controller.launch.py.in'):
         text = re.sub(
             '@([A-Za-z_]+)@', lambda word: words[word[1]],
             here.joinpath(name).read_text('utf-8'))
-        yield name.replace('include/', f'include/{package}/'), text
+        yield name.replace('include/', f'include/{package}/').removesuffix('.in'), text
 
 
 def _words(settings: Settings) -> Mapping[str, str]:
