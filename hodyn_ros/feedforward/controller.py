@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.motion_limits import (
     motion_limits,
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
-from hodyn_ros.feedforward.output_stage import RATE_SHARE
+from hodyn_ros.feedforward.output_curve import RATE_SHARE
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.stiffness import StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
@@ -36,7 +36,7 @@ class FeedforwardController:
     """The reference and its torques at each instant.
 
     What is published goes over from what was published last, whatever changes: see
-    `output_stage`.
+    `output_curve`.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
-from hodyn_ros.feedforward.output_stage import go_over
+from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PlausibleState
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference.limits import MotionLimits

@@ -9,7 +9,8 @@ from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motor_stage import MotorStage
-from hodyn_ros.feedforward.output_stage import BANDWIDTH, OutputStage
+from hodyn_ros.feedforward.output_curve import BANDWIDTH
+from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.torque_output import TorqueOutput
 from hodyn_ros.reference.rest_to_rest import move_plan
