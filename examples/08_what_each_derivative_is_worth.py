@@ -18,7 +18,7 @@ from hodyn_ros.simulation.examples import with_example_actuators
 robot = with_example_actuators(hd.load_robot('panda'), 'sea', 1000.0)
 ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 plan = fit_plan([0.0, 1.2], ready + np.outer([0.0, 1.0], [0.4, 0.3, -0.3, 0.5, 0.4, 0.4, 0.6]))
-runs = simulate_tracking(robot, plan)
+runs = simulate_tracking(robot, plan, methods=('rigid', 'torque', 'torque_rate', 'full'))
 
 # %%
 names = {

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         world_wrench,
     )
     from hodyn_ros.feedforward import FeedForward
+    from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
     from hodyn_ros.plans import (
         JointWaypoints,
         PlanRequest,
@@ -59,6 +60,7 @@ _PLACES = {
     'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
     'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
     'feedforward': 'FeedForward',
+    'feedforward.flatness_feedback': 'FlatnessFeedback',
     'plans': 'JointWaypoints PlanRequest PlanSettings PreparedPlan prepare_plan',
     'plans.retiming': 'Retimed retime',
     'reference': 'Plan fit_plan',
@@ -69,8 +71,9 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
-    'Body', 'Energy', 'EquationsOfMotion', 'FeedForward', 'GeneratedCode', 'HodynError',
-    'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest', 'PlanSettings',
+    'Body', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback', 'GeneratedCode',
+    'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest',
+    'PlanSettings',
     'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
     'christoffel_symbols', 'dh', 'energy', 'equations_of_motion', 'external_efforts', 'fit_plan',
     'forward_dynamics', 'forward_kinematics', 'generate_c',

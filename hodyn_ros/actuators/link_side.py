@@ -23,6 +23,9 @@ class LinkSide:
         the friction alone.
     stiffness : (n,) array
         −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints.
+    rates : (2, n) array
+        Derivatives in time of `torque` and `stiffness`, N m/s and N m/(rad s), with prescribed
+        stiffness and the rate of dampers taken as constant; 0 at rigid joints.
 
     Parameters
     ----------
@@ -43,6 +46,7 @@ class LinkSide:
         self.torque = np.zeros(actuators.n)
         self.load = np.zeros(actuators.n_motors)
         self.stiffness = np.zeros(actuators.n)
+        self.rates = np.zeros((2, actuators.n))
         self._prescribed = np.array(actuators.constant_stiffness()[0])
         self._laws = (
             actuators.kinds, parameters, actuators.tables, actuators.table_rows,
@@ -78,7 +82,7 @@ class LinkSide:
         check_array(stiffness, 'stiffness', joints)
         _evaluate(
             *self._laws, q, qd, theta, theta_rate, stiffness, self.torque, self.load,
-            self.stiffness)
+            self.stiffness, self.rates)
         return self.torque
 
 
@@ -87,21 +91,25 @@ def _evaluate(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, q: Array, qd: Array, theta: Array,
     theta_rate: Array, prescribed: Array, torque: Array, load: Array, stiffness: Array,
+    rates: Array,
 ) -> None:
     x = np.empty(2)
     rate = np.empty(2)
-    force = np.empty(2)
+    force = np.empty((2, 3))
     for i in range(kinds.size):
         first = motor_of[i]
+        rate[1] = 0.0
         for j in range(first, motor_of[i + 1]):
             sign = 1.0 if j == first else -1.0
             x[j - first] = sign * (theta[j] - q[i])
             rate[j - first] = sign * (theta_rate[j] - qd[i])
         table = tables[table_rows[i]:table_rows[i + 1]]
         stiffness[i] = forces(kinds[i], parameters[i], table, x, rate, prescribed[i], force)
-        torque[i] = force[0] - force[1]
+        torque[i] = force[0, 0] - force[1, 0]
+        rates[0, i] = force[0, 1] * rate[0] - force[1, 1] * rate[1]
+        rates[1, i] = force[0, 2] * rate[0] + force[1, 2] * rate[1]
         for j in range(first, motor_of[i + 1]):
             speed = qd[i] if kinds[i] == RIGID else theta_rate[j]
             load[j] = (
-                (force[0] if j == first else -force[1]) + motors[j, VISCOUS] * speed
+                (force[0, 0] if j == first else -force[1, 0]) + motors[j, VISCOUS] * speed
                 + motors[j, COULOMB] * np.tanh(speed / motors[j, COULOMB_VELOCITY]))

@@ -185,47 +185,49 @@ def forces(
     kind: int, p: Array, table: Array, elongation: Array, rate: Array, stiffness: float,
     out: Array,
 ) -> float:
-    """Write what each spring of a joint carries, (2,), N m; return the joint's stiffness.
+    """Write what each spring of a joint carries, N m, and its two derivatives by x, (2, 3).
 
     The inverse of `elongations`: Q is the first less the second. Beyond its table, a tabulated
-    spring goes on straight; tendons that cannot push are slack below 0. The stiffness is −∂Q/∂q at
-    fixed motors, N m/rad.
+    spring goes on straight; tendons that cannot push are slack below 0. Return the stiffness,
+    −∂Q/∂q at fixed motors, N m/rad: the sum of the slopes.
     """
     x = elongation[0]
-    out[1] = 0.0
-    slope = 0.0
+    out[:] = 0.0
     if kind == LINEAR:
-        out[0] = p[0] * x + p[1] * rate[0]
-        slope = p[0]
+        out[0, 0] = p[0] * x + p[1] * rate[0]
+        out[0, 1] = p[0]
     elif kind == CUBIC:
-        out[0] = p[0] * x + p[1] * x**3
-        slope = p[0] + 3.0 * p[1] * x * x
+        out[0, 0] = p[0] * x + p[1] * x**3
+        out[0, 1] = p[0] + 3.0 * p[1] * x * x
+        out[0, 2] = 6.0 * p[1] * x
     elif kind == TABULATED:
         piece = min(max(np.searchsorted(table[:, 0], x, side='right') - 1, 0), len(table) - 2)
         end = table[piece + 1, 0] - table[piece, 0]
         local = x - table[piece, 0]
         inside = min(max(local, 0.0), end)
-        above, slope, _ = on_piece(table, piece, inside)
-        out[0] = table[piece, 1] + above + slope * (local - inside)
+        above, slope, bend = on_piece(table, piece, inside)
+        out[0, 0] = table[piece, 1] + above + slope * (local - inside)
+        out[0, 1] = slope
+        out[0, 2] = bend if inside == local else 0.0
     elif kind == VARIABLE:
-        out[0] = stiffness * x
-        slope = stiffness
+        out[0, 0] = stiffness * x
+        out[0, 1] = stiffness
     elif kind == EXPONENTIAL:
         for k in range(2):
             if elongation[k] > 0.0 or p[2] > 0.0:
-                out[k] = p[0] * np.expm1(p[1] * elongation[k])
-                slope += p[0] * p[1] * np.exp(p[1] * elongation[k])
-            else:
-                out[k] = 0.0
+                out[k, 0] = p[0] * np.expm1(p[1] * elongation[k])
+                out[k, 1] = p[1] * (out[k, 0] + p[0])
+                out[k, 2] = p[1] * out[k, 1]
     elif kind == QUADRATIC:
         for k in range(2):
-            pull = max(elongation[k], 0.0)
-            out[k] = 0.5 * p[0] * pull * pull
-            slope += p[0] * pull
+            if elongation[k] > 0.0:
+                out[k, 0] = 0.5 * p[0] * elongation[k] ** 2
+                out[k, 1] = p[0] * elongation[k]
+                out[k, 2] = p[0]
     else:
-        out[0] = 0.0
-        slope = np.inf
-    return slope
+        return np.inf
+    total: float = out[0, 1] + out[1, 1]
+    return total
 
 
 @njit()

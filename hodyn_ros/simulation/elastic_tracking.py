@@ -1,9 +1,10 @@
 """How well an elastic arm follows a motion, by how much of the feed-forward its motors get.
 
 The motors of the simulated arm have a PD loop and nothing feeds back the link side, so the
-tracking error of the links shows what each part of the feed-forward contributes.
+tracking error of the links shows what each part of the feed-forward contributes; feedback of all
+states by flatness is beside it.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -14,15 +15,20 @@ from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback, why_no_feedback
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import MotorLoop
 
 Array = NDArray[np.float64]
-Method = Literal['rigid', 'torque', 'torque_rate', 'full']
+Method = Literal['rigid', 'torque', 'torque_rate', 'full', 'flatness']
 METHODS: tuple[Method, ...] = get_args(Method)
+Controller = Callable[[int], Array]
+"""From the number of a cycle to motor torques, (m,)."""
 
+LOST = 1e3
+"""rad: an arm beyond it is not simulated further."""
 SETTLING = 1.0
 """Seconds that the arm is held first, so that the start of a wrong model is not in the motion."""
 
@@ -106,13 +112,14 @@ class Tracking:
 
     @property
     def rms(self) -> float:
-        """Root mean square of the worst joint's error, rad."""
-        return float(np.sqrt(np.mean(self.error**2, axis=0)).max())
+        """Root mean square of the worst joint's error, rad; infinite where the arm was lost."""
+        rms = float(np.sqrt(np.mean(self.error**2, axis=0)).max())
+        return rms if np.isfinite(rms) else np.inf
 
 
 def simulate_tracking(
     robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: LoopSettings | None = None,
-    conditions: Conditions | None = None, methods: Sequence[Method] = METHODS,
+    conditions: Conditions | None = None, methods: Sequence[Method] = (),
 ) -> dict[Method, Tracking]:
     """Return how the arm in MuJoCo follows a plan with each method.
 
@@ -120,7 +127,8 @@ def simulate_tracking(
       PD on q_d, q̇_d, τ = B q̈ + Q;
     - torque: the deflection is made up for; PD on θ_d = q + K⁻¹ Q, q̇_d, τ = B q̈ + Q;
     - torque_rate: and its rate; PD on θ_d, θ̇_d, τ = B q̈ + Q;
-    - full: the whole motor side, PD on θ_d, θ̇_d, and τ_m with the torque's second derivative.
+    - full: the whole motor side, PD on θ_d, θ̇_d, and τ_m with the torque's second derivative;
+    - flatness: `FlatnessFeedback` of links and motors, with all poles at the loop's bandwidth.
 
     Parameters
     ----------
@@ -135,7 +143,7 @@ def simulate_tracking(
     conditions : Conditions, optional
         How the arm and its signals differ from what the controller believes.
     methods : strings
-        Which to run.
+        Which to run; by default all that the actuators allow.
 
     Raises
     ------
@@ -148,7 +156,13 @@ def simulate_tracking(
     arm = ElasticArm(_real(robot, world), plan.ends[0])
     return {
         method: _run(robot, arm, plan, stiffness, controller, world, method)
-        for method in methods}
+        for method in methods or possible_methods(robot)}
+
+
+def possible_methods(robot: Robot) -> tuple[Method, ...]:
+    """Return the methods that a robot's actuators allow."""
+    none = why_no_feedback(robot)
+    return tuple(method for method in METHODS if method != 'flatness' or not none)
 
 
 def motor_references(
@@ -183,26 +197,25 @@ def _run(
     settling, moving = round(SETTLING / period), round(plan.duration / period)
     instants = plan.times[0] + (np.arange(settling + moving + 1) - settling) * period
     ahead = conditions.lookahead - round(conditions.reference_delay / period) * period
-    feedforward = FeedForward(robot)
-    reference = motor_references(feedforward, plan, instants + ahead, method, stiffness)
-    torque = motor_references(
-        feedforward, plan, instants + ahead + 0.5 * period, method, stiffness)[:, 3]
-    drive = MotorLoop(
-        arm.actuators, loop.bandwidth, loop.damping, conditions.position_noise,
-        conditions.velocity_noise, conditions.seed)
+    known = instants + ahead
+    constant = robot.require_actuators().constant_stiffness()
+    believed = (
+        np.broadcast_to(constant, (len(instants), *constant.shape))
+        if stiffness is None else stiffness.evaluate(instants)[:, :3])
+    prescribed = believed * conditions.stiffness
+    controller = (
+        _flatness(robot, arm, plan, known, believed, loop, conditions) if method == 'flatness'
+        else _motor_loop(robot, arm, plan, stiffness, known, loop, conditions, method))
     late = round(conditions.loop_delay / period)
 
-    constant = robot.require_actuators().constant_stiffness()
-    prescribed = (
-        np.broadcast_to(constant, (len(instants), *constant.shape))
-        if stiffness is None else stiffness.evaluate(instants)[:, :3]) * conditions.stiffness
     arm.reset(plan.ends[0], prescribed[0, 0])
-    commands = np.empty((len(instants), arm.actuators.n_motors))
-    measured = np.empty((len(instants), robot.n))
-    achieved = np.empty((len(instants), robot.n))
+    commands = np.full((len(instants), arm.actuators.n_motors), np.nan)
+    measured = np.full((len(instants), robot.n), np.nan)
+    achieved = np.full((len(instants), robot.n), np.nan)
     for k in range(len(instants)):
-        commands[k] = drive.torque(
-            reference[k, 0], reference[k, 1], torque[k], arm.theta, arm.theta_rate)
+        if not np.abs(arm.q).max() < LOST:
+            break
+        commands[k] = controller(k)
         measured[k] = arm.q
         achieved[k] = arm.spring_torque(prescribed[k, 0])[1]
         arm.step(commands[max(k - late, 0)], period, prescribed[k])
@@ -210,6 +223,43 @@ def _run(
     return Tracking(
         instants[of_motion] - plan.times[0], plan.evaluate(instants[of_motion])[:, 0],
         measured[of_motion], achieved[of_motion], commands[of_motion])
+
+
+def _motor_loop(
+    robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, known: Array,
+    loop: LoopSettings, conditions: Conditions, method: Method,
+) -> Controller:
+    """Return the PD loop of the motors around the feed-forward of a method."""
+    feedforward = FeedForward(robot)
+    reference = motor_references(feedforward, plan, known, method, stiffness)
+    torque = motor_references(
+        feedforward, plan, known + 0.5 * loop.period, method, stiffness)[:, 3]
+    drive = MotorLoop(
+        arm.actuators, loop.bandwidth, loop.damping, conditions.position_noise,
+        conditions.velocity_noise, conditions.seed)
+    return lambda k: drive.torque(
+        reference[k, 0], reference[k, 1], torque[k], arm.theta, arm.theta_rate)
+
+
+def _flatness(
+    robot: Robot, arm: ElasticArm, plan: Plan, known: Array, believed: Array, loop: LoopSettings,
+    conditions: Conditions,
+) -> Controller:
+    """Return the feedback of all states, whose encoders at links and motors are alike."""
+    half = 0.5 * loop.period
+    feedback = FlatnessFeedback(robot, loop.bandwidth, loop.bandwidth)
+    reference = plan.evaluate(known + half)
+    noise = np.array([[conditions.position_noise], [conditions.velocity_noise]])
+    random = np.random.default_rng(conditions.seed)
+
+    def command(k: int) -> Array:
+        links, motors = np.vstack([arm.q, arm.qd]), np.vstack([arm.theta, arm.theta_rate])
+        if noise.any():
+            links += noise * random.standard_normal(links.shape)
+            motors += noise * random.standard_normal(motors.shape)
+        return feedback.motor_torque(reference[k], links, motors, believed[k].copy(), ahead=half)
+
+    return command
 
 
 def _undamped(actuators: Actuators) -> Actuators:

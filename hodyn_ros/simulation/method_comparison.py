@@ -10,11 +10,11 @@ from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot
 from hodyn_ros.simulation.elastic_tracking import (
-    METHODS,
     Conditions,
     LoopSettings,
     Method,
     Tracking,
+    possible_methods,
     simulate_tracking,
 )
 from hodyn_ros.simulation.examples import (
@@ -101,7 +101,8 @@ class MethodComparison:
         self._plan = fit_plan(*fast_motion(self.robot, settings.duration, settings.speed))
         self._stiffness = _stiffness_plan(self.robot, self._plan)
         self._cases = ROBUSTNESS if settings.robustness else {_EXACT: Conditions()}
-        self.runs = len(self._cases) * len(METHODS)
+        self._methods = possible_methods(self.robot)
+        self.runs = len(self._cases) * len(self._methods)
 
     def simulate(
         self, advance: Callable[[], None],
@@ -125,7 +126,7 @@ class MethodComparison:
         rows: dict[str, dict[str, float]] = {}
         for case, conditions in self._cases.items():
             tracking: dict[Method, Tracking] = {}
-            for method in METHODS:
+            for method in self._methods:
                 tracking |= simulate_tracking(
                     self.robot, self._plan, stiffness=self._stiffness, loop=loop,
                     conditions=conditions, methods=[method])

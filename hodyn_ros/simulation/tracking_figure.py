@@ -13,6 +13,7 @@ from hodyn_ros.simulation.elastic_tracking import Method, Tracking
 _LABELS = {
     'rigid': 'rigid: springs ignored', 'torque': 'torque: Q',
     'torque_rate': 'torque_rate: Q and Q̇', 'full': 'full: Q, Q̇ and Q̈',
+    'flatness': 'flatness: feedback of links and motors',
 }
 _MIN_ERROR = 1e-9
 
