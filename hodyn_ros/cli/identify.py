@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,6 +128,13 @@ def run_identify(
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
+    diagnoses = [source.motion(one.path).diagnosis.without(terms) for one in recordings]
+    for one, diagnosis in zip(recordings, diagnoses, strict=True):
+        for sentence in diagnosis.sentences:
+            console.print(f'! {one.path}: {sentence}', style='bold')
+    is_misread = any(diagnosis.fit.is_wrong for diagnosis in diagnoses)
+    if is_misread:
+        data = replace(data, factor=math.nan)  # of efforts that fit nothing
     try:
         with console.status('identifying'):
             found = identify(robot, data, terms, each_bag=each_bag)
@@ -140,7 +149,8 @@ def run_identify(
         folder.mkdir()
         write_robot(robot_source, robot, found, folder / file.name)
         write_summary(
-            robot, found, validation, doubtful, pairs, folder / 'identification.json')
+            robot, found, validation, doubtful, pairs, folder / 'identification.json',
+            findings=[diagnosis.sentences for diagnosis in diagnoses])
     for one, count in pairs:
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
@@ -151,12 +161,16 @@ def run_identify(
         console.print(f'! {sentence}', style='bold')
     print_identified(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
+        terms=terms, gravity=data.gravity or is_misread, is_compared=bool(unloaded))
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
-    if found.is_of_the_robot:
+    if is_misread:
+        console.print(
+            'The recordings are not what they are taken for, see above: do not use the file.',
+            style='bold')
+    elif found.is_of_the_robot:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}

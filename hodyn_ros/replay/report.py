@@ -132,7 +132,7 @@ deviation below a quarter of the signal.</p>
 
 def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     """Write the results as JSON; numbers that are not finite become null."""
-    found = result.timing_statistics
+    found, fit = result.timing_statistics, result.diagnosis.fit
     summary = {
         'bag': result.bag,
         'topic': result.counts.topic,
@@ -158,10 +158,9 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'gravity_share': result.gravity_share,
         'effort_factor': result.effort_factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
-        'unexplained': result.fit.unexplained,
-        'misread': [] if result.fit.reading is None else result.fit.reading.causes(result.names),
-        'shifted_zeros': {
-            result.names[joint]: turn for joint, turn in result.fit.zeros.items()},
+        'unexplained': fit.unexplained,
+        'misread': [] if fit.reading is None else fit.reading.causes(result.names),
+        'shifted_zeros': {result.names[joint]: turn for joint, turn in fit.zeros.items()},
         'lag': dict(zip(('seconds', 'deviation'), common_lag(result.joints), strict=True)),
         'warnings': warnings(result),
         'statements': [*warnings(result), *facts(result)],
