@@ -2,6 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import common_lag
@@ -27,6 +28,11 @@ def warnings(result: Replay) -> list[str]:
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
     said += result.diagnosis.sentences
+    if found.clock == 'receive' and found.headers_not_ahead:
+        said.append(
+            f'Of the header stamps on {counts.topic} {found.headers_not_ahead} stand still or go '
+            'backwards: the times at which the messages were received are used, with the jitter '
+            f'of their transport. {STAMP_THEM}')
     if found.counts[StampStatus.STALE]:
         said.append(
             f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '

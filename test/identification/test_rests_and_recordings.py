@@ -17,6 +17,8 @@ from hodyn_ros.identification.recordings import (
     read_data,
 )
 from hodyn_ros.identification.rests import MIN_REST, standing
+from hodyn_ros.replay.diagnosis import Diagnosis
+from hodyn_ros.replay.misreading import Fit
 
 SOURCE = Source(load_robot('panda'))
 CYCLE = STRETCH * FOLDS

@@ -192,3 +192,18 @@ def test_a_gripper_that_reports_no_effort_hides_no_mistake(replayed):
     recording.effort[:, [1, 3]] = recording.effort[:, [3, 1]]
     assert 'the efforts of fer_joint2 and fer_joint4 are swapped' in warnings(
         replayed(recording, hand))[0]
+
+
+@pytest.mark.parametrize('standing', ['all', 'most'])
+def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(replayed, standing):
+    recording = record(duration=4.0)
+    recording.stamp[:] = recording.stamp[0] if standing == 'all' else (
+        recording.stamp[np.arange(400) // 4 * 4])
+    result = replayed(recording)
+    count = result.timing_statistics.headers_not_ahead
+    assert count == (399 if standing == 'all' else 300)
+    assert result.counts.used == 400
+    first, = (said for said in warnings(result) if 'header stamps' in said)
+    assert f'Of the header stamps on /joint_states {count} stand still or go backwards' in first
+    assert 'Let the driver stamp each state' in first
+    assert 'by their receive stamps' in ' '.join(facts(result))
