@@ -314,8 +314,8 @@ def _check_bounds(joints: list[_Joint]) -> None:
             joint, limit = without[0]
             others = ', '.join(repr(other.name) for other, _ in without[1:])
             limit.fail(
-                f'{name} is missing{others and f", and of joints {others}"}, without which ROS takes no '
-                f'<limit>: write the largest that the drive gives, {name}="…" in '
+                f'{name} is missing{others and f", and of joints {others}"}, without which ROS '
+                f'takes no <limit>: write the largest that the drive gives, {name}="…" in '
                 f'{units[joint.type]}, or {name}="0" if it is not known')
 
 

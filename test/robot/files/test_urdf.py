@@ -395,6 +395,6 @@ def test_all_joints_without_a_limit_of_effort_are_named_with_what_to_write():
     with pytest.raises(hd.HodynError) as error:
         hd.load_robot(f'<robot name="r">{links}\n{joints}</robot>')
     assert str(error.value).endswith(
-        "joint 'b', <limit>: effort is missing, and of joints 'c', 'd', without which ROS takes no "
-        '<limit>: write the largest that the drive gives, effort="…" in N, or effort="0" if it is '
-        'not known')
+        "joint 'b', <limit>: effort is missing, and of joints 'c', 'd', without which ROS takes "
+        'no <limit>: write the largest that the drive gives, effort="…" in N, or effort="0" if '
+        'it is not known')
