@@ -29,6 +29,7 @@ from hodyn_ros.cli import (
     robots,
 )
 from hodyn_ros.cli.command_parser import CommandParser
+from hodyn_ros.cli.options import say_what_was_replaced
 from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.version import VERSION
@@ -38,7 +39,9 @@ STDOUT = 1  # the descriptor
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
 # Names in the library of what these options set.
-_OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn'}
+_OPTIONS = {
+    'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
+    'take double': 'leave out --float'}
 # Otherwise garbage collection, during the import of Numba and at exit, takes half a second.
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
@@ -74,6 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         try:
             with used_robot(options):
                 code = int(options.run(options))
+            say_what_was_replaced(options)
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader closed the pipe: the interpreter's last flush must not fail as well.

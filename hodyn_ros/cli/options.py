@@ -80,7 +80,7 @@ def check_outputs(
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):
-            print(f'{output}: replaces the earlier result')
+            options.earlier = output, output.stat().st_ino
     if not isinstance(json_file, Path):
         return
     results = [] if output is None else [output, *(output / name for name in (
@@ -90,6 +90,13 @@ def check_outputs(
     if contents is None or output.exists() or json_file.parent != output:
         check_output(json_file, inputs=given, force=options.force)
     # Otherwise it goes to the new folder, which is there by then.
+
+
+def say_what_was_replaced(options: argparse.Namespace) -> None:
+    """Print one line where the results took the place of earlier ones, and are there."""
+    output, earlier = getattr(options, 'earlier', (None, 0))
+    if output is not None and output.exists() and output.stat().st_ino != earlier:
+        print(f'{output}: replaced the earlier result')
 
 
 def write_figures(

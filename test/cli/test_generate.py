@@ -1,9 +1,12 @@
 """``hodyn generate``: what it writes, over what, and what it says."""
+import json
+
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.cli.main import main
+from hodyn_ros.robot.files import robot_keys
 
 FILES = ['CMakeLists.txt', 'package.xml', 'twolink.c', 'twolink.h']
 
@@ -80,3 +83,21 @@ def test_what_cannot_be_had_is_one_line(options, text, tmp_path, capsys):
     assert text in error
     assert error.count('\n') == 1
     assert not (tmp_path / 'code').exists()
+
+
+def test_what_is_refused_replaces_nothing_and_does_not_say_so(tmp_path, capsys):
+    robot = {**robot_keys('twolink'), 'actuators': {
+        joint: {'law': 'spring', 'stiffness': 1000.0, 'damping': 2.0, 'motor': {'inertia': 0.1}}
+        for joint in ('joint1', 'joint2')}}
+    file, folder = tmp_path / 'damped.yaml', tmp_path / 'code'
+    file.write_text(json.dumps(robot))
+    assert generate(folder, '--actuators', robot=file) == 0
+    assert 'replaced' not in capsys.readouterr().out
+    code = (folder / 'twolink.c').read_text()
+    assert generate(folder, '--actuators', '--float', robot=file) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ''
+    assert printed.err.endswith('for which float has too few digits; leave out --float\n')
+    assert (folder / 'twolink.c').read_text() == code
+    assert generate(folder, '--order', '0', robot=file) == 0
+    assert f'{folder}: replaced the earlier result' in capsys.readouterr().out.splitlines()

@@ -13,7 +13,7 @@ from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
 from hodyn_ros.replay.plots import _title
 from hodyn_ros.replay.reading import Reading
-from hodyn_ros.replay.report import figures_of, resolved
+from hodyn_ros.replay.report import _marked_up, figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
 
 NAMES = ('a', 'b')
@@ -299,3 +299,11 @@ def test_what_is_resolved_of_the_torque_is_named(supported, told):
     (0.0032, '0.32 %'), (0.047, '4.7 %'), (0.0999, '10 %'), (0.996, '100 %'), (6.942, '694 %')])
 def test_the_title_of_a_curve_tells_the_share_without_powers_of_ten(share, said):
     assert f' N m, {said} of the signal; bias ' in _title('a', joint('a', share=share))
+
+
+def test_on_the_page_commands_are_code_and_no_backtick_is_left():
+    friction = result(joints=[joint('a'), RUBS], friction_modelled=False)
+    said, = warnings(friction)
+    assert '`hodyn identify`' in said
+    assert '<code>hodyn identify</code>' in _marked_up(said)
+    assert _marked_up('`--payload <b>` & x') == '<code>--payload &lt;b&gt;</code> &amp; x'
