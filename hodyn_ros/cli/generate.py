@@ -14,7 +14,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         description='Writes C99 of the inverse dynamics of one robot, with its constants folded: '
         'a header, a source, a CMakeLists.txt and a package.xml. It allocates nothing, and needs '
         'only math.h.')
-    add_robot(parser)
+    add_robot(parser, actuators=False)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='DIR', help='folder to write to')
     parser.add_argument(
@@ -23,8 +23,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--friction', action='store_true', help='the friction of the joints as well')
     parser.add_argument(
-        '--actuators', action='store_true',
-        help='the reference of the motors behind the springs of the robot file as well')
+        '--actuators', nargs='?', type=Path, const=True, default=False, metavar='YAML',
+        help='the reference of the motors behind the springs as well, of the robot file or of '
+        'YAML, a file with its key `actuators`')
     parser.add_argument(
         '--float', action='store_true', dest='single', help='in single precision')
     parser.add_argument(
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         options, options.robot, contents=generated_contents(robot, options.prefix))
     made = generate_c(
         robot, options.output, order=options.order, friction=options.friction,
-        actuators=options.actuators, single_precision=options.single, prefix=options.prefix,
+        actuators=bool(options.actuators), single_precision=options.single, prefix=options.prefix,
         gravity_argument=options.gravity_argument, payload_link=options.payload_argument,
         force=options.force)
     print(f'{options.output}: {", ".join(file.name for file in made.files)}')

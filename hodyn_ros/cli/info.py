@@ -96,7 +96,7 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
 
     if hasattr(options, 'robot_files'):
         raise HodynError(
-            '--repair works on the robot file alone; use --lock, --payload and --limits with the '
+            '--repair works on the robot file alone; use --lock, --payload and the like with the '
             'repaired file')
     changes = repairs(options.robot)
     write_repaired(options.robot, changes, options.output, force=options.force)

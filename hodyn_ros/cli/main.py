@@ -19,6 +19,7 @@ import warnings
 from hodyn_ros.cli import (
     annotate,
     check,
+    convert,
     demo,
     excite,
     generate,
@@ -41,7 +42,8 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 # Names in the library of what these options set.
 _OPTIONS = {
     'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
-    'take double': 'leave out --float'}
+    'take double': 'leave out --float',
+    'an actuators section': 'an actuators section, or give --actuators YAML'}
 # Otherwise garbage collection, during the import of Numba and at exit, takes half a second.
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
@@ -135,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest='command', required=True, metavar='COMMAND', parser_class=CommandParser)
     for command in (
-            demo, replay, identify, excite, check, retime, annotate, generate, info, robots):
+            demo, replay, identify, excite, check, retime, annotate, generate, convert, info,
+            robots):
         command.add_parser(commands)
     return parser
