@@ -107,6 +107,7 @@ def run_identify(
         doubts,
         far_gains,
         print_identified,
+        print_validation,
         verdict,
     )
     from hodyn_ros.cli.tables import make_console
@@ -132,7 +133,10 @@ def run_identify(
     for one, diagnosis in zip(recordings, diagnoses, strict=True):
         for sentence in diagnosis.sentences:
             console.print(f'! {one.path}: {sentence}', style='bold')
-    is_misread = any(diagnosis.fit.is_wrong for diagnosis in diagnoses)
+    # Without a cause, the links may be what is wrong.
+    is_misread = any(
+        one.fit.is_wrong and (one.fit.reading is not None or 'links' not in terms)
+        for one in diagnoses)
     if is_misread:
         data = replace(data, factor=math.nan)  # of efforts that fit nothing
     try:
@@ -155,22 +159,24 @@ def run_identify(
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
+    if is_misread:  # numbers that were fitted to it would be taken for what the arm has
+        print_validation(console, robot, validation)
+        console.print(
+            f'{file} is what a fit of these recordings gives, which are not what they are taken '
+            'for, see above: do not use it.', style='bold')
+        return 1 if any(count.lost for count in counts) else 0
     for sentence in (
             *doubts(robot, found, doubtful), *far_gains(robot, found),
             *differing_loads(found, [one.path for one in recordings])):
         console.print(f'! {sentence}', style='bold')
     print_identified(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        terms=terms, gravity=data.gravity or is_misread, is_compared=bool(unloaded))
+        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'
         + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
-    if is_misread:
-        console.print(
-            'The recordings are not what they are taken for, see above: do not use the file.',
-            style='bold')
-    elif found.is_of_the_robot:
+    if found.is_of_the_robot:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
