@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         gravity_wrenches,
         world_wrench,
     )
-    from hodyn_ros.feedforward import FeedForward
+    from hodyn_ros.feedforward import FeedForward, MotorSide
     from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
     from hodyn_ros.plans import (
         JointWaypoints,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hodyn_ros.plans.retiming import Retimed, retime
     from hodyn_ros.reference import Plan, fit_plan
     from hodyn_ros.robot import Body, HodynError, Limits, Robot
-    from hodyn_ros.robot.files import load_robot, robot_names, save_robot
+    from hodyn_ros.robot.files import load_robot, robot_names, save_robot, with_actuators
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
 # Where the public names are. They are imported when they are asked for: numba takes a second.
@@ -59,29 +59,28 @@ _PLACES = {
     'dynamics.regressor': 'inertial_parameters torque_regressor',
     'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
     'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
-    'feedforward': 'FeedForward',
+    'feedforward': 'FeedForward MotorSide',
     'feedforward.flatness_feedback': 'FlatnessFeedback',
     'plans': 'JointWaypoints PlanRequest PlanSettings PreparedPlan prepare_plan',
     'plans.retiming': 'Retimed retime',
     'reference': 'Plan fit_plan',
     'robot': 'Body HodynError Limits Robot',
-    'robot.files': 'load_robot robot_names save_robot',
+    'robot.files': 'load_robot robot_names save_robot with_actuators',
     'robot.files.joint_geometry': 'dh modified_dh product_of_exponentials',
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
     'Body', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback', 'GeneratedCode',
-    'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest',
-    'PlanSettings',
-    'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
-    'christoffel_symbols', 'dh', 'energy', 'equations_of_motion', 'external_efforts', 'fit_plan',
-    'forward_dynamics', 'forward_kinematics', 'generate_c',
-    'generate_ros2_control', 'gravity_wrenches', 'hybrid_dynamics',
-    'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench',
-    'load_robot', 'modified_dh', 'momentum', 'prepare_plan', 'product_of_exponentials',
-    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
-    'solve_pose', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
+    'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'MotorSide', 'Plan',
+    'PlanRequest', 'PlanSettings', 'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics',
+    'body_wrench', 'center_of_mass', 'christoffel_symbols', 'dh', 'energy', 'equations_of_motion',
+    'external_efforts', 'fit_plan', 'forward_dynamics', 'forward_kinematics', 'generate_c',
+    'generate_ros2_control', 'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters',
+    'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot',
+    'modified_dh', 'momentum', 'prepare_plan', 'product_of_exponentials', 'propeller_map',
+    'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose',
+    'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'with_actuators', 'world_wrench',
 ]
 
 

@@ -8,6 +8,7 @@ from rosbags.typesys import Stores, get_typestore
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.joint_names import JointNames
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
@@ -140,3 +141,17 @@ def damage(path):
     at = int(0.9 * len(raw))
     raw[at:at + 200] = bytes(200)
     file.write_bytes(raw)
+
+
+def with_fingers(count):
+    """Return a Panda whose flange carries prismatic joints, of 15 g each."""
+    data = robot_keys('panda')
+    for number in range(count):
+        data['bodies'].append({
+            'name': f'finger{number}', 'parent': 6, 'type': 'prismatic',
+            'axis': [0.0, 1.0 - 2.0 * (number % 2), 0.0], 'mass': 0.015,
+            'placement': [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.165], [0, 0, 0, 1]],
+            'com': [0.0, 0.0, 0.02], 'inertia': [[2e-6, 0, 0], [0, 2e-6, 0], [0, 0, 1e-6]]})
+    for key in ('limits', 'friction', 'reflexes'):
+        data.pop(key, None)
+    return load_robot(data)

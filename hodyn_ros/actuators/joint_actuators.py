@@ -124,6 +124,12 @@ class Actuators:
             for joint in self.joints])
 
     @property
+    def variable_joints(self) -> tuple[str, ...]:
+        """Names of these joints."""
+        return tuple(
+            name for name, varies in zip(self.names, self.variable, strict=True) if varies)
+
+    @property
     def motor_names(self) -> tuple[str, ...]:
         """Names of the motors: the joint's, or NAME_motor1 and NAME_motor2."""
         return tuple(

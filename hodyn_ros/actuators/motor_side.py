@@ -25,7 +25,13 @@ class MotorSide:
     (Spong's model: B, N² J, does not couple with the links' motion). All is in link-side units.
 
     ``evaluate`` is called cycle by cycle: it keeps the state of dampers and what is to be held.
-    ``along`` takes whole motions, and refuses infeasible ones.
+    ``along`` takes whole motions, and refuses infeasible ones. `FeedForward.motor_side` is that of
+    a robot with actuators.
+
+    Parameters
+    ----------
+    actuators : Actuators
+        Laws and motors of the joints, `robot.actuators`.
 
     Attributes
     ----------

@@ -99,6 +99,10 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def _refuse_unused(options: argparse.Namespace) -> None:
     """Raise HodynError for what the chosen kind of demo would not use."""
+    if options.actuator is not None and options.actuators is not None:
+        raise HodynError(
+            '--actuator gives every joint an example actuator, and --actuators those of a file: '
+            'give one of them')
     if not options.compare:
         if unused := _given(options, 'bandwidth', 'speed', 'robustness'):
             raise HodynError(f'--{next(iter(unused))} goes with --compare')

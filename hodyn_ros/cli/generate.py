@@ -22,7 +22,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         description='Writes C99 of the inverse dynamics of one robot, with its constants folded: '
         'a header, a source, a CMakeLists.txt and a package.xml. It allocates nothing, and needs '
         'only math.h.')
-    add_robot(parser)
+    add_robot(parser, actuators=False)
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument(
         '--output', type=Path, metavar='DIR', help='folder to write C to')
@@ -36,8 +36,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--friction', action='store_true', help='the friction of the joints as well')
     parser.add_argument(
-        '--actuators', action='store_true',
-        help='the reference of the motors behind the springs of the robot file as well')
+        '--actuators', nargs='?', type=Path, const=True, default=False, metavar='YAML',
+        help='the reference of the motors behind the springs as well, of the robot file or of '
+        'YAML, a file with its key `actuators`')
     parser.add_argument(
         '--float', action='store_true', dest='single', help='in single precision')
     parser.add_argument(
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         options, options.robot, contents=generated_contents(robot, options.prefix))
     made = generate_c(
         robot, options.output, order=options.order, friction=options.friction,
-        actuators=options.actuators, single_precision=options.single, prefix=options.prefix,
+        actuators=bool(options.actuators), single_precision=options.single, prefix=options.prefix,
         gravity_argument=options.gravity_argument, payload_link=options.payload_argument,
         force=options.force)
     print(f'{options.output}: {", ".join(file.name for file in made.files)}')
@@ -79,7 +80,7 @@ def _write_controller(options: argparse.Namespace, robot: Robot) -> int:
 
     chosen = [option for option, there in (
         ('--order', options.order != _ORDER), ('--friction', options.friction),
-        ('--actuators', options.actuators), ('--float', options.single),
+        ('--float', options.single),
         ('--gravity-argument', options.gravity_argument),
         ('--payload-argument', options.payload_argument is not None)) if there]
     if chosen:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,6 +107,7 @@ def run_identify(
         doubts,
         far_gains,
         print_identified,
+        print_validation,
         verdict,
     )
     from hodyn_ros.cli.tables import make_console
@@ -126,6 +129,16 @@ def run_identify(
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
+    diagnoses = [source.motion(one.path).diagnosis.without(terms) for one in recordings]
+    for one, diagnosis in zip(recordings, diagnoses, strict=True):
+        for sentence in diagnosis.sentences:
+            console.print(f'! {one.path}: {sentence}', style='bold')
+    # Without a cause, the links may be what is wrong.
+    is_misread = any(
+        one.fit.is_wrong and (one.fit.reading is not None or 'links' not in terms)
+        for one in diagnoses)
+    if is_misread:
+        data = replace(data, factor=math.nan)  # of efforts that fit nothing
     try:
         with console.status('identifying'):
             found = identify(robot, data, terms, each_bag=each_bag)
@@ -140,11 +153,18 @@ def run_identify(
         folder.mkdir()
         write_robot(robot_source, robot, found, folder / file.name)
         write_summary(
-            robot, found, validation, doubtful, pairs, folder / 'identification.json')
+            robot, found, validation, doubtful, pairs, folder / 'identification.json',
+            findings=[diagnosis.sentences for diagnosis in diagnoses])
     for one, count in pairs:
         for sentence in count.sentences:
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
+    if is_misread:  # numbers that were fitted to it would be taken for what the arm has
+        print_validation(console, robot, validation)
+        console.print(
+            f'{file} is what a fit of these recordings gives, which are not what they are taken '
+            'for, see above: do not use it.', style='bold')
+        return 1 if any(count.lost for count in counts) else 0
     for sentence in (
             *doubts(robot, found, doubtful), *far_gains(robot, found),
             *differing_loads(found, [one.path for one in recordings])):

@@ -95,7 +95,7 @@ def print_identified(
         console.print(
             '• The efforts are recorded without gravity, so that they do not judge what the file '
             'predicts of it.')
-    _print_validation(console, robot, validation)
+    print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
@@ -115,7 +115,8 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
                 'link or a payload: with friction among the --terms they would be left out.'))
 
 
-def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+def print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+    """Print the errors of the robot file before and after, and on what was held out."""
     import numpy as np
 
     from hodyn_ros.cli.tables import make_table

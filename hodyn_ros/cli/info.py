@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, fields
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,15 @@ def run(options: argparse.Namespace) -> int:
     repaired = _repair(options, console) if options.output else []
     robot = load_robot(options.output or options.robot)
     figures = {**_figures(robot), **({'repaired': repaired} if options.output else {})}
+    endless = ', '.join(
+        body.joint for body, low, high in zip(
+            robot.joint_bodies, robot.limits.position_min, robot.limits.position_max, strict=True)
+        if body.type != 'revolute' and not math.isfinite(high - low))
+    reach = f'without bound, since no range of {endless} is known' if endless else (
+        f'at most {figures["reach"]:.4g} m')
     console.print(
-        f'{robot.name}: {robot.n} joints, {figures["mass"]:.4g} kg in motion, reach at most '
-        f'{figures["reach"]:.4g} m{" from its floating base" if robot.floating else ""}')
+        f'{robot.name}: {robot.n} joints, {figures["mass"]:.4g} kg in motion, reach {reach}'
+        f'{" from its floating base" if robot.floating else ""}')
     table = make_table(
         'joint', 'type', 'link mass\nkg', *(
             f'{name.replace("_", " ")}\n{_unit(name, robot)}' for name in _UNITS),
@@ -89,7 +96,7 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
 
     if hasattr(options, 'robot_files'):
         raise HodynError(
-            '--repair works on the robot file alone; use --lock, --payload and --limits with the '
+            '--repair works on the robot file alone; use --lock, --payload and the like with the '
             'repaired file')
     changes = repairs(options.robot)
     write_repaired(options.robot, changes, options.output, force=options.force)
@@ -128,7 +135,7 @@ def _figures(robot: Robot) -> dict[str, Any]:
     return {
         'name': robot.name,
         'mass': sum(body.mass for body in robot.bodies),
-        'reach': _reach(robot),
+        'reach': reach if math.isfinite(reach := _reach(robot)) else None,
         'gravity': robot.gravity.tolist(),
         'joint_prefixes': list(robot.joint_prefixes),
         'links': [*(body.name for body in robot.bodies), *robot.frames],
@@ -152,7 +159,10 @@ def _in_words(keys: dict[str, Any]) -> str:
 
 
 def _reach(robot: Robot) -> float:
-    """Return a bound of how far a frame or a centre of mass can be from the first joint, m."""
+    """Return a bound of how far a frame or a centre of mass can be from the first joint, m.
+
+    It is infinite where a joint that slides has no range.
+    """
     import numpy as np
 
     ends = robot.coupling.to_bodies(

@@ -19,6 +19,7 @@ import warnings
 from hodyn_ros.cli import (
     annotate,
     check,
+    convert,
     demo,
     excite,
     generate,
@@ -29,6 +30,7 @@ from hodyn_ros.cli import (
     robots,
 )
 from hodyn_ros.cli.command_parser import CommandParser
+from hodyn_ros.cli.options import say_what_was_replaced
 from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.version import VERSION
@@ -38,7 +40,10 @@ STDOUT = 1  # the descriptor
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of commands that a signal ended, as a shell gives them."""
 # Names in the library of what these options set.
-_OPTIONS = {'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn'}
+_OPTIONS = {
+    'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
+    'take double': 'leave out --float',
+    'an actuators section': 'an actuators section, or give --actuators YAML'}
 # Otherwise garbage collection, during the import of Numba and at exit, takes half a second.
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
@@ -74,6 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         try:
             with used_robot(options):
                 code = int(options.run(options))
+            say_what_was_replaced(options)
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader closed the pipe: the interpreter's last flush must not fail as well.
@@ -131,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest='command', required=True, metavar='COMMAND', parser_class=CommandParser)
     for command in (
-            demo, replay, identify, excite, check, retime, annotate, generate, info, robots):
+            demo, replay, identify, excite, check, retime, annotate, generate, convert, info,
+            robots):
         command.add_parser(commands)
     return parser

@@ -18,15 +18,15 @@ Commands = argparse._SubParsersAction
 FiguresFile = Path | TextIO
 
 
-def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add the option --robot."""
+def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
+    """Add the option --robot, and those of the robot, but --actuators where it is added apart."""
     parser.add_argument(
         '--robot', default='panda',
         help='built-in name, or path of a robot file or URDF (default: panda)')
-    add_used_robot(parser)
+    add_used_robot(parser, actuators=actuators)
 
 
-def add_used_robot(parser: argparse.ArgumentParser) -> None:
+def add_used_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
     """Add the options of the robot, see `used_robot`."""
     group = parser.add_argument_group('options of the robot')
     group.add_argument(
@@ -44,6 +44,11 @@ def add_used_robot(parser: argparse.ArgumentParser) -> None:
         '--payload', nargs='+', action='append', default=[], metavar=('LINK KG', 'X Y Z'),
         help='load on a link: its mass, and its centre of mass in the axes of the link, m '
              '(default: 0 0 0); once for each load')
+    if actuators:
+        group.add_argument(
+            '--actuators', type=Path, metavar='YAML',
+            help='springs and motors of the joints, for a robot from a URDF: a file with the key '
+            '`actuators` of a robot file')
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +85,7 @@ def check_outputs(
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):
-            print(f'{output}: replaces the earlier result')
+            options.earlier = output, output.stat().st_ino
     if not isinstance(json_file, Path):
         return
     results = [] if output is None else [output, *(output / name for name in (
@@ -90,6 +95,13 @@ def check_outputs(
     if contents is None or output.exists() or json_file.parent != output:
         check_output(json_file, inputs=given, force=options.force)
     # Otherwise it goes to the new folder, which is there by then.
+
+
+def say_what_was_replaced(options: argparse.Namespace) -> None:
+    """Print one line where the results took the place of earlier ones, and are there."""
+    output, earlier = getattr(options, 'earlier', (None, 0))
+    if output is not None and output.exists() and output.stat().st_ino != earlier:
+        print(f'{output}: replaced the earlier result')
 
 
 def write_figures(

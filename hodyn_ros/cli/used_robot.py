@@ -1,4 +1,4 @@
-"""The robot as the options --lock, --inertia-check, --limits and --payload want it."""
+"""The robot as the options --lock, --limits, --actuators and the like want it."""
 from __future__ import annotations
 
 import argparse
@@ -26,17 +26,22 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
     Raises HodynError, naming the option.
     """
     wanted = ('lock', 'inertia_check', 'limits', 'payload')
-    if not any(getattr(options, name, None) for name in wanted):
+    actuators = getattr(options, 'actuators', None)
+    actuators = actuators if isinstance(actuators, Path) else None  # else only that they are used
+    if actuators is None and not any(getattr(options, name, None) for name in wanted):
         yield
         return
-    from hodyn_ros.robot.files import load_robot, save_robot
+    from hodyn_ros.robot.files import load_robot, save_robot, with_actuators
 
+    locked = _locked(options.lock)
     robot = load_robot(
         options.robot, inertia_check=options.inertia_check, limits=options.limits,
-        locked_joints=_locked(options.lock))
+        locked_joints=locked)
+    if actuators is not None:
+        robot = with_actuators(robot, actuators, locked=locked)
     for load in options.payload:
         robot = _loaded(robot, load)
-    options.robot_files = [Path(options.robot), *filter(None, [options.limits])]
+    options.robot_files = [Path(options.robot), *filter(None, [options.limits, actuators])]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f'{robot.name}.yaml'.replace('/', '_')
         save_robot(robot, file)

@@ -18,9 +18,9 @@ COMPUTED, RECORDED, LIMIT = RED, SKY, BLACK
 
 STYLE: dict[Any, Any] = {
     'axes.prop_cycle': (
-        cycler(color=(BLUE, ORANGE, BLACK, SKY, RED, GREEN, PURPLE))
+        cycler(color=(BLUE, ORANGE, BLACK, SKY, RED, GREEN, PURPLE, GREY))
         + cycler(linestyle=(
-            '-', '-', '--', '-.', (0, (5, 1, 1, 1, 1, 1)), ':', (0, (8, 2))))),
+            '-', '-', '--', '-.', (0, (5, 1, 1, 1, 1, 1)), ':', (0, (8, 2)), (0, (3, 6))))),
     'axes.axisbelow': True,
     'axes.grid': True,
     'axes.spines.right': False,

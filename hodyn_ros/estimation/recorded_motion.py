@@ -22,6 +22,7 @@ from hodyn_ros.estimation.derivatives import (
     velocity_lag,
 )
 from hodyn_ros.estimation.message_counts import MessageCounts
+from hodyn_ros.estimation.stamp_faults import stamp_faults
 from hodyn_ros.estimation.timing import (
     MIN_RUN,
     Run,
@@ -135,9 +136,11 @@ class RecordedMotion:
         self.efforts = whole.effort
         runs = [samples(window, run) for window, run in self.sampled]
         if not runs:
-            raise HodynError(
+            causes = [bag.wants, stamp_faults(
+                whole.stamp if clock == 'header' else whole.received, clock)]
+            raise HodynError(': '.join(filter(None, [
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
-                f'derivatives from, of {bag.total}' + (bag.wants and f': {bag.wants}'))
+                f'derivatives from, of {bag.total}', '; '.join(filter(None, causes))])))
         self.noise: Noise = fit_noise(runs)
         if bandwidth is not None:
             self.noise = self.noise.with_bandwidth(bandwidth)

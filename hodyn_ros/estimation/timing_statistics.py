@@ -3,6 +3,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hodyn_ros.estimation.stamp_faults import not_ahead
 from hodyn_ros.estimation.timing import Run, StampStatus, Timing
 from hodyn_ros.messages.joint_state_bag import JointStates
 
@@ -28,6 +29,8 @@ class TimingStatistics:
         Greatest distance of an instant from the stamp under which it was first seen, s.
     counts : dict
         Number of messages by status.
+    headers_not_ahead : int
+        Number of header stamps that are not later than the one before.
     republished : int
         Number of republished messages.
     gaps, resets : lists of (ns, s)
@@ -45,6 +48,7 @@ class TimingStatistics:
     period: float
     sampling_period: float = np.nan
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
+    headers_not_ahead: int = 0
     republished: int = 0
     restored: int = 0
     evenly_spaced: int = 0
@@ -73,6 +77,8 @@ class TimingStatistics:
         """Count the messages of a chunk of joint states; those around it are its margins."""
         for status in StampStatus:
             self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
+        self.headers_not_ahead += not_ahead(
+            states.stamp[max(chunk.start - 1, 0):chunk.stop])
         self.republished += int(np.count_nonzero(timing.republished[chunk]))
         for run in timing.runs:
             self._add_run(timing, run, chunk)

@@ -167,9 +167,9 @@ def check_range(
     beyond = (position < limits.position_min) | (position > limits.position_max)
     if beyond.any():
         i = int(beyond.argmax())
-        raise HodynError(
-            f'position {position[i]:g} of joint {joints[i]!r} is not between '
-            f'{limits.position_min[i]:g} and {limits.position_max[i]:g}')
+        low, high = limits.position_min[i], limits.position_max[i]
+        raise HodynError(f'position {position[i]:g} of joint {joints[i]!r} is ' + (
+            f'below {low:g}' if position[i] < low else f'above {high:g}'))
     if velocity is not None and (np.abs(velocity) > limits.velocity).any():
         i = int((np.abs(velocity) > limits.velocity).argmax())
         raise HodynError(

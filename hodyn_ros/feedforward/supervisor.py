@@ -248,21 +248,22 @@ class Supervisor(StateMachine):
                 'wrench', 'external_wrench is scaled down: see the log', at, 'warning', line)
 
     def take_stiffness(self, stiffness: Array, at: float) -> None:
-        """Ask for the stiffness, (n,) N m/rad, of joints that can vary theirs."""
+        """Ask for the stiffness, N m/rad, of the joints that can vary theirs, in their order."""
         controller = self._ready()
         motors = controller.motors
         if motors is None or not motors.actuators.variable.any():
             raise HodynError('no joint of this robot has a variable stiffness')
-        wrong = motors.actuators.variable & (stiffness <= 0.0)
-        if wrong.any():
-            raise HodynError(
-                f'stiffness of joint {self._joints[int(wrong.argmax())]!r} must be above 0')
-        taken, joint = controller.set_stiffness(stiffness)
+        wanted = motors.actuators.constant_stiffness()[0]
+        wanted[motors.actuators.variable] = stiffness
+        if np.any(stiffness <= 0.0):
+            wrong = int(np.argmax(wanted <= 0.0))
+            raise HodynError(f'stiffness of joint {self._joints[wrong]!r} must be above 0')
+        taken, joint = controller.set_stiffness(wanted)
         if joint >= 0:
             self.reasons.notice(
                 'stiffness', 'the desired stiffness is not reached: see the log', at, 'warning',
                 f'stiffness of {self.feedforward.robot.joint_names[joint]}: {taken[joint]:.4g} of '
-                f'{stiffness[joint]:.4g} N m/rad, as far as the limits of its motors and springs '
+                f'{wanted[joint]:.4g} N m/rad, as far as the limits of its motors and springs '
                 'allow')
 
     # What follows

@@ -7,13 +7,16 @@ from tempfile import TemporaryFile, gettempdir
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
-from hodyn_ros.estimation.recorded_motion import RecordedMotion
+from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.identification.rests import standing
+from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.recorded_torques import EffortContents, effort_contents
 from hodyn_ros.robot import HodynError, Robot
 
@@ -53,12 +56,15 @@ class Motion:
         How many samples it has.
     efforts : EffortContents
         What the recorded efforts are.
+    diagnosis : Diagnosis
+        Whether the recording is what it is taken for.
 
     """
 
     counts: MessageCounts
     usable: int
     efforts: EffortContents
+    diagnosis: Diagnosis
     _file: IO[bytes]
     _pieces: int
 
@@ -104,8 +110,8 @@ class Source:
 def _estimate(path: Path, source: Source) -> Motion:
     with open_recording(
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
-        motion = RecordedMotion(bag)
-        efforts = effort_contents(motion, FeedForward(source.robot))
+        motion, feedforward = RecordedMotion(bag), FeedForward(source.robot)
+        efforts, few = effort_contents(motion, feedforward), DiagnosisSamples()
         if not efforts.are_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
@@ -117,6 +123,9 @@ def _estimate(path: Path, source: Source) -> Motion:
             begin = int(stamps[0]) if begin is None else begin
             block = np.maximum((stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             q, deviation = piece.q[inner][used], piece.deviation[inner][used]
+            if not few.are_enough:
+                few.add(q, _slow_effort(piece, motion.bandwidth)[inner][used],
+                        piece.states.velocity[inner][used])
             stands = standing(piece.instants[inner][used], q[:, 1], deviation[:, 1])
             try:
                 for values in (q, piece.states.effort[inner][used], block[used], stands):
@@ -127,7 +136,18 @@ def _estimate(path: Path, source: Source) -> Motion:
                     f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
                     f'({error}): set TMPDIR to one with room') from None
             pieces += 1
-        return Motion(motion.counts, bag.usable, efforts, file, pieces)
+        return Motion(
+            motion.counts, bag.usable, efforts, few.diagnosis(feedforward, bag.names), file,
+            pieces)
+
+
+def _slow_effort(piece: MotionPiece, bandwidth: float) -> NDArray[np.float64]:
+    """Return the recorded efforts within the bandwidth of the motion, (T, n), N m."""
+    slow = np.full(piece.states.effort.shape, np.nan)
+    for run, _ in piece.runs:
+        slow[run.message] = low_pass(
+            run.time, piece.states.effort[run.first_message], bandwidth)[run.sample]
+    return slow
 
 
 def read_data(
@@ -148,6 +168,12 @@ def read_data(
         motion.efforts.with_gravity if source.gravity is None else source.gravity: recording.path
         for motion, recording in zip(motions, recordings, strict=True)}
     if len(gravities) > 1:
+        misread = [
+            f'{recording.path}: {" ".join(motion.diagnosis.sentences)}'
+            for motion, recording in zip(motions, recordings, strict=True)
+            if motion.diagnosis.fit.is_wrong]
+        if misread:
+            raise HodynError('; '.join(misread))
         raise HodynError(
             f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
             'identify them apart')

@@ -22,7 +22,8 @@ Array = NDArray[np.float64]
 
 def write_summary(
     robot: Robot, found: Estimate, validation: Validation, doubtful: DoubtfulJoints,
-    recordings: Sequence[tuple[Recording, MessageCounts]], path: Path, *, force: bool = False,
+    recordings: Sequence[tuple[Recording, MessageCounts]], path: Path, *,
+    findings: Sequence[Sequence[str]], force: bool = False,
 ) -> None:
     """Write values with half their 90 % confidence intervals, null where none is known.
 
@@ -40,6 +41,8 @@ def write_summary(
         The bags, and what became of their messages.
     path : Path
         The file.
+    findings : sequence of sequences of str
+        What is wrong with each of the recordings, a sentence each.
     force : bool
         Whether an existing one is replaced.
 
@@ -79,8 +82,9 @@ def write_summary(
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [
             {'bag': str(recording.path), 'topic': counts.topic, 'loaded': recording.loaded,
-             'rms_after': rms.tolist(), **counts.figures}
-            for (recording, counts), rms in zip(recordings, validation.bags, strict=True)],
+             'findings': list(said), 'rms_after': rms.tolist(), **counts.figures}
+            for (recording, counts), rms, said in zip(
+                recordings, validation.bags, findings, strict=True)],
     }
     write_text(path, json.dumps(summary, indent=2, allow_nan=False) + '\n', force=force)
 

@@ -10,7 +10,6 @@ from hodyn_ros.common import plot_style
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
-from hodyn_ros.limits.quantities import JOINT_QUANTITIES
 from hodyn_ros.plans.limit_check import MAX_STEP
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.extrema import sample_times
@@ -42,6 +41,9 @@ def draw_curves(
 ) -> None:
     """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file.
 
+    Below them, where the robot has actuators, are the velocity, torque and deflection of its
+    motors, and what is left of the springs' torque or of the stiffness. Motors of one joint share
+    an axis, with the narrower of their limits.
     Limits that would flatten a curve are written above it. The ending says the format. An
     existing file is replaced with force only.
     """
@@ -52,18 +54,29 @@ def draw_curves(
     table = LimitTable(feedforward)
     values, *_ = table.taken(plan.evaluate(instants))
     table.check_finite(values, instants)
+    rows = list(dict.fromkeys(column.quantity for column in table.columns))
     # A figure of its own: pyplot would keep state and look for a display.
-    figure = Figure(figsize=(2.6 * robot.n, 10.0), layout='constrained')
-    axes = figure.subplots(len(JOINT_QUANTITIES), robot.n, sharex=True, squeeze=False)
-    for c, axis in enumerate(axes.flat):
-        column = table.columns[c]
-        axis.plot(instants, values[:, c])
-        _show_limits(axis, values[:, c], float(table.lower[c]), float(table.upper[c]))
+    figure = Figure(figsize=(2.6 * robot.n, 1.7 * len(rows)), layout='constrained')
+    axes = figure.subplots(len(rows), robot.n, sharex=True, squeeze=False)
+    for (row, joint), axis in np.ndenumerate(axes):
+        own = [c for c, column in enumerate(table.columns) if (
+            column.quantity == rows[row] and column.place == joint)]
+        axis.set_visible(bool(own))
+        for c, dashes in zip(own, ('-', '--'), strict=False):  # motors may move alike
+            column = table.columns[c]
+            axis.plot(instants, values[:, c], linestyle=dashes, label=column.joint)
+            axis.set_ylabel(f'{column.quantity} ({column.unit})', fontsize=6)
+        if own:
+            _show_limits(axis, values[:, own], float(table.lower[own].max()),
+                         float(table.upper[own].min()))
+        if len(own) > 1:
+            axis.legend(fontsize=5)
         axis.tick_params(labelsize=6)
-        axis.set_ylabel(f'{column.quantity} ({column.unit})', fontsize=6)
     for joint, name in enumerate(robot.joint_names):
         axes[0, joint].set_title(name, fontsize=8)
-        axes[-1, joint].set_xlabel('time (s)', fontsize=7)
+        last = max(row for row in range(len(rows)) if axes[row, joint].get_visible())
+        axes[last, joint].set_xlabel('time (s)', fontsize=7)
+        axes[last, joint].tick_params(labelbottom=True)
     with replacing(path, force=force) as file:
         figure.savefig(file, format=form, dpi=110)
 

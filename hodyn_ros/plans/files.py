@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import csv
 import json
 from pathlib import Path
+import re
 from typing import Any
 
 import yaml
@@ -23,7 +24,7 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 
 MAX_BYTES = 256 * 1024 * 1024
-_TIMES = ('time', 't', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds')
+_TIMES = ('time', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds', 't')
 _ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
 _KEYS = {'header', 'joint_names', 'points'}
 _POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
@@ -210,7 +211,7 @@ def _numbers(values: Any, where: str) -> list[float]:
 
 def _read_csv(path: Path) -> JointWaypoints:
     with path.open(newline='', encoding=_ENCODING) as file:
-        first = file.readline()
+        first = re.sub('"[^"]*"', '', file.readline())
         separator = max(',;\t', key=first.count)
         file.seek(0)
         reader = csv.reader(file, delimiter=separator)
@@ -219,8 +220,10 @@ def _read_csv(path: Path) -> JointWaypoints:
             lines = [line for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
-    if 'time' not in header:
-        header = ['time' if column.lower() in _TIMES else column for column in header]
+    lower = [column.lower() for column in header]
+    time = next((lower.index(name) for name in _TIMES if name in lower), None)
+    if 'time' not in header and time is not None:
+        header[time] = 'time'
     if separator == ';' and not any('.' in value for line in lines for value in line):
         # A comma is the decimal point there.
         lines = [[value.replace(',', '.') for value in line] for line in lines]
@@ -245,8 +248,9 @@ def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
     if 'time' not in header:
         listed = ', '.join(map(repr, header)) or 'nothing'
         raise HodynError(
-            f'{path}: the first line must name the columns, one of them time; it has '
-            f'{listed:.200}')
+            f'{path}: the first line must name the columns: the time in seconds, as one of '
+            f'{", ".join(_TIMES)}, and for each joint NAME, and if known NAME.velocity and '
+            f'NAME.acceleration; it has {listed:.200}')
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise HodynError(f'{path}: column {twice!r} occurs twice')

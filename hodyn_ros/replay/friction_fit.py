@@ -89,10 +89,7 @@ class FrictionFit:
     def _left(self, factors: Array) -> Array:
         beside = self._products[:, _FRICTION, _FRICTION.stop:]
         whole = self._products[:, _FRICTION.stop:, _FRICTION.stop:]
-        left = whole - beside.swapaxes(1, 2) @ factors
-        square = np.einsum('jii->ji', whole)
-        there = np.einsum('jii->ji', left) > _NOTHING * np.maximum(square, 1e-20)
-        return np.asarray(left * there[:, :, np.newaxis] * there[:, np.newaxis])
+        return _notable(whole - beside.swapaxes(1, 2) @ factors, whole)
 
     @property
     def coefficients(self) -> tuple[Array, Array, Array]:
@@ -116,7 +113,8 @@ class FrictionFit:
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
         signals = products[:, _FRICTION.stop:, _FRICTION.stop:]
         means = products[:, CONSTANT, _FRICTION.stop:]
-        about_mean = signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count
+        about_mean = _notable(
+            signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count, signals)
         left, gains = _beside(self._left(factors), sign, gain)
         friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
         by_velocity = products[:, VISCOUS, COULOMB:_FRICTION.stop]
@@ -131,6 +129,13 @@ class FrictionFit:
         freedom = np.maximum(self._blocks - self._products.shape[1] + 1, 1.0)
         return np.asarray(
             np.abs(found) > _CLEAR * np.sqrt(variance * (error / freedom)[:, np.newaxis]))
+
+
+def _notable(left: Array, whole: Array) -> Array:
+    """Return what is left of products of signals, (n, m, m), without what is round-off of them."""
+    square = np.einsum('jii->ji', whole)
+    there = np.einsum('jii->ji', left) > _NOTHING * np.maximum(square, 1e-20)
+    return np.asarray(left * there[:, :, np.newaxis] * there[:, np.newaxis])
 
 
 def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Array]:

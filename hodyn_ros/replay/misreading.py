@@ -15,6 +15,9 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
+STILL = 1e-3
+"""RMS velocity below which a joint stands still, rad/s."""
+
 HOPELESS = 0.5
 """A share of the efforts: a model that leaves more of them unexplained does not describe them."""
 
@@ -26,6 +29,7 @@ _CHANGES = 4  # of a reading, one after the other
 _HELD = 3  # readings that are changed further
 _PRICE = 0.01  # of the unexplained share: what a change must be better by than a simpler one
 _LIKE = 0.9  # correlation of a recorded velocity with what it is
+_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # of the largest effort of the joint, of the arm
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # a load: in units of the arm's mass; off its link's origin, m
 
 
@@ -36,8 +40,9 @@ class Fit:
     Attributes
     ----------
     unexplained : float
-        The share of the efforts that the model does not explain, the mean of all joints; a bias,
-        friction and an unknown gain of each joint are no matter. NaN if nothing can be said.
+        The share of the efforts that the model does not explain, the mean of all joints that
+        measure one; a bias, friction and an unknown gain of each joint are no matter. NaN if
+        nothing can be said.
     reading : Reading or None
         How it would fit: with which the share falls to a quarter at most.
     left : float
@@ -66,7 +71,8 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and how they would if they do not.
 
     Joints or efforts that are swapped, opposite signs, zeros a quarter turn away, degrees and a
-    load on the last link are tried, up to four one after the other.
+    load on the last link are tried, up to four one after the other. Joints whose effort is not
+    recorded or never changes are left out; of an arm at rest nothing is said.
 
     Parameters
     ----------
@@ -78,17 +84,17 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         Recorded efforts, N m.
 
     """
-    known = np.isfinite(effort).all(axis=1) & np.isfinite(q).all(axis=(1, 2))
-    q, effort = q[known], effort[known]
-    n = effort.shape[1]
-    if len(q) < 5 * n or np.any(np.ptp(effort, axis=0) <= 1e-9 * np.abs(effort).max(axis=0)):
+    q, effort, judged = _judged(q, effort)
+    if not judged.any() or np.sqrt(np.mean(q[:, 1] ** 2, axis=0)).max() < STILL:
         return Fit(np.nan)
-    trial = _Trial(feedforward, q, effort)
-    reading = Reading.plain(n)
+    trial = _Trial(feedforward, q, effort, judged)
+    reading = Reading.plain(effort.shape[1])
     joints = trial.unexplained(reading)
     best = start = float(joints.mean())
+    # What hardly changes is mostly noise: not to explain it says nothing against the model.
+    plain = Fit(float(np.mean(joints * trial.notable)))
     if joints.max() < _POOR:
-        return Fit(start)
+        return plain
     held, last = [(start, start, reading)], start
     for _ in range(_CHANGES):
         readings = {other for *_, one in held for other in _changes(one, trial)}
@@ -102,21 +108,34 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         best, reading, last = left, held[0][2], left
         if best < _RIGHT:
             break
-    if best > _BETTER * start:
-        return Fit(start)
-    return Fit(start, reading, best)
+    return plain if best > _BETTER * start else Fit(start, reading, best)
+
+
+def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return the samples whose efforts are measured, and the joints that measure one, (n,).
+
+    An effort that is not recorded, or never changes, a gripper's say, is no measurement.
+    """
+    known, least = np.isfinite(effort), 5 * effort.shape[1]
+    moved = np.isfinite(q).all(axis=(1, 2))
+    judged = known[moved].sum(axis=0) >= least
+    rows = moved & known[:, judged].all(axis=1)
+    q, effort = q[rows], np.where(judged, effort[rows], 0.0)
+    if len(q) < least:
+        return q, effort, np.zeros_like(judged)
+    return q, effort, np.ptp(effort, axis=0) > 1e-9 * np.abs(effort).max(axis=0)
 
 
 def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     """Return the readings that differ by one change."""
-    n = len(reading.order)
+    judged = np.flatnonzero(trial.judged).tolist()
     yield reading
     yield replace(reading, is_in_degrees=not reading.is_in_degrees)
-    for i, j in combinations(range(n), 2):
+    for i, j in combinations(judged, 2):
         efforts = _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)
         yield replace(reading, order=_swapped(reading.order, i, j), effort_order=efforts)
-    for i in range(n):
+    for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
     yield replace(reading, quarters=trial.quarters(reading))
     if (load := trial.load(reading)) is not None:
@@ -124,12 +143,14 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
 
 
 class _Trial:
-    """Compares readings of one recording with the model."""
+    """Compares readings of one recording with the model, by the efforts of joints `judged`."""
 
-    def __init__(self, feedforward: FeedForward, q: Array, effort: Array) -> None:
+    def __init__(
+        self, feedforward: FeedForward, q: Array, effort: Array, judged: NDArray[np.bool_],
+    ) -> None:
         robot = feedforward.robot
-        self._feedforward, self._q, self._effort = feedforward, q, effort
-        self._known = np.ones(effort.shape, dtype=np.bool_)
+        self._feedforward, self._q, self._effort, self.judged = feedforward, q, effort, judged
+        self._known = np.broadcast_to(judged, effort.shape)
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
         self._loads = [FeedForward(_loaded(robot, np.zeros(3))), *(
@@ -137,15 +158,23 @@ class _Trial:
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
 
     def unexplained(self, reading: Reading) -> Array:
-        """Return the share of each joint's efforts, (n,), that is not explained."""
-        return self._of_joints(reading)[0]
+        """Return the share of the efforts that is not explained, of each joint that is judged."""
+        return self._of_joints(reading)[0][self.judged]
+
+    @property
+    def notable(self) -> Array:
+        """How much of each judged joint's changes of effort is more than noise may be."""
+        effort = np.abs(self._effort[:, self.judged]).max(axis=0)
+        noise = np.maximum(_NOISE * effort, _NOISE_OF_ARM * effort.max())
+        variance = self._variance[self.judged]
+        return np.asarray(variance / np.maximum(variance, noise ** 2))
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
         """Return the least share with efforts of any sign, and the reading that has these."""
         right, opposite = self._of_joints(reading)
         # A sign is changed for what it makes better by far, not by chance.
-        is_other = opposite < 0.5 * right - 0.1
-        return float(np.where(is_other, opposite, right).mean()), replace(
+        is_other = self.judged & (opposite < 0.5 * right - 0.1)
+        return float(np.where(is_other, opposite, right)[self.judged].mean()), replace(
             reading, reversed_effort=reading.reversed_effort ^ set(
                 np.flatnonzero(is_other).tolist()))
 
@@ -153,8 +182,8 @@ class _Trial:
         """Return the quarter turns of the zeros that explain most."""
         plain = replace(reading, quarters=len(reading.quarters) * (0,))
         turns = ZeroSearch(
-            self._feedforward, plain.motion(self._q, self._turns), plain.effort(self._effort),
-        ).turns()
+            self._feedforward, plain.motion(self._q, self._turns),
+            np.where(self.judged, plain.effort(self._effort), np.nan)).turns()
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:
@@ -192,7 +221,8 @@ class _Trial:
             fit = FrictionFit(effort.shape[1], 1)
             fit.add(motion[:, 1], (predicted,), effort, self._known)
             shares.append([fit.unexplained(sign, gain) for sign in (1.0, -1.0)])
-        right, opposite = min(shares, key=lambda each: float(np.minimum(*each).mean()))
+        right, opposite = min(
+            shares, key=lambda each: float(np.minimum(*each)[self.judged].mean()))
         return right, opposite
 
 
@@ -207,10 +237,13 @@ def _swapped(order: Order, i: int, j: int) -> Order:
     return tuple(other)
 
 
-def wrong_velocities(moved: Array, recorded: Array, names: tuple[str, ...]) -> list[str]:
+def wrong_velocities(
+    moved: Array, recorded: Array, names: tuple[str, ...], turns: NDArray[np.bool_],
+) -> list[str]:
     """Return what recorded velocities, (S, n), are instead of those of the positions, (S, n).
 
-    A clause each: of the opposite sign, in degrees, those of another joint.
+    A clause each: of the opposite sign, in degrees or, of joints that do not turn, (n,), in
+    millimetres, those of another joint.
     """
     known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
     moved, recorded = moved[known], recorded[known]
@@ -221,10 +254,13 @@ def wrong_velocities(moved: Array, recorded: Array, names: tuple[str, ...]) -> l
     said = [
         f'those of {names[joint]} have the opposite sign'
         for joint in np.flatnonzero(own < -_LIKE)]
-    in_degrees = (own > _LIKE) & (np.abs(np.log(np.maximum(slope, 1e-9) * np.pi / 180.0)) < 0.2)
-    if in_degrees.any():
-        joints = [name for name, is_so in zip(names, in_degrees, strict=True) if is_so]
-        said.append(f'those of {", ".join(joints)} are in degrees per second')
+    for of_unit, factor, unit in (
+            (turns, 180.0 / np.pi, 'degrees'), (~turns, 1000.0, 'millimetres')):
+        is_in_unit = of_unit & (own > _LIKE) & (
+            np.abs(np.log(np.maximum(slope, 1e-9) / factor)) < 0.2)
+        if is_in_unit.any():
+            joints = [name for name, is_so in zip(names, is_in_unit, strict=True) if is_so]
+            said.append(f'those of {", ".join(joints)} are in {unit} per second')
     for i, j in combinations(range(len(names)), 2):
         if min(like[i, j], like[j, i]) > _LIKE and max(own[i], own[j]) < _LIKE:
             said.append(f'those of {names[i]} and {names[j]} are swapped')

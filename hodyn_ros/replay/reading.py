@@ -1,5 +1,6 @@
 """How a recording is read: as which joint, with which sign, zero and unit each is recorded."""
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,14 @@ class Reading:
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
             + len(self.reversed_position | self.reversed_effort) + int(self.is_in_degrees)
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)))
+
+    def without(self, terms: Collection[str]) -> 'Reading':
+        """Return what is left of it once terms of ``hodyn identify`` found their part."""
+        return replace(
+            self,
+            quarters=len(self.order) * (0,) if 'zeros' in terms else self.quarters,
+            reversed_effort=frozenset() if 'gains' in terms else self.reversed_effort,
+            load=None if {'payload', 'links'} & set(terms) else self.load)
 
     @property
     def _efforts(self) -> Order:

@@ -17,10 +17,10 @@ from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profi
 from hodyn_ros.replay.computed_bag import ComputedBag
 from hodyn_ros.replay.computed_parquet import ComputedParquet
 from hodyn_ros.replay.computed_table import ComputedTable
+from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.limit_watch import LimitWatch
-from hodyn_ros.replay.misreading import Fit, find_misreading, wrong_velocities
+from hodyn_ros.replay.misreading import STILL
 from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
-from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 
@@ -28,11 +28,6 @@ Array = NDArray[np.float64]
 
 SUPPORTED_SHARE = 0.25
 """A derivative counts as resolved while its standard deviation stays below this share of it."""
-
-_FEW = 8  # number of chunks by which zeros of joints are checked
-
-STILL = 1e-3
-"""RMS velocity below which a joint stands still, rad/s."""
 
 
 @dataclass
@@ -63,10 +58,8 @@ class Replay:
         As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
-    fit : Fit
-        How well the efforts fit the model, and how the recording would have to be read to fit.
-    wrong_velocities : list of str
-        What the recorded velocities are instead of those of the positions, a clause each.
+    diagnosis : Diagnosis
+        Whether the recording is what it is taken for.
     extremes : list of LimitMargin
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
@@ -92,8 +85,7 @@ class Replay:
     effort_factor: float
     velocity_lag: tuple[float, float]
     friction_modelled: bool
-    fit: Fit
-    wrong_velocities: list[str]
+    diagnosis: Diagnosis
     extremes: list[LimitMargin]
     curves: 'Curves'
     reflexes: list[LimitMargin] = field(default_factory=list)
@@ -223,7 +215,7 @@ def replay(
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(feedforward, bag.names)
-    few: list[tuple[Array, Array, Array]] = []
+    few = DiagnosisSamples()
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     with ExitStack() as stack:
         computed = stack.enter_context(
@@ -239,10 +231,9 @@ def replay(
                 curves = Curves(robot, bag.names, chunk)
             curves.add(chunk)
             watch.add(chunk)
-            if len(few) < _FEW:
-                some = np.flatnonzero(chunk.used)
-                some = some[::len(some) // MAX_SAMPLES + 1]
-                few.append((chunk.q[some], chunk.slow[some, 1], chunk.states.velocity[some]))
+            if not few.are_enough:
+                few.add(*(values[chunk.used] for values in (
+                    chunk.q, chunk.slow[:, 1], chunk.states.velocity)))
             for total, values in zip(
                     squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
                     strict=True):
@@ -258,8 +249,6 @@ def replay(
     counts = motion.counts
     if curves is None:
         raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
-    q, effort, velocity = (np.concatenate(values) for values in zip(*few, strict=True))
-    every = len(q) // MAX_SAMPLES + 1
     rms = [np.sqrt(total / counts.used) for total in squares]
     result = Replay(
         bag=str(bag.path), robot=robot.name, names=bag.names, counts=counts,
@@ -269,8 +258,7 @@ def replay(
         bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
         effort_factor=torques.efforts.factor,
         velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
-        fit=find_misreading(feedforward, q[::every], effort[::every]),
-        wrong_velocities=wrong_velocities(q[:, 1], velocity, bag.names),
+        diagnosis=few.diagnosis(feedforward, bag.names),
         extremes=watch.extremes, curves=curves)
     return replace(result, reflexes=watch.reflexes(
         result.motion_supported, result.torque_supported))

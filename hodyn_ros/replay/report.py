@@ -5,6 +5,7 @@ from dataclasses import asdict
 from html import escape
 import json
 from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
@@ -64,15 +65,21 @@ def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
         f'<td>{1e-9 * (extreme.time - result.curves.start):.3f}</td></tr>'
         for extreme in result.extremes)
     pictures = ''.join(
-        f'<h2>{escape(title)}</h2><img alt="{escape(title)}" src="data:image/png;base64,{data}">'
+        f'<h2>{escape(title)}</h2><label><input type="checkbox" hidden>'
+        f'<img alt="{escape(title)}" src="data:image/png;base64,{data}"></label>'
         for title, data in images)
-    warned, said = (''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)
+    warned, said = (''.join(f'<li>{_marked_up(sentence)}</li>' for sentence in sentences)
                     for sentences in (warnings(result), facts(result)))
     if warned:
         warned = f'<h2>Needs attention</h2><ul>{warned}</ul><h2>Results</h2>'
     return _PAGE.format(
         title=escape(f'{Path(result.bag).name}, {result.robot}'), said=said, warned=warned,
         rows=rows, limits=limits, pictures=pictures, bandwidth=result.bandwidth)
+
+
+def _marked_up(sentence: str) -> str:
+    """Return a sentence as HTML, with what stands between backticks as code."""
+    return re.sub('`([^`]+)`', r'<code>\1</code>', escape(sentence))
 
 
 def figures_of(joint: JointComparison) -> list[str]:
@@ -109,7 +116,9 @@ table {{ border-collapse: collapse; font-variant-numeric: tabular-nums;
   display: block; overflow-x: auto }}
 td, th {{ padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd }}
 td:first-child, th:first-child {{ text-align: left }}
-img {{ max-width: 100% }}
+label {{ display: block; overflow-x: auto }}
+img {{ max-width: 100%; height: auto; cursor: zoom-in }}
+:checked + img {{ max-width: none; cursor: zoom-out }}
 </style></head><body>
 <h1>Replay of {title}</h1>
 {warned}<ul>{said}</ul>
@@ -122,6 +131,7 @@ deviation below a quarter of the signal.</p>
 <table><tr><th>joint</th><th>RMS, N m</th><th>of signal</th><th>in band, N m</th>
 <th>of signal</th><th>fast, N m</th><th>bias, N m</th><th>largest, N m</th>
 <th>variance explained</th><th>resolved</th></tr>{rows}</table>
+<p>A click on a picture shows it in its full size.</p>
 {pictures}
 <h2>Limits</h2>
 <table><tr><th>joint</th><th>quantity</th><th>extreme</th><th>limit</th><th>unit</th>
@@ -132,7 +142,7 @@ deviation below a quarter of the signal.</p>
 
 def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     """Write the results as JSON; numbers that are not finite become null."""
-    found = result.timing_statistics
+    found, fit = result.timing_statistics, result.diagnosis.fit
     summary = {
         'bag': result.bag,
         'topic': result.counts.topic,
@@ -158,10 +168,9 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'gravity_share': result.gravity_share,
         'effort_factor': result.effort_factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
-        'unexplained': result.fit.unexplained,
-        'misread': [] if result.fit.reading is None else result.fit.reading.causes(result.names),
-        'shifted_zeros': {
-            result.names[joint]: turn for joint, turn in result.fit.zeros.items()},
+        'unexplained': fit.unexplained,
+        'misread': [] if fit.reading is None else fit.reading.causes(result.names),
+        'shifted_zeros': {result.names[joint]: turn for joint, turn in fit.zeros.items()},
         'lag': dict(zip(('seconds', 'deviation'), common_lag(result.joints), strict=True)),
         'warnings': warnings(result),
         'statements': [*warnings(result), *facts(result)],

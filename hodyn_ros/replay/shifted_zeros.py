@@ -69,7 +69,8 @@ class ZeroSearch:
         little keeps its zero.
         """
         robot = self._feedforward.robot
-        turnable = [j for j in range(robot.n) if robot.joint_bodies[j].type == 'revolute']
+        turnable = [j for j in np.flatnonzero(self._told).tolist() if (
+            robot.joint_bodies[j].type == 'revolute')]
 
         def cost(turn: Array) -> float:
             left = np.log(np.maximum(self.unexplained(turn), 1e-12)).sum()

@@ -2,6 +2,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import common_lag
@@ -26,12 +27,12 @@ def warnings(result: Replay) -> list[str]:
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
-    if result.fit.is_wrong:
-        said.append(_misread(result))
-    if result.wrong_velocities:
+    said += result.diagnosis.sentences
+    if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
-            'Recorded velocities are not those of the positions, from which the motion is '
-            f'estimated: {"; ".join(result.wrong_velocities)}. Correct the driver.')
+            f'Of the header stamps on {counts.topic} {found.headers_not_ahead} stand still or go '
+            'backwards: the times at which the messages were received are used, with the jitter '
+            f'of their transport. {STAMP_THEM}')
     if found.counts[StampStatus.STALE]:
         said.append(
             f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '
@@ -56,7 +57,7 @@ def warnings(result: Replay) -> list[str]:
             'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
             'stepped.')
     share = result.gravity_share
-    if result.fit.is_wrong:
+    if result.diagnosis.fit.is_wrong:
         pass  # what follows from it would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
@@ -79,21 +80,6 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}.")
     return said
-
-
-def _misread(result: Replay) -> str:
-    fit = result.fit
-    said = (
-        f'The recording does not fit the model, which leaves {100 * fit.unexplained:.0f} % of the '
-        'efforts unexplained, whatever bias, friction and gain each joint has')
-    if fit.reading is None:
-        return said + (
-            '. None of these explains it: swapped joints or efforts, opposite signs, zeros a '
-            'quarter turn away, degrees, a load on the last link. Check that the robot is that of '
-            'the recording.')
-    causes = '; '.join(fit.reading.causes(result.names))
-    return f'{said}; {100 * fit.left:.0f} % would be left if {causes}. ' + ' '.join(
-        fit.reading.remedies)
 
 
 def _another_unit(factor: float) -> str:
@@ -133,7 +119,7 @@ def _about_model(result: Replay) -> list[str]:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so the prediction '
             'cannot be compared there. Check whether the driver reports it.')
-    if np.isfinite(result.effort_factor) or result.fit.is_wrong:
+    if np.isfinite(result.effort_factor) or result.diagnosis.fit.is_wrong:
         return said
     if rubbing and not result.friction_modelled:
         said.append(
@@ -202,7 +188,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if not (np.isfinite(result.effort_factor) or result.fit.is_wrong):
+    if not (np.isfinite(result.effort_factor) or result.diagnosis.fit.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
     lag, deviation = common_lag(result.joints)
     if abs(lag) > _SURE * deviation:

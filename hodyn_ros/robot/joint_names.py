@@ -29,20 +29,23 @@ class JointNames:
     driver_prefix : str or None
         The prefix of this arm's joint states, once it is known: names with it, or with none, are
         this arm's, and those with any other are another arm's, whatever the rules above say.
+    joints : sequence of str, optional
+        Those of the robot's joints that are looked for; all by default.
 
     """
 
     def __init__(
         self, robot: Robot, *, prefix: str = '', allow_other_model: bool = False,
-        driver_prefix: str | None = None,
+        driver_prefix: str | None = None, joints: Sequence[str] = (),
     ) -> None:
         self.robot = robot
+        self.joints = tuple(joints) or robot.joint_names
         self.prefix = prefix
         self.allow_other_model = allow_other_model
         self.driver_prefix = driver_prefix
 
     def indices(self, names: Sequence[str]) -> Indices:
-        """Return the index of each joint of the robot, in its order, in a list of names.
+        """Return the index of each joint that is looked for, in its order, in a list of names.
 
         Raises
         ------
@@ -52,7 +55,7 @@ class JointNames:
             When some are missing, doubled, ambiguous, or another robot's, saying which.
 
         """
-        joints = self.robot.joint_names
+        joints = self.joints
         present = set(names)
         if len(present) < len(names):
             twice = sorted(name for name, times in Counter(names).items() if times > 1)
@@ -81,10 +84,14 @@ class JointNames:
                 f'joint prefix {complete[0]!r}')
         raise self._missing(names)
 
-    def of_driver(self, joints: Sequence[str]) -> 'JointNames':
-        """Return what finds this arm's joints alone, which its joint states name so, (n,)."""
+    def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
+        """Return what finds this arm's joints alone, which its joint states name so, (n,).
+
+        Only some of the robot's joints, where these are given.
+        """
         return JointNames(
-            self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]))
+            self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),
+            joints=some)
 
     def command_order(self, joints: Sequence[str]) -> Indices:
         """Return the indices of the robot's joints in a controller's list of joints.
@@ -125,11 +132,11 @@ class JointNames:
         return prefix.endswith(self.robot.joint_prefixes)
 
     def _prefixes(self, names: Sequence[str]) -> list[str]:
-        first = self.robot.joint_names[0]
+        first = self.joints[0]
         return [name.removesuffix(first) for name in names if name.endswith(first)]
 
     def _missing(self, names: Sequence[str]) -> HodynError:
-        joints = self.robot.joint_names
+        joints = self.joints
         present = set(names)
         best: tuple[str, list[str]] = ('', list(joints))
         for prefix in [*self._preferred_prefixes(), *self._prefixes(names)]:
@@ -148,4 +155,5 @@ class JointNames:
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
             f'{self.robot.name!r} missing among the names'
             + (f', which have {", ".join(map(repr, others[:8]))} instead' if others else '')
-            + '; lock joints that do not move (locked_joints)')
+            + ('' if self.joints != self.robot.joint_names
+               else '; lock joints that do not move (locked_joints)'))

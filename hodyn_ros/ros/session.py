@@ -291,8 +291,9 @@ class Session:
             elif actuators is not None:
                 motor_commands = CommandWriter(np.arange(len(motors)))
         self._outputs.begin(joints, motors, commands, motor_commands)
+        variable = () if actuators is None else actuators.variable_joints
         self._stream_reader, self._stiffness_reader = (
-            JointStateReader(names), JointStateReader(names))
+            JointStateReader(names), JointStateReader(self._names.of_driver(joints, variable)))
         self._names = names
         self._prefix = names.driver_prefix or ''
         self._planner.bind(self._prefix)

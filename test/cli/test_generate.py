@@ -1,9 +1,12 @@
 """``hodyn generate``: what it writes, over what, and what it says."""
+import json
+
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.cli.main import main
+from hodyn_ros.robot.files import robot_keys
 
 FILES = ['CMakeLists.txt', 'package.xml', 'twolink.c', 'twolink.h']
 
@@ -93,9 +96,27 @@ def test_a_package_of_ros2_control_is_written_whole_and_replaced_but_never_mixed
     assert not [path for path, text in written.items() if b'@' in text.replace(b'nobody@', b'')
                 and path.suffix != '.c']
     assert main(command) == 0
-    assert 'replaces the earlier result' in capsys.readouterr().out
+    assert 'replaced the earlier result' in capsys.readouterr().out
     (package / 'src' / 'mine.cpp').touch()
     assert main(command) == 2
     assert 'mine.cpp' in capsys.readouterr().err
     assert main([*command, '--float', '--order', '1']) == 2
     assert '--order, --float: the controller of --ros2-control' in capsys.readouterr().err
+
+
+def test_what_is_refused_replaces_nothing_and_does_not_say_so(tmp_path, capsys):
+    robot = {**robot_keys('twolink'), 'actuators': {
+        joint: {'law': 'spring', 'stiffness': 1000.0, 'damping': 2.0, 'motor': {'inertia': 0.1}}
+        for joint in ('joint1', 'joint2')}}
+    file, folder = tmp_path / 'damped.yaml', tmp_path / 'code'
+    file.write_text(json.dumps(robot))
+    assert generate(folder, '--actuators', robot=file) == 0
+    assert 'replaced' not in capsys.readouterr().out
+    code = (folder / 'twolink.c').read_text()
+    assert generate(folder, '--actuators', '--float', robot=file) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ''
+    assert printed.err.endswith('for which float has too few digits; leave out --float\n')
+    assert (folder / 'twolink.c').read_text() == code
+    assert generate(folder, '--order', '0', robot=file) == 0
+    assert f'{folder}: replaced the earlier result' in capsys.readouterr().out.splitlines()

@@ -45,6 +45,14 @@ def test_a_slide_reaches_as_far_as_it_goes(info, low, high, stroke):
     assert figures['reach'] == pytest.approx(0.5 + stroke + 0.5 + 0.2)
 
 
+def test_a_slide_without_ends_reaches_without_bound(info):
+    figures, text = info(arm('revolute', 'prismatic', 'prismatic', limits={
+        'position': [[-1.0, 1.0], [-0.1, 0.2], [None, 0.3]]}))
+    assert figures['reach'] is None
+    assert 'reach without bound, since no range of link2 is known' in ' '.join(text.split())
+    assert 'inf' not in text.replace('info', '')
+
+
 def test_units_are_those_of_the_joints_there_are(info):
     for kinds, unit in (
             (('revolute',), 'rad/s'), (('prismatic',), 'm/s'),

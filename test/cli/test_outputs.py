@@ -231,7 +231,7 @@ def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, capsys):
     assert 'computed.csv' in first
     capsys.readouterr()
     assert main(replay) == 0
-    said = 'hodyn_replay: replaces the earlier result'
+    said = 'hodyn_replay: replaced the earlier result'
     assert said in capsys.readouterr().out
     assert set(tree(tmp_path / 'hodyn_replay')) == first - {'computed.csv'}
     # With a file that is not ours the folder stays, and what is ours in it takes --force.

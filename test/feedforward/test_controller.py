@@ -1,5 +1,6 @@
 from dataclasses import replace
 import re
+from unittest.mock import Mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,10 +19,14 @@ from hodyn_ros.feedforward.controller import (
     FeedforwardController,
     _still,
 )
+from hodyn_ros.feedforward.settings import SupervisorSettings
+from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.torque_output import is_finite
 from hodyn_ros.feedforward.warm_up import warm_up
+from hodyn_ros.messages.joint_states import JointStateReader, JointStateWriter
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.reference.smoothing import SmoothingFilter
+from hodyn_ros.robot.joint_names import JointNames
 
 MS = 1_000_000
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -525,6 +530,52 @@ def test_the_stiffness_is_smoothed_as_streams_are(tendons, bandwidth):
     expected = MotorSide(tendons.robot.actuators).evaluate(
         controller.q, controller.torque, smooth.advance(0.05)[:3].copy())
     np.testing.assert_allclose(controller.motors.reference, expected, rtol=1e-12)
+
+
+def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
+    """A rigid joint may be named, with any value, and need not be."""
+    names = tendons.robot.joint_names
+    variable = tendons.robot.actuators.variable_joints
+    assert variable == ('joint2',)
+    reader = JointStateReader(JointNames(
+        tendons.robot).of_driver([f'fer_{name}' for name in names], variable))
+
+    def asked(joints, values):
+        supervisor = Supervisor(tendons, SupervisorSettings(
+            ControllerSettings(), np.full(7, 0.2)), Mock())
+        supervisor.bind([f'fer_{name}' for name in names])
+        for cycle in range(4):
+            if supervisor.take_state(HOME, np.zeros(7), 4 * MS * (cycle + 1), 1000.0):
+                supervisor.evaluate(4 * MS * (cycle + 1), 1000.0)
+        writer = JointStateWriter(joints)
+        writer.effort[:] = values
+        supervisor.take_stiffness(reader.effort(writer.at(0)), 1000.0)
+        return supervisor.controller._stiffness_taken[2][0]
+
+    alone = asked(['fer_joint2'], [1500.0])
+    assert alone[1] == 1500.0
+    all_of_them = [f'fer_{name}' for name in names]
+    for rest in (0.0, -1.0, np.nan):
+        np.testing.assert_array_equal(
+            asked(all_of_them, np.where(np.arange(7) == 1, 1500.0, rest)), alone)
+    with pytest.raises(hd.HodynError, match="stiffness of joint 'fer_joint2' must be above 0"):
+        asked(['fer_joint2'], [0.0])
+    with pytest.raises(hd.HodynError, match="no joint of robot 'panda' among the names"):
+        asked(['fer_joint1'], [1500.0])
+    with pytest.raises(hd.HodynError, match='of another arm'):
+        asked(['panda_joint2'], [1500.0])
+
+
+@pytest.mark.parametrize('rest', [0.0, np.nan])
+def test_offline_the_stiffness_of_a_rigid_joint_is_not_read(tendons, rest):
+    q = np.zeros((5, 5, 7))
+    q[:, 0] = HOME
+    torque = tendons.torque(q)
+    given = np.tile(tendons.robot.actuators.constant_stiffness(), (5, 1, 1))
+    rigid = np.where(tendons.robot.actuators.variable, given, rest)
+    side, times = MotorSide(tendons.robot.actuators), np.arange(5.0)
+    np.testing.assert_array_equal(
+        side.along(times, q, torque, rigid), side.along(times, q, torque, given))
 
 
 def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):

@@ -631,3 +631,61 @@ def test_efforts_of_joints_that_stand_are_counted(left_out, said):
     found = Estimate(standing=np.array([0.25, *6 * [0.0]]), rests_left_out=left_out)
     _print_rests(console, PANDA, found)
     assert f'joints that stand (joint1 25%) {said}' in console.file.getvalue()
+
+
+def swapped(recording):
+    recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
+
+
+def in_degrees(recording):
+    recording.position, recording.velocity = (
+        np.degrees(values) for values in (recording.position, recording.velocity))
+
+
+def flipped(recording):
+    recording.effort[:, 1] *= -1.0
+
+
+def slow_velocities(recording):
+    recording.velocity[:, 2] *= -1.0
+
+
+def of_no_arm(recording):
+    recording.effort = np.cumsum(
+        np.random.default_rng(3).standard_normal(recording.effort.shape), axis=0)
+
+
+@pytest.mark.parametrize(('change', 'said'), [
+    (swapped, 'the joints of fer_joint2 and fer_joint4 are swapped'),
+    (in_degrees, 'positions and velocities are in degrees'),
+    (flipped, 'fer_joint2 has efforts of the opposite sign'),
+    (slow_velocities, 'those of fer_joint3 have the opposite sign'),
+    (of_no_arm, 'None of these explains it'),
+])
+def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys, change, said):
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.6)
+    change(recording)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with open_recording(path, PANDA) as source:
+        sentences = replay(source, FeedForward(PANDA), tmp_path / 'replay').diagnosis.sentences
+    assert said in sentences[0]
+    summary = identified(tmp_path / 'out', path)
+    assert summary['recordings'][0]['findings'] == sentences
+    out = ' '.join(capsys.readouterr().out.split())
+    assert out.startswith('! ' + ' '.join(f'{path}: {sentences[0]}'.split()))
+    assert 'RMS errors of robot files' in out
+    if change is not slow_velocities:
+        assert out.endswith('do not use it.')
+        for claim in ('friction', 'gravity', 'Payload', 'payload', 'offset', 'better'):
+            assert claim not in out.partition('RMS errors')[2], claim
+
+
+@pytest.mark.parametrize(('change', 'terms', 'is_said'), [
+    (flipped, ('gains', 'friction'), False), (in_degrees, ('gains', 'zeros'), True)])
+def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, is_said):
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.6)
+    change(recording)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    summary = identified(tmp_path / 'out', path, terms=terms)
+    assert bool(summary['recordings'][0]['findings']) == is_said
+    assert ('does not fit the model' in ' '.join(capsys.readouterr().out.split())) == is_said

@@ -17,6 +17,8 @@ from hodyn_ros.identification.recordings import (
     read_data,
 )
 from hodyn_ros.identification.rests import MIN_REST, standing
+from hodyn_ros.replay.diagnosis import Diagnosis
+from hodyn_ros.replay.misreading import Fit
 
 SOURCE = Source(load_robot('panda'))
 CYCLE = STRETCH * FOLDS
@@ -46,6 +48,7 @@ def bags(monkeypatch):
 
         return SimpleNamespace(
             pieces=pieces, usable=count, counts=f'counts of {path.name}',
+            diagnosis=Diagnosis((), Fit(0.01), []),
             efforts=SimpleNamespace(
                 with_gravity=gravity, factor=30.0 if path.name == 'currents' else np.nan))
     monkeypatch.setattr(Source, 'motion', motion)

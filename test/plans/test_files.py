@@ -118,8 +118,18 @@ def test_tables_of_spreadsheets_and_loggers_are_read(tmp_path, text):
 
 
 def test_a_joint_may_be_called_t(tmp_path):
-    (tmp_path / 'plan.csv').write_text('time,t\n0,1\n1,2\n')
-    assert read_trajectory(tmp_path / 'plan.csv').names == ('t',)
+    for time in ('time', 'time_from_start'):
+        (tmp_path / 'plan.csv').write_text(f'{time},t\n0,1\n1,2\n')
+        assert read_trajectory(tmp_path / 'plan.csv').names == ('t',)
+
+
+@pytest.mark.parametrize('separator', [',', ';', '\t'])
+def test_separators_within_quotes_separate_nothing(tmp_path, separator):
+    names = ('a,b,c,d', 'e;f;g;h', 'i\tj')
+    (tmp_path / 'plan.csv').write_text('\n'.join(
+        separator.join(line) for line in (
+            ['time_from_start', *(f'"{name}"' for name in names)], '0123', '1456')))
+    assert read_trajectory(tmp_path / 'plan.csv').names == names
 
 
 @pytest.mark.parametrize(('name', 'text', 'message'), [
@@ -142,8 +152,9 @@ def test_a_joint_may_be_called_t(tmp_path):
     ('p.json', '{"joint_names": ["a"], "points": [{"time_from_start": 0, "positions": [1'
      + 400 * '0' + ']}]}', 'point 0, positions: expected numbers'),
     ('p.json', '[1' + 5000 * '0' + ']', 'not valid JSON'),
-    ('p.csv', 'a,b\n0,1', "one of them time; it has 'a', 'b'"),
-    ('p.csv', '', 'one of them time; it has nothing'),
+    ('p.csv', 'a,b\n0,1', "NAME.acceleration; it has 'a', 'b'"),
+    ('p.csv', '0.0,1.0\n0.1,1.1', 'time in seconds, as one of time, time_from_start, '),
+    ('p.csv', '', 'NAME.acceleration; it has nothing'),
     ('p.csv', 'time;a\n0.25;1,234', 'point 0: expected numbers'),
     ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),

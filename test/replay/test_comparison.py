@@ -73,6 +73,8 @@ def test_report_is_one_self_contained_page(tmp_path):
     assert 'http' not in re.sub('base64,[^"]*', '', page)
     # It reads on a telephone, and its limits have units.
     assert 'width=device-width' in page
+    assert page.count('<label><input type="checkbox" hidden><img ') == 4
+    assert ':checked + img { max-width: none' in page
     assert '<td>N m/s</td>' in page
     for name in ('torque', 'torque_rates', 'friction', 'spectrum'):
         assert (tmp_path / f'out/{name}.png').stat().st_size > 10_000

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from recordings import with_fingers
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
@@ -152,14 +153,56 @@ def test_velocities_that_are_not_those_of_the_positions_are_named():
     rng = np.random.default_rng(6)
     moved = motion(rng, ROBOTS[0])[:, 1]
     names = tuple('abcdefg')
+    turns = np.arange(7) < 5
     noisy = moved + 1e-3 * rng.standard_normal(moved.shape)
-    assert wrong_velocities(moved, noisy, names) == []
+    assert wrong_velocities(moved, noisy, names, turns) == []
     wrong = noisy.copy()
     wrong[:, 1] *= -1.0
     wrong[:, [2, 5]] = noisy[:, [5, 2]]
-    assert wrong_velocities(moved, wrong, names) == [
+    assert wrong_velocities(moved, wrong, names, turns) == [
         'those of b have the opposite sign', 'those of c and f are swapped']
-    assert wrong_velocities(moved, np.degrees(noisy), names) == [
-        'those of a, b, c, d, e, f, g are in degrees per second']
-    assert wrong_velocities(moved, np.full_like(moved, np.nan), names) == []
-    assert wrong_velocities(0.0 * moved, 0.0 * moved, names) == []
+    assert wrong_velocities(moved, np.full_like(moved, np.nan), names, turns) == []
+    assert wrong_velocities(0.0 * moved, 0.0 * moved, names, turns) == []
+
+
+def test_a_joint_that_does_not_turn_has_millimetres_and_no_degrees():
+    rng = np.random.default_rng(6)
+    moved = motion(rng, ROBOTS[0])[:, 1]
+    names, turns = tuple('abcdefg'), np.arange(7) < 5
+    assert wrong_velocities(moved, np.degrees(moved), names, turns) == [
+        'those of a, b, c, d, e are in degrees per second']
+    assert wrong_velocities(moved, 1000.0 * moved, names, turns) == [
+        'those of f, g are in millimetres per second']
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_joints_whose_effort_is_no_measurement_are_left_out_of_the_search(fault):
+    """Those of a gripper, which reports 0, a constant or nothing."""
+    rng = np.random.default_rng(8)
+    q, effort = recorded(rng, ROBOTS[0])
+    q, effort, words, joints = mistaken(rng, q, effort, fault)
+    opening = 0.02 + 0.02 * np.sin(np.linspace(0.0, 10.0, 100))[:, np.newaxis, np.newaxis]
+    q = np.concatenate([q, np.zeros((100, 5, 3))], axis=2)
+    q[:, 0, 7:] = opening[:, 0]
+    effort = np.hstack([effort, np.full((100, 1), 0.0), np.full((100, 1), 2.5),
+                        np.full((100, 1), np.nan)])
+    hand = with_fingers(3)
+    fit = find_misreading(FeedForward(hand), q, effort)
+    cause, = fit.reading.causes(hand.joint_names)
+    assert words in cause
+    assert all(hand.joint_names[joint] in cause for joint in joints)
+    assert fit.left < 0.1 * fit.unexplained
+
+
+@pytest.mark.parametrize('moving', [0, 1])
+def test_efforts_that_are_noise_are_not_held_against_the_model(moving):
+    """Of an arm at rest, or of which one joint moves."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        robot = ROBOTS[seed % len(ROBOTS)]
+        q = motion(rng, robot)
+        rests = np.flatnonzero(np.arange(robot.n) != (rng.integers(robot.n) if moving else -1))
+        q[:, :, rests] = np.where(np.arange(5)[:, np.newaxis] == 0, q[:1, :, rests], 0.0)
+        effort = FeedForward(robot).torque(q, friction=False)[:, 0]
+        effort += 1e-3 * np.abs(effort).max() * rng.standard_normal(effort.shape)
+        assert not find_misreading(FeedForward(robot), q, effort).is_wrong, seed

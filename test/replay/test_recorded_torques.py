@@ -1,5 +1,5 @@
 """What is computed of a recording, chunk by chunk, of bags that are kept in memory: fast."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import threading
 
 import made_logs
@@ -209,6 +209,26 @@ def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
     assert said.startswith(f'some/bag: no {MIN_RUN} joint states in a row on /joint_states')
     assert f'of {MIN_RUN + 2}' in said
     assert said.endswith(f': {wants}' if wants else f'of {MIN_RUN + 2}')
+
+
+@pytest.mark.parametrize(('header', 'receive', 'said'), [
+    (lambda i: 0 * i, lambda i: 0 * i,
+     'of 200 receive times, which are used since the header stamps stand still or go backwards as '
+     'well, 199 stand still. Let the driver stamp each state with'),
+    (lambda i: i // 2 % 3, lambda i: -i,
+     'go backwards as well, 199 go backwards. Let the driver'),
+    (lambda i: i % 3, lambda i: i, 'of 200 header stamps 66 go backwards. Let the driver stamp'),
+])
+def test_stamps_that_leave_no_run_are_the_cause_that_is_named(header, receive, said):
+    count, period = np.arange(200), 10_000_000
+    recording = states(record(duration=2.0))
+    bag = Bag(replace(
+        recording, stamp=100 + period * header(count), received=100 + period * receive(count)))
+    bag.wants = ''
+    with pytest.raises(HodynError) as error:
+        RecordedTorques(bag, FEEDFORWARD)
+    assert 'on /joint_states to estimate derivatives from, of ' in str(error.value)
+    assert said in str(error.value)
 
 
 def test_a_bag_that_changes_while_it_is_read_is_told():

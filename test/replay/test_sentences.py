@@ -9,10 +9,11 @@ import pytest
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
 from hodyn_ros.replay.plots import _title
 from hodyn_ros.replay.reading import Reading
-from hodyn_ros.replay.report import figures_of, resolved
+from hodyn_ros.replay.report import _marked_up, figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
 
 NAMES = ('a', 'b')
@@ -40,12 +41,16 @@ def timing(**changes):
         'largest_move': 0.0, **changes})
 
 
+def diagnosis(fit, *velocities):
+    return Diagnosis(NAMES, fit, list(velocities))
+
+
 def result(timing_statistics=None, **changes):
     """Return a replay that finds nothing amiss."""
     return SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
-        'timing_statistics': timing_statistics or timing(), 'fit': Fit(0.01),
-        'wrong_velocities': [], 'names': NAMES,
+        'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
+        'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
         'torque_rms': np.ones((3, 2)),
@@ -85,12 +90,14 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
 @pytest.mark.parametrize(('changes', 'said'), [
     ({'counts': DAMAGED},
      'The bag is damaged: 3 are lost. The report covers what could be read.'),
-    ({'fit': Fit(0.9)}, 'leaves 90 % of the efforts unexplained, whatever bias, friction'),
-    ({'fit': Fit(0.9, TURNED, 0.03)},
+    ({'diagnosis': diagnosis(Fit(0.9))},
+     'leaves 90 % of the efforts unexplained, whatever bias, friction'),
+    ({'diagnosis': diagnosis(Fit(0.9, TURNED, 0.03))},
      '90 % of the efforts unexplained, whatever bias, friction and gain each joint has; 3 % would '
      'be left if -0.5 π rad are added to the positions of a; +1 π rad are added to the positions '
      'of b. Turn the placements'),
-    ({'wrong_velocities': ['those of a are swapped']}, 'those of a are swapped. Correct'),
+    ({'diagnosis': diagnosis(Fit(0.01), 'those of a are swapped')},
+     'those of a are swapped. Correct'),
     ({'timing_statistics': STALE}, '4 messages show states that earlier messages showed'),
     ({'timing_statistics': timing(counts=Counter({StampStatus.TORN: 15}))},
      '15 messages have positions of one sample and velocities of another: the state was read'),
@@ -169,7 +176,9 @@ def test_of_efforts_in_another_unit_that_alone_is_said(share):
 
 @pytest.mark.parametrize('fit', [Fit(0.9), Fit(0.2, TURNED, 0.01)])
 def test_where_nothing_fits_that_alone_is_said(fit):
-    found = result(joints=[joint('a'), RUBS], fit=fit, gravity_share=0.4, friction_modelled=False)
+    found = result(
+        joints=[joint('a'), RUBS], diagnosis=diagnosis(fit), gravity_share=0.4,
+        friction_modelled=False)
     (said,) = warnings(found)
     assert said.startswith('The recording does not fit the model')
     assert not any('gravity' in one for one in facts(found))
@@ -290,3 +299,11 @@ def test_what_is_resolved_of_the_torque_is_named(supported, told):
     (0.0032, '0.32 %'), (0.047, '4.7 %'), (0.0999, '10 %'), (0.996, '100 %'), (6.942, '694 %')])
 def test_the_title_of_a_curve_tells_the_share_without_powers_of_ten(share, said):
     assert f' N m, {said} of the signal; bias ' in _title('a', joint('a', share=share))
+
+
+def test_on_the_page_commands_are_code_and_no_backtick_is_left():
+    friction = result(joints=[joint('a'), RUBS], friction_modelled=False)
+    said, = warnings(friction)
+    assert '`hodyn identify`' in said
+    assert '<code>hodyn identify</code>' in _marked_up(said)
+    assert _marked_up('`--payload <b>` & x') == '<code>--payload &lt;b&gt;</code> &amp; x'

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from recordings import PANDA, messages, record, write
+from recordings import PANDA, messages, record, with_fingers, write
 
 from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.feedforward import FeedForward
@@ -29,7 +29,7 @@ def test_zeros_a_quarter_turn_apart_are_named(replayed):
     recording = record(duration=3.0)
     recording.position[:, [1, 3]] += [0.5 * np.pi, -0.5 * np.pi]
     result = replayed(recording)
-    assert result.fit.zeros == {
+    assert result.diagnosis.fit.zeros == {
         1: pytest.approx(-0.5 * np.pi), 3: pytest.approx(0.5 * np.pi)}
     assert '-0.5 π rad are added to the positions of fer_joint2; +0.5 π rad' in warnings(result)[0]
     assert not any('driver reports efforts' in sentence for sentence in facts(result))
@@ -168,3 +168,42 @@ def test_progress_is_told_message_by_message(replayed, monkeypatch):
     replayed(record(duration=2.5), progress=told.append)
     assert sum(told) == 250
     assert len(told) > 2
+
+
+def test_a_resting_arm_is_no_warning(replayed):
+    """Its efforts are noise, of which a model explains nothing."""
+    recording = record(duration=4.0, effort_noise=0.02)
+    recording.position = recording.position[:1] + 1e-5 * np.random.default_rng(0).standard_normal(
+        recording.position.shape)
+    recording.velocity = np.zeros_like(recording.velocity)
+    still = np.zeros((1, 5, 7))
+    still[:, 0] = recording.position[0]
+    recording.effort = FeedForward(PANDA).torque(still)[0, 0] + 1e-3 * np.random.default_rng(
+        1).standard_normal(recording.effort.shape)
+    result = replayed(recording)
+    assert max(joint.slow_share for joint in result.joints) > 0.3
+    assert warnings(result) == []
+
+
+def test_a_gripper_that_reports_no_effort_hides_no_mistake(replayed):
+    hand = with_fingers(2)
+    recording = record(duration=5.0, bandwidth=0.6, robot=hand)
+    recording.effort[:, 7:] = [0.0, 3.0]
+    recording.effort[:, [1, 3]] = recording.effort[:, [3, 1]]
+    assert 'the efforts of fer_joint2 and fer_joint4 are swapped' in warnings(
+        replayed(recording, hand))[0]
+
+
+@pytest.mark.parametrize('standing', ['all', 'most'])
+def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(replayed, standing):
+    recording = record(duration=4.0)
+    recording.stamp[:] = recording.stamp[0] if standing == 'all' else (
+        recording.stamp[np.arange(400) // 4 * 4])
+    result = replayed(recording)
+    count = result.timing_statistics.headers_not_ahead
+    assert count == (399 if standing == 'all' else 300)
+    assert result.counts.used == 400
+    first, = (said for said in warnings(result) if 'header stamps' in said)
+    assert f'Of the header stamps on /joint_states {count} stand still or go backwards' in first
+    assert 'Let the driver stamp each state' in first
+    assert 'by their receive stamps' in ' '.join(facts(result))

@@ -1,5 +1,5 @@
 """The `actuators` section of robot files: the law and the motor of each joint, no defaults."""
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,9 @@ def law_keys(law: Law) -> dict[str, Any]:
     raise HodynError(f'{type(law).__name__} is no law of a robot file')
 
 
-def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
+def with_actuators(
+    robot: Robot, source: str | Path | Mapping[str, Any], *, locked: Collection[str] = (),
+) -> Robot:
     """Return the robot with the actuators of a file of their own, for robots from URDF.
 
     Parameters
@@ -57,7 +59,16 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
     robot : Robot
         Whose actuators they are.
     source : str, Path or mapping
-        Path of a YAML file, or a mapping, with the key `actuators` alone.
+        Path of a YAML file, or a mapping, with the key `actuators` alone: the law and the motor
+        of each joint, as in a robot file.
+    locked : collection of str
+        Joints that were locked: they may be among them, and are left out.
+
+    Returns
+    -------
+    Robot
+        With these actuators, whatever it had, and without `rotor_inertia`: its motors turn behind
+        their springs.
 
     Raises
     ------
@@ -78,7 +89,8 @@ def with_actuators(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robo
     section.get('actuators')
     # The motors have inertias of their own, behind their springs.
     return replace(
-        robot, actuators=read_actuators(section, list(robot.joint_names)), rotor_inertia=None)
+        robot, actuators=read_actuators(section, list(robot.joint_names), tuple(locked)),
+        rotor_inertia=None)
 
 
 def read_actuators(

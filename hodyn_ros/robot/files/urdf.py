@@ -30,6 +30,10 @@ _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 _RANGE = ('lower', 'upper')
 _MIMIC = ('joint', 'multiplier', 'offset')
 _BOUNDS = ('velocity', 'effort', 'acceleration', 'deceleration', 'jerk')
+_NEEDED = {
+    name: {'revolute': turning, 'continuous': turning, 'prismatic': sliding}
+    for name, turning, sliding in (('velocity', 'rad/s', 'm/s'), ('effort', 'N m', 'N'))}
+"""Of <limit> in all versions but the last: the unit by the type of the joint."""
 _OF_DRIVES = ('command_effort', 'current', 'gear_velocity')
 """Of <limit> in files of ANYbotics: what bounds the drive before the joint is bounded."""
 _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), '1.2')}
@@ -279,6 +283,8 @@ def _limits(
 ) -> dict[str, JointLimits]:
     """Return the limits by joint, of all that move but those that follow a locked one."""
     limits: dict[str, JointLimits] = {}
+    _check_bounds([joint for joint in joints if joint.name not in locked and (
+        joint.name not in mimics or mimics[joint.name].joint not in locked)])
     for joint in joints:
         if joint.type in ('fixed', 'floating'):
             continue
@@ -295,6 +301,22 @@ def _limits(
             bounds = _bounds(limit, driven=joint.name not in mimics)
             limits[joint.name] = JointLimits(*_ends(joint, limit), **bounds)
     return limits
+
+
+def _check_bounds(joints: list[_Joint]) -> None:
+    """Raise HodynError that names all joints whose <limit> lacks what ROS wants of it."""
+    for name, units in _NEEDED.items():
+        without = [
+            (joint, limit) for joint in joints if joint.type in units
+            for limit in joint.element.all('limit')
+            if name not in limit.attributes and _version(limit) != '1.2']
+        if without:
+            joint, limit = without[0]
+            others = ', '.join(repr(other.name) for other, _ in without[1:])
+            limit.fail(
+                f'{name} is missing{others and f", and of joints {others}"}, without which ROS '
+                f'takes no <limit>: write the largest that the drive gives, {name}="…" in '
+                f'{units[joint.type]}, or {name}="0" if it is not known')
 
 
 def _ends(joint: _Joint, limit: Element) -> tuple[float, float]:

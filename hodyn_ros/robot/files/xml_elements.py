@@ -154,6 +154,26 @@ class Element:
             yield from child
 
 
+_UNCLOSED = {
+    expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH],
+    expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]}
+"""Errors of elements that are open where they should not be."""
+
+_CAUSES = {expat.errors.codes[error]: cause for error, cause in (
+    (expat.errors.XML_ERROR_NO_ELEMENTS, 'the text is empty, or ends before an element is closed'),
+    (expat.errors.XML_ERROR_TAG_MISMATCH, 'another element is to be closed first'),
+    (expat.errors.XML_ERROR_UNCLOSED_TOKEN, 'the text ends within a tag or comment'),
+    (expat.errors.XML_ERROR_INVALID_TOKEN,
+     'values stand in quotes, name="value", and & and < are written as &amp; and &lt;'),
+    (expat.errors.XML_ERROR_UNDEFINED_ENTITY, '& is written as &amp;'),
+    (expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE, 'an attribute stands twice in an element'),
+    (expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT,
+     'something follows the first element: keep one <robot>, and nothing behind it'),
+    (expat.errors.XML_ERROR_SYNTAX, 'no element begins here: is this a URDF, or a path of one?'),
+)}
+"""What is wrong, by the parser's number of the error."""
+
+
 def _number(word: str) -> float:
     if '_' in word or not word.isascii():  # Python's own, and none of XML's
         raise ValueError
@@ -200,7 +220,10 @@ def read_xml(text: str, context: str) -> Element:
         parser.Parse(encoded[skipped:], True)
     except expat.ExpatError as error:
         # Without the parser's words: they quote names, and the text need not be what it should.
+        cause = _CAUSES.get(error.code, 'not written as XML is')
+        if open_elements and error.code in _UNCLOSED:
+            cause += f', which begins in line {open_elements[-1].line}'
         raise HodynError(
-            f'{context}, line {error.lineno + lines}, column {error.offset + 1}: not valid XML'
-        ) from None
+            f'{context}, line {error.lineno + lines}, column {error.offset + 1}: not valid XML: '
+            f'{cause}') from None
     return first[0]

@@ -82,7 +82,9 @@ def test_what_is_saved_is_of_the_version_that_it_needs(tmp_path, limits):
     (arm(limit='<limit lower="-1"/>'), 'lower alone is given; URDF 1.2 wants lower and upper'),
     (arm(limit='<limit lower="-1" upper="1" jerk="-3"/>'), 'jerk is -3; write the real one'),
     (arm(limit='<limit lower="-1" upper="1" jerk="nan"/>'), "jerk is 'nan', not finite"),
-    (arm('1.1', limit='<limit lower="-1" upper="1"/>'), "attribute 'velocity' is missing"),
+    (arm('1.1', limit='<limit lower="-1" upper="1"/>'),
+     'velocity is missing, without which ROS takes no <limit>: write the largest that the drive '
+     'gives, velocity="…" in rad/s, or velocity="0" if it is not known'),
 ])
 def test_what_ros_would_read_otherwise_is_refused(text, message):
     with pytest.raises(ValueError, match=message):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.robot.files.xml_elements import first_tag
+from hodyn_ros.robot.files.xml_elements import first_tag, read_xml
 
 PROLOG = st.lists(st.one_of(
     st.sampled_from([' ', '\n', '\t', '\r\n', '<?xml version="1.0"?>', '<!DOCTYPE robot>']),
@@ -37,3 +37,22 @@ def test_a_file_with_many_comments_is_read(tmp_path, comment):
     path.write_text(f'{comment * 10000}<robot/>')
     with pytest.raises(ValueError, match=r'not valid XML|has no name'):
         hd.load_robot(path)
+
+
+@pytest.mark.parametrize(('text', 'cause'), [
+    ('', 'the text is empty, or ends before an element is closed'),
+    ('<a>\n<b>\n', 'line 3, column 1: not valid XML: the text is empty, or ends before an '
+                  'element is closed, which begins in line 2'),
+    ('<a>\n<b>\n</a>', 'another element is to be closed first, which begins in line 2'),
+    ('<a><b', 'the text ends within a tag or comment'),
+    ('<a b=1/>', 'values stand in quotes'),
+    ('<a b="c & d"/>', 'written as &amp;'),
+    ('<a b="c &d; e"/>', '& is written as &amp;'),
+    ('<a b="" b=""/>', 'an attribute stands twice'),
+    ('<a/><b/>', 'keep one <robot>'),
+    ('hello', 'is this a URDF, or a path of one?'),
+])
+def test_what_is_no_xml_is_named_by_its_cause(text, cause):
+    with pytest.raises(hd.HodynError, match='not valid XML: ') as error:
+        read_xml(text, 'some.urdf')
+    assert cause in str(error.value)
