@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hodyn_ros.codegen import GeneratedCode, generate_c
+    from hodyn_ros.dynamics.closed_form import ClosedForm, closed_form
     from hodyn_ros.dynamics.equations_of_motion import (
         EquationsOfMotion,
         christoffel_symbols,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 # Where the public names are. They are imported when they are asked for: numba takes a second.
 _PLACES = {
     'codegen': 'GeneratedCode generate_c',
+    'dynamics.closed_form': 'ClosedForm closed_form',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
     'dynamics.forward_dynamics': 'forward_dynamics',
     'dynamics.forward_kinematics': 'forward_kinematics jacobian',
@@ -67,15 +69,16 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
-    'Body', 'Energy', 'EquationsOfMotion', 'FeedForward', 'GeneratedCode', 'HodynError',
-    'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest', 'PlanSettings',
-    'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
-    'christoffel_symbols', 'dh', 'energy', 'equations_of_motion', 'external_efforts', 'fit_plan',
-    'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches', 'hybrid_dynamics',
-    'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench',
-    'load_robot', 'modified_dh', 'momentum', 'prepare_plan', 'product_of_exponentials',
-    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
-    'solve_pose', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
+    'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'GeneratedCode',
+    'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest',
+    'PlanSettings', 'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics', 'body_wrench',
+    'center_of_mass', 'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
+    'external_efforts', 'fit_plan', 'forward_dynamics', 'forward_kinematics', 'generate_c',
+    'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics',
+    'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
+    'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
+    'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',
+    'tilted_hexagon', 'torque_regressor', 'world_wrench',
 ]
 
 
