@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
     from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
     from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
+    from hodyn_ros.dynamics.joint_wrenches import joint_wrenches
     from hodyn_ros.dynamics.momentum import Energy, center_of_mass, energy, momentum
     from hodyn_ros.dynamics.pose_solver import solve_pose
     from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
@@ -52,6 +53,7 @@ _PLACES = {
     'dynamics.integration': 'simulate simulate_by_euler',
     'dynamics.inverse_dynamics': 'InverseDynamics inverse_dynamics',
     'dynamics.inverse_kinematics': 'inverse_kinematics',
+    'dynamics.joint_wrenches': 'joint_wrenches',
     'dynamics.momentum': 'Energy center_of_mass energy momentum',
     'dynamics.pose_solver': 'solve_pose',
     'dynamics.propellers': 'propeller_map tilted_hexagon',
@@ -75,10 +77,10 @@ __all__ = [
     'center_of_mass', 'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
     'external_efforts', 'fit_plan', 'forward_dynamics', 'forward_kinematics', 'generate_c',
     'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics',
-    'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
-    'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
-    'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',
-    'tilted_hexagon', 'torque_regressor', 'world_wrench',
+    'inverse_kinematics', 'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh',
+    'momentum', 'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime',
+    'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose',
+    'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
 ]
 
 

@@ -24,6 +24,9 @@ for floating in (False, True):
             results.append(np.hstack(result) if floating else result)
         for other in results[1:]:
             assert np.allclose(results[0], other, rtol=1e-10, atol=1e-10)
+        for frame in ('body', 'joint', 'world'):
+            assert np.isfinite(
+                hd.joint_wrenches(robot, q, frame=frame, **base, **options)).all()
         lower = {'base_pose': pose, 'base_twist': twist[:-1]} if floating else {}
         terms = hd.equations_of_motion(robot, q[:-1], **lower)
         assert np.linalg.eigvalsh(terms.mass[0])[0] > 0.0
