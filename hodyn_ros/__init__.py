@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
     from hodyn_ros.dynamics.joint_wrenches import joint_wrenches
     from hodyn_ros.dynamics.momentum import Energy, center_of_mass, energy, momentum
+    from hodyn_ros.dynamics.pose_motion import pose_derivatives, pose_twist
     from hodyn_ros.dynamics.pose_solver import solve_pose
     from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
     from hodyn_ros.dynamics.regressor import inertial_parameters, torque_regressor
@@ -55,6 +56,7 @@ _PLACES = {
     'dynamics.inverse_kinematics': 'inverse_kinematics',
     'dynamics.joint_wrenches': 'joint_wrenches',
     'dynamics.momentum': 'Energy center_of_mass energy momentum',
+    'dynamics.pose_motion': 'pose_derivatives pose_twist',
     'dynamics.pose_solver': 'solve_pose',
     'dynamics.propellers': 'propeller_map tilted_hexagon',
     'dynamics.regressor': 'inertial_parameters torque_regressor',
@@ -78,9 +80,9 @@ __all__ = [
     'external_efforts', 'fit_plan', 'forward_dynamics', 'forward_kinematics', 'generate_c',
     'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics',
     'inverse_kinematics', 'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh',
-    'momentum', 'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime',
-    'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose',
-    'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
+    'momentum', 'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials',
+    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
+    'solve_pose', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
 ]
 
 
