@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         christoffel_symbols,
         equations_of_motion,
     )
+    from hodyn_ros.dynamics.follow_path import follow_path
     from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
     from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
     from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         prepare_plan,
     )
     from hodyn_ros.plans.retiming import Retimed, retime
-    from hodyn_ros.reference import Plan, fit_plan
+    from hodyn_ros.reference import Plan, PosePlan, fit_plan, fit_pose_plan
     from hodyn_ros.robot import Body, HodynError, Limits, Robot
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
@@ -48,6 +49,7 @@ _PLACES = {
     'codegen': 'GeneratedCode generate_c',
     'dynamics.closed_form': 'ClosedForm closed_form',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
+    'dynamics.follow_path': 'follow_path',
     'dynamics.forward_dynamics': 'forward_dynamics',
     'dynamics.forward_kinematics': 'forward_kinematics jacobian',
     'dynamics.hybrid_dynamics': 'hybrid_dynamics',
@@ -65,7 +67,7 @@ _PLACES = {
     'feedforward': 'FeedForward',
     'plans': 'JointWaypoints PlanRequest PlanSettings PreparedPlan prepare_plan',
     'plans.retiming': 'Retimed retime',
-    'reference': 'Plan fit_plan',
+    'reference': 'Plan PosePlan fit_plan fit_pose_plan',
     'robot': 'Body HodynError Limits Robot',
     'robot.files': 'load_robot robot_names save_robot',
     'robot.files.joint_geometry': 'dh modified_dh product_of_exponentials',
@@ -75,14 +77,15 @@ _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.s
 __all__ = [
     'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'GeneratedCode',
     'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest',
-    'PlanSettings', 'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics', 'body_wrench',
-    'center_of_mass', 'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
-    'external_efforts', 'fit_plan', 'forward_dynamics', 'forward_kinematics', 'generate_c',
-    'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics',
-    'inverse_kinematics', 'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh',
-    'momentum', 'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials',
-    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
-    'solve_pose', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
+    'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics',
+    'body_wrench', 'center_of_mass', 'christoffel_symbols', 'closed_form', 'dh', 'energy',
+    'equations_of_motion', 'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path',
+    'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches', 'hybrid_dynamics',
+    'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'joint_wrenches',
+    'link_wrench', 'load_robot', 'modified_dh', 'momentum', 'pose_derivatives', 'pose_twist',
+    'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
+    'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',
+    'tilted_hexagon', 'torque_regressor', 'world_wrench',
 ]
 
 
