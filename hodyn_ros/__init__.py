@@ -3,7 +3,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hodyn_ros.codegen import GeneratedCode, generate_c
+    from hodyn_ros.codegen import (
+        GeneratedCode,
+        SymbolicTorques,
+        generate_c,
+        symbolic_torques,
+    )
     from hodyn_ros.dynamics.closed_form import ClosedForm, closed_form
     from hodyn_ros.dynamics.equations_of_motion import (
         EquationsOfMotion,
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
 
 # Where the public names are. They are imported when they are asked for: numba takes a second.
 _PLACES = {
-    'codegen': 'GeneratedCode generate_c',
+    'codegen': 'GeneratedCode SymbolicTorques generate_c symbolic_torques',
     'dynamics.closed_form': 'ClosedForm closed_form',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
     'dynamics.follow_path': 'follow_path',
@@ -77,15 +82,15 @@ _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.s
 __all__ = [
     'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'GeneratedCode',
     'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'Plan', 'PlanRequest',
-    'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics',
-    'body_wrench', 'center_of_mass', 'christoffel_symbols', 'closed_form', 'dh', 'energy',
-    'equations_of_motion', 'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path',
-    'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches', 'hybrid_dynamics',
-    'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'joint_wrenches',
-    'link_wrench', 'load_robot', 'modified_dh', 'momentum', 'pose_derivatives', 'pose_twist',
-    'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime', 'robot_names',
-    'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'task_space_dynamics',
-    'tilted_hexagon', 'torque_regressor', 'world_wrench',
+    'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot', 'SymbolicTorques',
+    'TaskSpaceDynamics', 'body_wrench', 'center_of_mass', 'christoffel_symbols', 'closed_form',
+    'dh', 'energy', 'equations_of_motion', 'external_efforts', 'fit_plan', 'fit_pose_plan',
+    'follow_path', 'forward_dynamics', 'forward_kinematics', 'generate_c', 'gravity_wrenches',
+    'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics', 'jacobian',
+    'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh', 'momentum', 'pose_derivatives',
+    'pose_twist', 'prepare_plan', 'product_of_exponentials', 'propeller_map', 'retime',
+    'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose', 'symbolic_torques',
+    'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'world_wrench',
 ]
 
 
