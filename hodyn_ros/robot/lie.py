@@ -13,9 +13,11 @@ Array = NDArray[np.float64]
 def skew(vector: ArrayLike) -> Array:
     """Return ã, the 3×3 matrix with ã b = a × b, of each vector (…, 3)."""
     vector = np.asarray(vector, dtype=float)
+    x, y, z = vector.T
     result = np.zeros((*vector.shape, 3))
-    result[..., 2, 1], result[..., 0, 2], result[..., 1, 0] = np.moveaxis(vector, -1, 0)
-    result -= result.swapaxes(-1, -2)
+    entries = result.T  # column, row, and the other axes backwards
+    entries[1, 2], entries[2, 0], entries[0, 1] = x, y, z
+    entries[2, 1], entries[0, 2], entries[1, 0] = -x, -y, -z
     return result
 
 
@@ -44,7 +46,7 @@ def inverse(matrix: Array) -> Array:
     """Return the inverse of a pose, (4, 4), or of each of (…, 4, 4)."""
     result = np.zeros(matrix.shape)
     rotation = result[..., :3, :3] = matrix[..., :3, :3].swapaxes(-1, -2)
-    result[..., :3, 3] = -(rotation @ matrix[..., :3, 3, None])[..., 0]
+    result[..., :3, 3:] = -rotation @ matrix[..., :3, 3:]
     result[..., 3, 3] = 1.0
     return result
 
