@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.newton_euler import row6
+from hodyn_ros.dynamics.kernels.rnea_body_fixed import subtract_external
 from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.body_table import COM, MASS, ORIGIN_INERTIA, ROTATION, TRANSLATION
@@ -25,7 +26,7 @@ def workspace_size(n_bodies: int, order: int) -> int:
     """Return how many doubles of scratch memory the kernels need."""
     n, orders = n_bodies, order + 1
     return (
-        2 * 36 * n * n * orders + 6 * n * n * (orders + 1) + 6 * n * orders + 6 * n * orders
+        2 * 36 * n * n * orders + 6 * n * n * (orders + 1) + 3 * 6 * n * orders
         + n * (orders + 1) + 12 * n + 42 + 6 * n * n * orders * 3
         + orders * (3 * n * n + 2 * n))
 
@@ -142,6 +143,8 @@ def terms(
     size += 6 * n * orders
     twist = block(memory, size, (orders, n, 6))
     size += 6 * n * orders
+    exerted = block(memory, size, (n, orders, 6))  # W of MK21 eq. (27)
+    size += 6 * n * orders
     rate = block(memory, size, (orders + 1, n))
     size += n * (orders + 1)
     pose = block(memory, size, (n, 12))
@@ -160,6 +163,9 @@ def terms(
     for i in range(n):
         newton_euler.joint_pose(parent[i], body_table[i], q[0, i], pose, i, screw)
         _weight_in_body(pose[i], gravity, up[0, i])
+        exerted[i] = 0.0
+        if wrenches.shape[0] > 0:
+            subtract_external(wrenches[:, i], body_in_kernel[i], exerted[i])
         for j in range(n):
             for row in range(6):
                 for c in range(6):
@@ -206,8 +212,7 @@ def terms(
                 _body_products(k, body_table[i], jacobian, twist, i, j, products)
                 j = parent[j]
         _project(
-            k, parent, body_in_kernel, wrenches, jacobian, up, products, mass, coriolis, skew,
-            weight, external)
+            k, parent, exerted, jacobian, up, products, mass, coriolis, skew, weight, external)
     return jacobian, twist
 
 
@@ -352,9 +357,8 @@ def _body_products(
 
 @step
 def _project(
-    k: int, parent: NDArray[np.int64], body_in_kernel: Array, wrenches: Array, jacobian: Array,
-    up: Array, products: Array, mass: Array, coriolis: Array, skew: Array, weight: Array,
-    external: Array,
+    k: int, parent: NDArray[np.int64], exerted: Array, jacobian: Array, up: Array,
+    products: Array, mass: Array, coriolis: Array, skew: Array, weight: Array, external: Array,
 ) -> None:
     """Write coefficient k of Jᵀ times what stands to the right of it."""
     n = len(parent)
@@ -378,34 +382,11 @@ def _project(
                 coriolis[k, i, j] += c_ij
                 skew[k, i, j] += s_ij
                 j = parent[j]
+            heavy, acting = 0.0, 0.0
             for a in range(k + 1):
                 for c in range(6):  # M is symmetric
-                    weight[k, i] += products[0, a, body, i, c] * up[k - a, body, c]
-            if wrenches.shape[0] > 0:
-                for a in range(k + 1):
-                    _add_exerted(
-                        k - a, body_in_kernel[body], wrenches, body, row6(jacobian[a, body], i),
-                        external[k], i)
+                    heavy += products[0, a, body, i, c] * up[k - a, body, c]
+                    acting += jacobian[a, body, i, c] * exerted[body, k - a, c]
+            weight[k, i] += heavy
+            external[k, i] += acting
             i = parent[i]
-
-
-@step
-def _add_exerted(
-    k: int, body_in_kernel: Array, wrenches: Array, body: int,
-    screw: tuple[float, float, float, float, float, float], total: Array, i: int,
-) -> None:
-    """Subtract the power of an external wrench's coefficient k along a screw in the kernel frame.
-
-    MK21's W is what the robot exerts: minus the external wrench.
-    """
-    factorial = 1.0
-    for s in range(2, k + 1):
-        factorial *= s
-    a, b, c, x, y, z = screw
-    px, py, pz = body_in_kernel[0, 3], body_in_kernel[1, 3], body_in_kernel[2, 3]
-    x, y, z = x + b * pz - c * py, y + c * px - a * pz, z + a * py - b * px
-    for row in range(3):
-        d, e, f = body_in_kernel[0, row], body_in_kernel[1, row], body_in_kernel[2, row]
-        total[i] -= (
-            (d * a + e * b + f * c) * wrenches[k, body, row]
-            + (d * x + e * y + f * z) * wrenches[k, body, 3 + row]) / factorial
