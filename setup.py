@@ -57,7 +57,7 @@ DOCS = [
 ]
 TEST = [
     'pytest>=8', 'pytest-timeout', 'pytest-xdist', 'pytest-rerunfailures', 'hypothesis', 'mpmath',
-    'pin',
+    'pin', 'sympy',
 ]
 # Pinned: a new release finds new faults, which is no fault of the change at hand.
 LINT = [
@@ -115,6 +115,7 @@ setup(
         'ros': ROS,
         'sim': SIMULATION,
         'cluster': ['pyarrow>=14', 'dask', 'distributed', 'cryptography'],
+        'symbolic': ['sympy'],
         'test': TEST,
         'docs': DOCS,
         'bench': ['pin', 'casadi', 'toppra'],

@@ -47,7 +47,8 @@ def ours(robot: Robot) -> list[Contender]:
             Contender(
                 f'{formulation}, batch', handle.batch, (many, torques), SAMPLES, targets['batch']),
         ]
-    return contenders
+    closed_form = InverseDynamics(robot, 2, 'closed_form')
+    return [*contenders, Contender('closed_form, handle', closed_form, (q, out), 1)]
 
 
 def trees() -> list[Contender]:

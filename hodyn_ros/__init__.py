@@ -3,20 +3,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hodyn_ros.codegen import GeneratedCode, generate_c
+    from hodyn_ros.codegen import (
+        GeneratedCode,
+        SymbolicTorques,
+        generate_c,
+        symbolic_torques,
+    )
     from hodyn_ros.codegen.ros2_control import generate_ros2_control
+    from hodyn_ros.dynamics.closed_form import ClosedForm, closed_form
     from hodyn_ros.dynamics.equations_of_motion import (
         EquationsOfMotion,
         christoffel_symbols,
         equations_of_motion,
     )
+    from hodyn_ros.dynamics.follow_path import follow_path
     from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
     from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
     from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
     from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
     from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
     from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
+    from hodyn_ros.dynamics.joint_wrenches import joint_wrenches
     from hodyn_ros.dynamics.momentum import Energy, center_of_mass, energy, momentum
+    from hodyn_ros.dynamics.pose_motion import pose_derivatives, pose_twist
     from hodyn_ros.dynamics.pose_solver import solve_pose
     from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
     from hodyn_ros.dynamics.regressor import inertial_parameters, torque_regressor
@@ -37,23 +46,27 @@ if TYPE_CHECKING:
         prepare_plan,
     )
     from hodyn_ros.plans.retiming import Retimed, retime
-    from hodyn_ros.reference import Plan, fit_plan
+    from hodyn_ros.reference import Plan, PosePlan, fit_plan, fit_pose_plan
     from hodyn_ros.robot import Body, HodynError, Limits, Robot
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot, with_actuators
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
 # Where the public names are. They are imported when they are asked for: numba takes a second.
 _PLACES = {
-    'codegen': 'GeneratedCode generate_c',
+    'codegen': 'GeneratedCode SymbolicTorques generate_c symbolic_torques',
     'codegen.ros2_control': 'generate_ros2_control',
+    'dynamics.closed_form': 'ClosedForm closed_form',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
+    'dynamics.follow_path': 'follow_path',
     'dynamics.forward_dynamics': 'forward_dynamics',
     'dynamics.forward_kinematics': 'forward_kinematics jacobian',
     'dynamics.hybrid_dynamics': 'hybrid_dynamics',
     'dynamics.integration': 'simulate simulate_by_euler',
     'dynamics.inverse_dynamics': 'InverseDynamics inverse_dynamics',
     'dynamics.inverse_kinematics': 'inverse_kinematics',
+    'dynamics.joint_wrenches': 'joint_wrenches',
     'dynamics.momentum': 'Energy center_of_mass energy momentum',
+    'dynamics.pose_motion': 'pose_derivatives pose_twist',
     'dynamics.pose_solver': 'solve_pose',
     'dynamics.propellers': 'propeller_map tilted_hexagon',
     'dynamics.regressor': 'inertial_parameters torque_regressor',
@@ -63,7 +76,7 @@ _PLACES = {
     'feedforward.flatness_feedback': 'FlatnessFeedback',
     'plans': 'JointWaypoints PlanRequest PlanSettings PreparedPlan prepare_plan',
     'plans.retiming': 'Retimed retime',
-    'reference': 'Plan fit_plan',
+    'reference': 'Plan PosePlan fit_plan fit_pose_plan',
     'robot': 'Body HodynError Limits Robot',
     'robot.files': 'load_robot robot_names save_robot with_actuators',
     'robot.files.joint_geometry': 'dh modified_dh product_of_exponentials',
@@ -71,16 +84,19 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
-    'Body', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback', 'GeneratedCode',
-    'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'MotorSide', 'Plan',
-    'PlanRequest', 'PlanSettings', 'PreparedPlan', 'Retimed', 'Robot', 'TaskSpaceDynamics',
-    'body_wrench', 'center_of_mass', 'christoffel_symbols', 'dh', 'energy', 'equations_of_motion',
-    'external_efforts', 'fit_plan', 'forward_dynamics', 'forward_kinematics', 'generate_c',
-    'generate_ros2_control', 'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters',
-    'inverse_dynamics', 'inverse_kinematics', 'jacobian', 'link_wrench', 'load_robot',
-    'modified_dh', 'momentum', 'prepare_plan', 'product_of_exponentials', 'propeller_map',
+    'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback',
+    'GeneratedCode', 'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'MotorSide',
+    'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot',
+    'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
+    'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
+    'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path', 'forward_dynamics',
+    'forward_kinematics', 'generate_c', 'generate_ros2_control', 'gravity_wrenches',
+    'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics',
+    'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
+    'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials', 'propeller_map',
     'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose',
-    'task_space_dynamics', 'tilted_hexagon', 'torque_regressor', 'with_actuators', 'world_wrench',
+    'symbolic_torques', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor',
+    'with_actuators', 'world_wrench',
 ]
 
 

@@ -91,6 +91,17 @@ CASES = {
         {'wrenches': motion(3, len(PANDA.bodies), 6)}),
     'forward_kinematics': (lambda q: hd.forward_kinematics(PANDA, q), {'q': motion(3, N)}),
     'jacobian': (lambda q: hd.jacobian(PANDA, q, 'link7'), {'q': motion(3, N)}),
+    'joint_wrenches': (
+        lambda q, wrenches: hd.joint_wrenches(PANDA, q, external_wrenches=wrenches),
+        {'q': motion(4, N), 'wrenches': motion(2, len(PANDA.bodies), 6)}),
+    'joint_wrenches, floating': (
+        lambda q, base_pose, base_twist: hd.joint_wrenches(
+            TREE, q, base_pose=base_pose, base_twist=base_twist),
+        {'q': motion(T, 5, TREE.n), 'base_pose': BASE['base_pose'],
+         'base_twist': BASE['base_twist']}),
+    'closed_form': (
+        lambda q, wrenches: hd.closed_form(PANDA, q, external_wrenches=wrenches),
+        {'q': motion(4, N), 'wrenches': motion(3, len(PANDA.bodies), 6)}),
     'equations_of_motion': (lambda q: hd.equations_of_motion(PANDA, q), {'q': motion(4, N)}),
     'center_of_mass': (lambda q: hd.center_of_mass(PANDA, q), {'q': motion(3, N)}),
     'momentum': (lambda q: hd.momentum(PANDA, q), {'q': motion(3, N)}),

@@ -1,4 +1,6 @@
-"""C for one robot: its kernels run on expressions, written as C99."""
+"""C and formulas for one robot: its kernels run on expressions, written as C99 or for SymPy."""
 from hodyn_ros.codegen.generate import GeneratedCode, generate_c, generated_contents
+from hodyn_ros.codegen.symbolic import SymbolicTorques, symbolic_torques
 
-__all__ = ['GeneratedCode', 'generate_c', 'generated_contents']
+__all__ = [
+    'GeneratedCode', 'SymbolicTorques', 'generate_c', 'generated_contents', 'symbolic_torques']

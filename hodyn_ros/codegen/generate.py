@@ -65,8 +65,8 @@ def generate_c(
     """Write C99 of a robot's inverse dynamics, and what belongs to it, to a folder.
 
     It is the body-fixed recursion of this package (KM21, section II), and its laws of friction and
-    actuators, run on expressions instead of numbers, with the robot's constants folded (as MK21,
-    section 6, proposes). `docs/c_code.md` says how to use it.
+    actuators, run on expressions instead of numbers, with the robot's constants folded.
+    `docs/c_code.md` says how to use it.
 
     Parameters
     ----------

@@ -66,20 +66,28 @@ def inverse_dynamics(
     graph, model = Graph(), robot.kernel_model
     q = graph.variables('q', order + 3, robot.n)
     vector = graph.variables('gravity', 3) if gravity else robot.gravity
-    table = _without_round_off(model.body_table).astype(object)
+    table = without_round_off(model.body_table).astype(object)
     if payload_link is not None:
         _add_payload(graph, robot, payload_link, table)
 
     def record() -> dict[str, Number | str]:
-        bodies = len(robot.bodies)
-        memory = _empty(on_expressions(rnea_body_fixed.workspace_size)(bodies, order))
-        torque = _empty(order + 1, bodies)
-        on_expressions(rnea_body_fixed.single)(
-            model.parent, table, model.body_in_kernel, vector, memory,
-            robot.coupling.to_bodies(q), torque)
-        return _named('torque', robot.coupling.to_joints(torque))
+        return _named('torque', recursion(robot, order, table, vector, q))
 
     return [Section('', explore(graph, record))]
+
+
+def recursion(
+    robot: Robot, order: int, table: Expressions, gravity: Expressions, q: Expressions,
+) -> Expressions:
+    """Return Q and its derivatives (r + 1, n) of expressions: body table, gravity and motion."""
+    model, bodies = robot.kernel_model, len(robot.bodies)
+    memory = _empty(on_expressions(rnea_body_fixed.workspace_size)(bodies, order))
+    torque = _empty(order + 1, bodies)
+    on_expressions(rnea_body_fixed.single)(
+        model.parent, table, model.body_in_kernel, gravity, memory, robot.coupling.to_bodies(q),
+        torque)
+    torques: Expressions = robot.coupling.to_joints(torque)
+    return torques
 
 
 def joint_friction(robot: Robot, order: int) -> list[Section]:
@@ -204,7 +212,7 @@ def _named(name: str, array: Expressions, column: int = 0) -> dict[str, Number |
     return {f'{name}[{k}][{column + i}]': value for (k, i), value in np.ndenumerate(array)}
 
 
-def _without_round_off(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def without_round_off(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the table with the zeros and ones that turning axes into others' has blurred."""
     table = table.copy()
     groups = (

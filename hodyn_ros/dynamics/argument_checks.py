@@ -109,6 +109,11 @@ def coefficients(derivatives: Array, orders: int) -> Array:
     return result
 
 
+def factorials(orders: int) -> Array:
+    """Return 0!, 1!, … of as many orders: what coefficients times these are derivatives."""
+    return np.array([math.factorial(k) for k in range(orders)], dtype=float)
+
+
 def external(
     robot: Robot, wrenches: ArrayLike | None, orders: int, batch: tuple[int, ...] = (),
 ) -> Array:

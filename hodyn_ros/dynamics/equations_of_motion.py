@@ -100,8 +100,9 @@ def equations_of_motion(
 def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     """Return the Christoffel symbols Γ of a fixed-base robot's mass matrix, (n, n, n).
 
-    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (MR9 eq. 9.13): the Coriolis
-    matrix C_ij = Σ_k Γ_ijk q̇_k is another one with Ṁ − 2 C skew symmetric. The partial
+    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (MR9 eq. 9.13, of the draft's
+    chapter 9; in the published book dynamics is chapter 8): the Coriolis matrix
+    C_ij = Σ_k Γ_ijk q̇_k is another one with Ṁ − 2 C skew symmetric. The partial
     derivatives are exact: ∂M/∂q_k is Ṁ for a unit rate of joint k.
 
     Parameters

@@ -5,7 +5,7 @@ from numba.core import config
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import rnea_body_fixed, rnea_spatial
+from hodyn_ros.dynamics.kernels import closed_form, rnea_body_fixed, rnea_spatial
 from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
 from hodyn_ros.robot import Robot
 
@@ -14,8 +14,8 @@ Formulation = Literal['spatial', 'body_fixed', 'closed_form']
 FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 
 
-class RecursiveKernels(Protocol):
-    """The module of a formulation's recursion for any order."""
+class AnyOrderKernels(Protocol):
+    """The module of a formulation for any order: a recursion, or the closed form."""
 
     def workspace(self, n_bodies: int, order: int) -> Array:
         """Return the scratch memory of both kernels."""
@@ -51,8 +51,10 @@ class UnrolledKernels(Protocol):
         """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
 
 
-def recursion(formulation: Formulation) -> RecursiveKernels:
-    """Return the module of the recursive kernels of 'spatial' or 'body_fixed'."""
+def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
+    """Return the module of a formulation's kernels for any order."""
+    if formulation == 'closed_form':
+        return closed_form
     return rnea_spatial if formulation == 'spatial' else rnea_body_fixed
 
 

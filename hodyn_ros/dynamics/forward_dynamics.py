@@ -37,8 +37,9 @@ def forward_dynamics(
     """Return the joint accelerations that torques cause, and their time derivatives.
 
     The articulated-body algorithm (ABA) to the order r that tau supports: AGF26, Algorithm 3
-    (H-GABI). Each order costs digits by conditioning: expect 1e-9 relative at r = 3 and 1e-7 at
-    r = 5. Where joints are coupled, the equations of motion are solved instead, in O(n³).
+    (H-GABI). The rounding of the arguments costs more digits with each order, and more than the
+    algorithm does: `docs/theory.md` has numbers. Where joints are coupled, the equations of
+    motion are solved instead, in O(n³).
 
     Parameters
     ----------

@@ -1,10 +1,8 @@
 """Forward kinematics of any order: poses, twists, Jacobians and their time derivatives."""
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state, checked_motions
+from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, factorials
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import Robot
@@ -69,7 +67,7 @@ def forward_kinematics(
         *_coefficients(robot, motion, batch, base_pose, base_twist),
         np.array([index for index, _ in frames]), np.array([pose for _, pose in frames]), number,
         poses, twists)
-    twists = np.swapaxes(twists, 1, 2) * _factorials(orders)[:, None, None]
+    twists = np.swapaxes(twists, 1, 2) * factorials(orders)[:, None, None]
     if link is None:
         return (
             poses.reshape(*batch, len(frames), 4, 4),
@@ -114,7 +112,7 @@ def jacobian(
         columns)
     result = np.zeros((samples, orders, 6, len(robot.bodies) - robot.floating))
     result[..., carriers - robot.floating] = columns.transpose(0, 2, 3, 1)
-    result *= _factorials(orders)[:, None, None]
+    result *= factorials(orders)[:, None, None]
     return robot.coupling.to_joints(result).reshape(*batch, orders, 6, robot.n)
 
 
@@ -156,7 +154,7 @@ def _coefficients(
     """
     motion = robot.coupling.to_bodies(motion)
     samples, orders, n = motion.shape
-    scale = 1.0 / _factorials(orders)[:-1, None]
+    scale = 1.0 / factorials(orders)[:-1, None]
     rate = np.zeros((samples, n, orders))
     rate[..., :-1] = np.swapaxes(motion[:, 1:] * scale, 1, 2)
     twist = np.zeros((samples, orders, 6))
@@ -165,7 +163,3 @@ def _coefficients(
         return motion[:, 0].copy(), rate, np.zeros((samples, 0, 1)), twist
     twist[:, :-1] = base[1].reshape(samples, orders - 1, 6) * scale
     return motion[:, 0].copy(), rate, base[0].reshape(samples, 4, 4), twist
-
-
-def _factorials(orders: int) -> Array:
-    return np.array([math.factorial(k) for k in range(orders)], dtype=float)

@@ -93,8 +93,9 @@ def simulate_by_euler(
 ) -> Array:
     """Return the motion under a torque law by Euler's method, as MR9 section 9.5 prints it.
 
-    θ[k + 1] = θ[k] + h θ̇[k], θ̇[k + 1] = θ̇[k] + h θ̈[k]. Its error falls with the step only in
-    proportion, and it adds energy: `simulate` is the one to use.
+    MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
+    θ[k + 1] = θ[k] + h θ̇[k], θ̇[k + 1] = θ̇[k] + h θ̈[k] from k = 0 on. Its error falls with the step
+    only in proportion, and it adds energy: `simulate` is the one to use.
 
     Parameters
     ----------

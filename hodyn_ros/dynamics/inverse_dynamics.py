@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array, numbers
-from hodyn_ros.dynamics import closed_form
 from hodyn_ros.dynamics.argument_checks import base_state, doubt_derivatives
 from hodyn_ros.dynamics.formulations import (
     FORMULATIONS,
     Formulation,
     UnrolledKernels,
-    recursion,
+    any_order_kernels,
     unrolled_kernels,
 )
 from hodyn_ros.dynamics.kernels.decorators import prepare
@@ -37,8 +36,7 @@ class InverseDynamics(functools.partial[None]):
     are not looked for. Threads may share a handle: a call takes a microsecond and lets no other
     thread run meanwhile; batches do, each thread with its own scratch memory.
 
-    On a floating base only `floating_batch` serves; the others raise HodynError. The 'closed_form'
-    allocates its matrices and is slow.
+    On a floating base only `floating_batch` serves; the others raise HodynError.
 
     The handle is a partial application of the kernel to the constants of the robot: a method
     that called the kernel would cost another 5 % of a call. The kernel itself compares the shapes.
@@ -80,16 +78,14 @@ class InverseDynamics(functools.partial[None]):
         kernel: Callable[..., None]
         arguments: tuple[Any, ...]
         bodies = len(robot.bodies)
-        if formulation == 'closed_form':
-            if robot.floating:
+        if robot.floating:
+            if formulation == 'closed_form':
                 raise HodynError(
                     "formulation 'closed_form' is for a fixed base; equations_of_motion gives the "
                     f'matrices of {robot.name!r}')
-            kernel, arguments = _closed_form, (robot, order)
-        elif robot.floating:
             kernel, arguments = _refuse_without_base, (robot,)
         elif unrolled is None:
-            kernels = recursion(formulation)
+            kernels = any_order_kernels(formulation)
             kernel = kernels.single
             arguments = *_model(robot), kernels.workspace(bodies, order)
         else:
@@ -120,15 +116,12 @@ class InverseDynamics(functools.partial[None]):
 
         def compute(part: slice) -> None:
             acting = None if wrenches is None else wrenches[part]
-            if self.formulation == 'closed_form':
-                closed_form.inverse_dynamics_batch(
-                    self.robot, motion[part], _or_none(acting), torque[part])
-            elif self._unrolled is not None:
+            if self._unrolled is not None:
                 self._unrolled.batch(
                     self._unrolled_scratch.array, motion[part], torque[part],
                     self._wrench_transforms, acting)
             else:
-                recursion(self.formulation).inverse_dynamics(
+                any_order_kernels(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (), _or_none(acting), motion[part],
                     torque[part])
 
@@ -159,7 +152,7 @@ class InverseDynamics(functools.partial[None]):
                     self._unrolled_scratch.array, self.robot.gravity, *base, motion[part],
                     torque[part], self._wrench_transforms, acting, base_wrench[part])
             else:
-                recursion(self.formulation).inverse_dynamics(
+                any_order_kernels(self.formulation).inverse_dynamics(
                     *_model(self.robot), self._scratch.array, (*base, base_wrench[part]),
                     _or_none(acting), motion[part], torque[part])
 
@@ -204,7 +197,7 @@ class InverseDynamics(functools.partial[None]):
 
     @functools.cached_property
     def _scratch(self) -> ThreadScratch:
-        return ThreadScratch(lambda: recursion(self.formulation).workspace(
+        return ThreadScratch(lambda: any_order_kernels(self.formulation).workspace(
             len(self.robot.bodies), self.order))
 
 
@@ -227,12 +220,6 @@ def _coupled(
     torque = np.empty((order + 1, len(robot.bodies)))
     of_bodies(robot.coupling.to_bodies(q), torque)
     out[:] = robot.coupling.to_joints(torque)
-
-
-def _closed_form(robot: Robot, order: int, q: Array, out: Array) -> None:
-    check_array(q, 'q', (order + 3, len(robot.bodies)))
-    check_array(out, 'out', (order + 1, len(robot.bodies)))
-    closed_form.inverse_dynamics_batch(robot, q[np.newaxis], _NO_WRENCHES, out[np.newaxis])
 
 
 def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:

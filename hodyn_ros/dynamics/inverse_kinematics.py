@@ -5,8 +5,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics import forward_kinematics as kinematics
-from hodyn_ros.dynamics.argument_checks import checked
+from hodyn_ros.dynamics.argument_checks import checked, factorials
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,
@@ -42,13 +43,13 @@ def inverse_kinematics(
     ----------
     robot : Robot
         Fixed base.
-    q : (n,) array
-        Joint positions, of `solve_pose` for instance.
-    twist : (k, 6) array
+    q : (n,) array, or a batch (T, n)
+        Joint positions, of `solve_pose` for instance. `follow_path` finds them along a path.
+    twist : (k, 6) or (T, k, 6) array
         V, V̇, … of the link, (angular, linear), k = 4 for a fourth-order motion.
     link : str
         Name of a body, of a link merged into one, or of the tool.
-    prescribed : mapping of str to (k,) array, optional
+    prescribed : mapping of str to (k,) or (T, k) arrays, optional
         The joint-space decomposition of Remark 2: by joint name q̇, q̈, … of joints whose motion is
         chosen; at least six must remain free.
     damping : float
@@ -59,7 +60,7 @@ def inverse_kinematics(
 
     Returns
     -------
-    (k + 1, n) array
+    (k + 1, n) or (T, k + 1, n) array
         q, q̇, … q⁽ᵏ⁾.
 
     Raises
@@ -74,24 +75,44 @@ def inverse_kinematics(
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
-    start = checked(q, 'q', (robot.n,))
-    orders = max(1, np.shape(twist)[0]) if np.ndim(twist) == 2 else 1
-    target = checked(twist, 'twist', (orders, 6))
-    scale = np.array([math.factorial(k) for k in range(orders + 1)], dtype=float)[:, None]
+    positions = numbers(q, 'q')
+    batch = positions.shape[:-1] if positions.ndim == 2 else ()
+    starts = checked(positions, 'q', (*batch, robot.n)).reshape(-1, robot.n)
+    given = numbers(twist, 'twist')
+    orders = max(1, given.shape[-2]) if given.ndim == 2 + len(batch) else 1
+    targets = checked(given, 'twist', (*batch, orders, 6)).reshape(-1, orders, 6)
     index, in_kernel = kinematics.link_frame(robot, link)
     carriers = kinematics.path_to(robot, index)
-    rate = np.zeros((robot.n, orders))
-    free = _free_joints(robot, link, carriers, prescribed or {}, rate)
-    by_joint = robot.coupling.matrix()
-    rate /= scale[:-1, 0]
+    rates = np.zeros((*batch, orders, robot.n))
+    free = _free_joints(robot, link, carriers, prescribed or {}, rates)
+    rates = rates.reshape(-1, orders, robot.n)
     if not (math.isfinite(damping) and damping >= 0.0):
         raise HodynError(f'damping must be a finite number of at least 0, got {damping!r}')
+    result = np.empty((len(starts), orders + 1, robot.n))
+    for t, start in enumerate(starts):
+        try:
+            result[t] = _joint_motion(
+                robot, start, targets[t], rates[t], index, in_kernel, carriers, free, damping,
+                number)
+        except HodynError as error:
+            raise HodynError(f'sample {t}: {error}' if batch else str(error)) from None
+    return result.reshape(*batch, orders + 1, robot.n)
 
+
+def _joint_motion(
+    robot: Robot, start: Array, target: Array, prescribed: Array, index: int, in_kernel: Array,
+    carriers: list[int], free: list[int], damping: float, number: int,
+) -> Array:
+    """Return q … of one configuration; prescribed (k, n) are the rates that are given."""
+    orders = len(target)
+    scale = factorials(orders + 1)[:, None]
+    rate = (prescribed / scale[:-1]).T.copy()
+    by_joint = robot.coupling.matrix()
     model, n_bodies = robot.kernel_model, len(robot.bodies)
     pose, (screw, body_twist) = np.empty((n_bodies, 12)), np.empty((2, n_bodies, orders, 6))
     here, no_base = np.empty((4, 4)), np.zeros((0, 1))
-    positions = robot.coupling.to_bodies(start[np.newaxis])[0]
-    body_poses(model.parent, model.body_table, positions, no_base, pose, screw)
+    of_bodies = robot.coupling.to_bodies(start[np.newaxis])[0]
+    body_poses(model.parent, model.body_table, of_bodies, no_base, pose, screw)
     link_pose(pose[index], in_kernel, here)
     law = None
     for k in range(orders):
@@ -159,17 +180,17 @@ class _RateLaw:
 
 def _free_joints(
     robot: Robot, link: str, carriers: list[int], prescribed: Mapping[str, ArrayLike],
-    rate: Array,
+    rates: Array,
 ) -> list[int]:
-    """Return the joints to solve for, and write the derivatives of those prescribed to rate."""
+    """Return the joints to solve for, and write those prescribed to rates, (…, k, n)."""
     names = robot.joint_names
     for name, values in prescribed.items():
         if name not in names:
             raise HodynError(
                 f'prescribed joint {name!r}: robot {robot.name!r} has none of that name; its '
                 f'joints are {", ".join(names)}')
-        rate[names.index(name)] = checked(
-            values, f'prescribed[{name!r}]', (rate.shape[1],))
+        rates[..., names.index(name)] = checked(
+            values, f'prescribed[{name!r}]', rates.shape[:-1])
     free = [i for i in robot.coupling.joints_of(carriers) if names[i] not in prescribed]
     if len(free) < 6:
         raise HodynError(

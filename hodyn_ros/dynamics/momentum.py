@@ -3,13 +3,12 @@
 Sums over the bodies of Taylor polynomials: of the spatial inertia M with Ṁ = −M ad_V − ad_Vᵀ M
 (AGF26 eq. 61), and of the twist V. M holds the mass, the first moment and the second one.
 """
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked_motions
+from hodyn_ros.dynamics.argument_checks import checked_motions, factorials
 from hodyn_ros.dynamics.body_motion import BodyMotion
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.body_table import MASS
@@ -172,6 +171,5 @@ def _product(subscripts: str, a: Array, b: Array) -> Array:
 def _derivatives(coefficients: Array, batch: tuple[int, ...]) -> Array:
     """Return what coefficients (T, k, …) are those of, without T for one motion."""
     orders, *rest = coefficients.shape[1:]
-    factorials = np.array([math.factorial(k) for k in range(orders)], dtype=float)
-    scaled: Array = coefficients * factorials.reshape(-1, *(1 for _ in rest))
+    scaled: Array = coefficients * factorials(orders).reshape(-1, *(1 for _ in rest))
     return scaled.reshape(*batch, orders, *rest)

@@ -1,4 +1,7 @@
-"""Dynamics of a link in its own coordinates, and wrenches on it (MR9 section 9.6)."""
+"""Dynamics of a link in its own coordinates, and wrenches on it (MR9 section 9.6).
+
+MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
+"""
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Wrenches and their time derivatives between body and world axes, and those of gravity."""
+from collections.abc import Iterator
 import math
 
 import numpy as np
@@ -8,10 +9,11 @@ from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
     checked,
-    checked_joints,
+    checked_motions,
     checked_pose,
     coefficients,
     external,
+    factorials,
 )
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,
@@ -19,7 +21,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
     com_motions,
     wrenches_to_world,
 )
-from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
@@ -32,21 +34,31 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
 
     Parameters
     ----------
-    pose : (4, 4) array
+    pose : (4, 4) array, or a batch (T, 4, 4)
         Pose of the body.
-    twist : (r, 6) array
+    twist : (r, 6) or (T, r, 6) array
         Spatial twist of the body and its component-wise derivatives.
-    wrench : (r + 1, 6) array
-        (moment, force) in body axes about its origin; derivatives of the components.
+    wrench : (r + 1, 6) or (T, r + 1, 6) array
+        (moment, force) in body axes about its origin, N m and N; derivatives of the components.
+
+    Returns
+    -------
+    (r + 1, 6) or (T, r + 1, 6) array
+        (moment, force) in world axes about the world origin, and its component-wise derivatives.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes, values that are not finite, and rotations that are none.
 
     """
-    body, ads = _operands(pose, twist, wrench)
-    to_world = lie.adjoint(lie.inverse(checked_pose(pose, 'pose'))).T
+    place, body, ads = _operands(pose, twist, wrench)
+    to_world = lie.adjoint(lie.inverse(place)).swapaxes(-1, -2)
     image: list[Array] = []
-    for top in reversed(range(len(body))):  # from the highest derivative of the components on
-        below, image = image, [to_world @ body[top]]
+    for top in reversed(body):  # from the highest derivative of the components on
+        below, image = image, [_times(to_world, top)]
         for k, rest in enumerate(below):
-            transported = sum(ads[a] @ image[k - a] for a in range(k + 1))
+            transported = sum(_times(ads[a], image[k - a]) for a in range(k + 1))
             image.append((rest - transported) / (k + 1))
     return _derivatives(image)
 
@@ -55,18 +67,18 @@ def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     """Return a wrench given in world axes in the axes of a body: the inverse of `world_wrench`.
 
     AGF26 Table 5(b): the wrench on the base as its rotors must give it, W = Ad_Cᵀ W⁰,
-    Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on.
+    Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on. Shapes and errors are those of `world_wrench`.
     """
-    world, ads = _operands(pose, twist, wrench)
-    to_body = lie.adjoint(checked_pose(pose, 'pose')).T
+    place, world, ads = _operands(pose, twist, wrench)
+    to_body = lie.adjoint(place).swapaxes(-1, -2)
     image = [w / math.factorial(k) for k, w in enumerate(world)]
     result = []
     while image:
-        result.append(to_body @ image[0])
+        result.append(_times(to_body, image[0]))
         image = [
-            (k + 1) * image[k + 1] + sum(ads[a] @ image[k - a] for a in range(k + 1))
+            (k + 1) * image[k + 1] + sum(_times(ads[a], image[k - a]) for a in range(k + 1))
             for k in range(len(image) - 1)]
-    return np.array(result)
+    return np.stack(result, axis=-2)
 
 
 def gravity_wrenches(
@@ -76,34 +88,46 @@ def gravity_wrenches(
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array:
-    """Return the wrench of gravity on each body and its derivatives, (r + 1, n_bodies, 6).
+    """Return the wrench of gravity on each body and its derivatives.
 
-    (moment, force) in world axes about the world origin: W = M G with G = (0, g), M21 eqs. (23),
-    (24) and (25), the latter with the sign of M ad_V̇ corrected. Since M G = (m c × g, m g), all
-    derivatives follow from the path c(t) of the centre of mass.
+    (moment, force) in world axes about the world origin: W = M G with G = (0, g) and
+    W⁽ʳ⁾ = M⁽ʳ⁾ G, AGF26 eqs. (63) and (64). M21 eqs. (23)–(25) are those of −W, since their G
+    is (0, −g), and have M ad_V̇ with the wrong sign. Since M G = (m c × g, m g), all derivatives
+    follow from the path c(t) of the centre of mass.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree.
-    q : (r + 1, n) array
+    q : (r + 1, n) array, or a batch (T, r + 1, n)
         Joint positions and derivatives.
-    base_pose, base_twist : (4, 4) and (r, 6) arrays, optional
+    base_pose, base_twist : (4, 4) and (r, 6), or (T, 4, 4) and (T, r, 6) arrays, optional
         Pose of a floating base, and its spatial twist with derivatives.
 
+    Returns
+    -------
+    (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array
+        N m/sᵏ and N/sᵏ.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes and for values that are not finite.
+
     """
-    motion = checked_joints(q, 'q', robot, 1)
-    base = base_state(robot, base_pose, base_twist, (), len(motion) - 1)
-    pose, _, twist = _motion(robot, motion, base)
-    com = np.empty((len(robot.bodies), len(motion), 3))
-    com_motions(robot.kernel_model.body_table, pose, twist, com)
+    motions, batch = checked_motions(q, 'q', robot, 1)
+    count, orders = motions.shape[:2]
+    bodies = len(robot.bodies)
+    base = base_state(robot, base_pose, base_twist, batch, orders - 1)
     mass = robot.kernel_model.body_table[:, MASS]
-    result = np.zeros((len(motion), len(robot.bodies), 6))
-    for k in range(len(motion)):
-        weighted = math.factorial(k) * mass[:, None] * com[:, k]
-        result[k, :, :3] = np.cross(weighted, robot.gravity)
-    result[0, :, 3:] = mass[:, None] * robot.gravity
-    return result
+    result = np.zeros((count, orders, bodies, 6))
+    com = np.empty((bodies, orders, 3))
+    for t, (pose, _, twist) in enumerate(_motions(robot, motions, base)):
+        com_motions(robot.kernel_model.body_table, pose, twist, com)
+        weighted = mass[:, None, None] * com * factorials(orders)[:, None]
+        result[t, ..., :3] = np.cross(weighted, robot.gravity).swapaxes(0, 1)
+    result[:, 0, :, 3:] = mass[:, None] * robot.gravity
+    return result.reshape(*batch, orders, bodies, 6)
 
 
 def external_efforts(
@@ -114,71 +138,95 @@ def external_efforts(
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array:
-    """Return the efforts that balance external wrenches, and their derivatives, (r + 1, N).
+    """Return the efforts that balance external wrenches, and their derivatives.
 
     −Sᵀ G_c W of AGF26 eqs. (13) and (19), corrected, to any order; on a fixed base Q_ext of MK21
-    eqs. (27), (37), (53). Joint torques, on a floating base with the base wrench first: what
-    external wrenches add to the terms of `equations_of_motion`.
+    eqs. (27), (37), (53) with their W = −`external_wrenches`. Joint torques, on a floating base
+    with the base wrench first: what external wrenches add to the terms of `equations_of_motion`.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree.
-    q : (r + 1, n) array
+    q : (r + 1, n) array, or a batch (T, r + 1, n)
         Joint positions and derivatives.
-    external_wrenches : (r + 1, n_bodies, 6) array
+    external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array
         As for `inverse_dynamics`.
-    base_pose, base_twist : (4, 4) and (r, 6) arrays, optional
+    base_pose, base_twist : (4, 4) and (r, 6), or (T, 4, 4) and (T, r, 6) arrays, optional
         Pose of a floating base, and its spatial twist with derivatives.
 
+    Returns
+    -------
+    (r + 1, N) or (T, r + 1, N) array
+        N m/sᵏ (prismatic: N/sᵏ); N is n, on a floating base n + 6.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes and for values that are not finite.
+
     """
-    motion = checked_joints(q, 'q', robot, 1)
-    orders = len(motion)
-    base = base_state(robot, base_pose, base_twist, (), orders - 1)
-    wrenches = coefficients(external(robot, external_wrenches, orders), orders)
-    pose, screw, twist = _motion(robot, motion, base)
-    total = np.empty((len(robot.bodies), orders, 6))
-    wrenches_to_world(
-        np.ascontiguousarray(wrenches.swapaxes(0, 1)), robot.kernel_model.body_in_kernel, pose,
-        twist, np.empty((orders, 4, 3)), total)
-    for i in range(len(total) - 1, 0, -1):
-        if robot.kernel_model.parent[i] >= 0:
-            total[robot.kernel_model.parent[i]] += total[i]
-    result = np.empty((orders, robot.n + 6 * robot.floating))
-    for k in range(orders):
-        joints: Array = np.asarray(
-            sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1)))
-        base_part = total[0, k, :6 * robot.floating]
-        result[k] = -math.factorial(k) * np.concatenate(
-            [base_part, robot.coupling.to_joints(joints[robot.floating:])])
-    return result
+    motions, batch = checked_motions(q, 'q', robot, 1)
+    count, orders = motions.shape[:2]
+    bodies, model = len(robot.bodies), robot.kernel_model
+    base = base_state(robot, base_pose, base_twist, batch, orders - 1)
+    wrenches = external(robot, external_wrenches, orders, batch).reshape(count, orders, bodies, 6)
+    total, frame = np.empty((bodies, orders, 6)), np.empty((orders, 4, 3))
+    result = np.empty((count, orders, robot.n + 6 * robot.floating))
+    for t, (pose, screw, twist) in enumerate(_motions(robot, motions, base)):
+        wrenches_to_world(
+            np.ascontiguousarray(coefficients(wrenches[t], orders).swapaxes(0, 1)),
+            model.body_in_kernel, pose, twist, frame, total)
+        for i in range(bodies - 1, 0, -1):
+            if model.parent[i] >= 0:
+                total[model.parent[i]] += total[i]
+        for k in range(orders):
+            joints: Array = np.asarray(
+                sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1)))
+            result[t, k, :6 * robot.floating] = total[0, k, :6 * robot.floating]
+            result[t, k, 6 * robot.floating:] = robot.coupling.to_joints(joints[robot.floating:])
+    result *= -factorials(orders)[:, None]
+    return result.reshape(*batch, orders, -1)
 
 
-def _motion(
-    robot: Robot, q: Array, base: tuple[Array, Array] | None,
-) -> tuple[Array, Array, Array]:
-    """Return poses, and coefficients of screws and twists, one less than q has."""
-    model, orders, n_bodies = robot.kernel_model, len(q), len(robot.bodies)
-    q = robot.coupling.to_bodies(q)
-    base_pose, base_twist = base if base is not None else (np.zeros((0, 1)), np.zeros((0, 6)))
+def _motions(
+    robot: Robot, motions: Array, base: tuple[Array, Array] | None,
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield of each motion poses, and as many coefficients of screws and twists as it has rows."""
+    model, n_bodies = robot.kernel_model, len(robot.bodies)
+    count, orders = motions.shape[:2]
+    base_poses, base_twists = np.zeros((count, 0, 1)), np.zeros((count, 0, 6))
+    if base is not None:
+        base_poses = base[0].reshape(count, 4, 4)
+        base_twists = base[1].reshape(count, orders - 1, 6)
     pose, (screw, twist) = np.empty((n_bodies, 12)), np.zeros((2, n_bodies, orders, 6))
-    body_poses(model.parent, model.body_table, q[0], base_pose, pose, screw)
-    body_twists(
-        model.parent, 0, orders, np.ascontiguousarray(coefficients(q[1:], orders).T),
-        coefficients(base_twist, orders), screw, twist)
-    return pose, screw, twist
+    for q, base_pose, base_twist in zip(
+            robot.coupling.to_bodies(motions), base_poses, base_twists, strict=True):
+        body_poses(model.parent, model.body_table, q[0], base_pose, pose, screw)
+        body_twists(
+            model.parent, 0, orders, np.ascontiguousarray(coefficients(q[1:], orders).T),
+            coefficients(base_twist, orders), screw, twist)
+        yield pose, screw, twist
 
 
 def _operands(
     pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike,
-) -> tuple[Array, list[Array]]:
-    """Return the wrench, checked, and the coefficients of ad_Vᵀ."""
+) -> tuple[Array, Array, list[Array]]:
+    """Return the pose, the wrench with its derivatives first, and the coefficients of ad_Vᵀ."""
     values = numbers(wrench, 'wrench')
-    orders = len(values)
-    values = checked(values, 'wrench', (max(orders, 1), 6))
-    twists = checked(twist, 'twist', (orders - 1, 6))
-    return values, [lie.ad(v).T / math.factorial(k) for k, v in enumerate(twists)]
+    if values.ndim not in (2, 3) or values.shape[-2] == 0 or values.shape[-1] != 6:
+        raise HodynError(f'wrench has shape {values.shape}; expected (r + 1, 6) or (T, r + 1, 6)')
+    values = checked(values, 'wrench', values.shape)
+    *batch, orders, _ = values.shape
+    twists = checked(twist, 'twist', (*batch, orders - 1, 6))
+    ads = lie.ad(twists).swapaxes(-1, -2) / factorials(orders)[:-1, None, None]
+    place = checked_pose(pose, 'pose', tuple(batch))
+    return place, np.moveaxis(values, -2, 0), list(np.moveaxis(ads, -3, 0))
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
 def _derivatives(coefficients: list[Array]) -> Array:
-    return np.array([math.factorial(k) * x for k, x in enumerate(coefficients)])
+    return np.stack(coefficients, axis=-2) * factorials(len(coefficients))[:, None]

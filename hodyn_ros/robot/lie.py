@@ -11,9 +11,14 @@ Array = NDArray[np.float64]
 
 
 def skew(vector: ArrayLike) -> Array:
-    """Return ã, the 3×3 matrix with ã b = a × b."""
-    x, y, z = np.asarray(vector, dtype=float)
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    """Return ã, the 3×3 matrix with ã b = a × b, of each vector (…, 3)."""
+    vector = np.asarray(vector, dtype=float)
+    x, y, z = vector.T
+    result = np.zeros((*vector.shape, 3))
+    entries = result.T  # column, row, and the other axes backwards
+    entries[1, 2], entries[2, 0], entries[0, 1] = x, y, z
+    entries[2, 1], entries[0, 2], entries[1, 0] = -x, -y, -z
+    return result
 
 
 def pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Array:
@@ -38,25 +43,29 @@ def pose_fault(matrix: Array) -> str | None:
 
 
 def inverse(matrix: Array) -> Array:
-    """Return the inverse of a pose, (4, 4)."""
-    rotation = matrix[:3, :3].T
-    return pose(rotation, -rotation @ matrix[:3, 3])
-
-
-def adjoint(matrix: Array) -> Array:
-    """Return Ad_C, (6, 6), which takes body twists to the parent frame (M21 eq. 33)."""
-    rotation, position = matrix[:3, :3], matrix[:3, 3]
-    result = np.zeros((6, 6))
-    result[:3, :3] = result[3:, 3:] = rotation
-    result[3:, :3] = skew(position) @ rotation
+    """Return the inverse of a pose, (4, 4), or of each of (…, 4, 4)."""
+    result = np.zeros(matrix.shape)
+    rotation = result[..., :3, :3] = matrix[..., :3, :3].swapaxes(-1, -2)
+    result[..., :3, 3:] = -rotation @ matrix[..., :3, 3:]
+    result[..., 3, 3] = 1.0
     return result
 
 
-def ad(screw: Array) -> Array:
-    """Return ad_X, (6, 6), the screw product X × · (M21 eq. 37)."""
-    result = np.zeros((6, 6))
-    result[:3, :3] = result[3:, 3:] = skew(screw[:3])
-    result[3:, :3] = skew(screw[3:])
+def adjoint(matrix: Array) -> Array:
+    """Return Ad_C, (…, 6, 6), which takes body twists to the parent frame (M21 eq. 33)."""
+    rotation = matrix[..., :3, :3]
+    result = np.zeros((*matrix.shape[:-2], 6, 6))
+    result[..., :3, :3] = result[..., 3:, 3:] = rotation
+    result[..., 3:, :3] = skew(matrix[..., :3, 3]) @ rotation
+    return result
+
+
+def ad(screw: ArrayLike) -> Array:
+    """Return ad_X, (…, 6, 6), the screw product X × · (M21 eq. 37)."""
+    screw = np.asarray(screw, dtype=float)
+    result = np.zeros((*screw.shape, 6))
+    result[..., :3, :3] = result[..., 3:, 3:] = skew(screw[..., :3])
+    result[..., 3:, :3] = skew(screw[..., 3:])
     return result
 
 

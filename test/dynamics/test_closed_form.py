@@ -1,7 +1,13 @@
 """The printed second-order formulas, against the terms of any order that the package computes."""
 import numpy as np
 import pytest
-from random_robots import assert_close, random_base_motion, random_motion, random_robot
+from random_robots import (
+    assert_close,
+    random_base_motion,
+    random_motion,
+    random_robot,
+    random_wrenches,
+)
 from scipy.linalg import expm
 
 import hodyn_ros as hd
@@ -121,7 +127,7 @@ def test_planar_arm():
 
 @pytest.mark.parametrize('seed', range(3))
 def test_gravity_wrenches_follow_the_mended_formulas(seed):
-    """M21 eqs. (23)–(25), with the sign of M ad_V̇ mended, on a floating body."""
+    """AGF26 (63), (64): minus M21 (23)–(25), with the sign of M ad_V̇ mended; a floating body."""
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 1, floating=True)
     body = robot.bodies[0]
@@ -151,6 +157,45 @@ def test_a_handle_of_it(order):
     assert_close(one[0], expected[0], 1e-12)
     for found, wanted in zip(many, expected, strict=True):
         assert_close(found, wanted, 1e-12)
+
+
+@pytest.mark.parametrize(('seed', 'coupled'), [(0, False), (1, True), (2, False)])
+def test_coefficients_times_derivatives_are_the_torques(seed, coupled):
+    """KM21 eqs. (48) and (49), against the recursion."""
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 5, serial=False, coupled=coupled)
+    q, wrenches = random_motion(rng, robot, 4), random_wrenches(rng, robot, 4)
+    terms = hd.closed_form(robot, q[:-1], external_wrenches=wrenches)
+    expected = hd.inverse_dynamics(robot, q, external_wrenches=wrenches)
+    for order in range(5):
+        inertial = sum(terms.coefficient(order, k) @ q[k] for k in range(1, order + 3))
+        torque = inertial + terms.gravity[order] + terms.external[order]
+        assert_close([torque], expected[order:order + 1], 1e-11)
+    assert np.array_equal(terms.coefficient(3, 5), terms.mass[0])
+    assert np.array_equal(terms.coefficient(3, 1), terms.coriolis[3])
+
+
+@pytest.mark.parametrize(('order', 'k', 'message'), [
+    (2, 2, 'order 2: the terms have orders 0 to 1'), (-1, 1, 'order -1'), (1, 4, 'k = 4'),
+    (1, 0, r'k = 0: derivative 1 of Q has q\^\(1\) to q\^\(3\)')])
+def test_a_coefficient_that_there_is_not_is_named(order, k, message):
+    robot = hd.load_robot('twolink')
+    with pytest.raises(ValueError, match=message):
+        hd.closed_form(robot, np.ones((3, 2))).coefficient(order, k)
+
+
+@pytest.mark.parametrize('coupled', [False, True])
+def test_the_system_jacobian_has_those_of_the_bodies(coupled):
+    rng = np.random.default_rng(4)
+    robot = random_robot(rng, 6, serial=False, coupled=coupled)
+    q = random_motion(rng, robot, 2)
+    terms = hd.closed_form(robot, q)
+    _, twists = hd.forward_kinematics(robot, q, representation='body_fixed')
+    for i, body in enumerate(robot.bodies):
+        rows = slice(6 * i, 6 * i + 6)
+        expected = hd.jacobian(robot, q, body.name, representation='body_fixed')
+        assert_close(terms.system_jacobian[:, rows], expected[:-1], 1e-12)
+        assert_close(terms.system_twist[:, rows], twists[:, i], 1e-12)
 
 
 def test_floating_base_is_refused():

@@ -92,6 +92,23 @@ def test_fixed_base(seed):
 
 
 @pytest.mark.parametrize('seed', SEEDS)
+def test_wrenches_between_bodies(seed):
+    """Its data.f, at each joint about the origin of the frame on the joint's point."""
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 8, serial=False)
+    order = _depth_first(robot)
+    model = _pin_model(robot, order)
+    data = model.createData()
+    q, wrenches = random_motion(rng, robot, 0), random_wrenches(rng, robot, 0)
+    pin.rnea(model, data, *q[:, order], _forces(robot, order, wrenches[0]))
+    found = hd.joint_wrenches(robot, q, external_wrenches=wrenches)[0]
+    for k, i in enumerate(order):
+        force = data.f[k + 1]
+        moment = force.angular + np.cross(robot.bodies[i].point, force.linear)
+        assert_close([found[i]], [np.concatenate([moment, force.linear])], 1e-12)
+
+
+@pytest.mark.parametrize('seed', SEEDS)
 def test_floating_base(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8, floating=True, serial=False)

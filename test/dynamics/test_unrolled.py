@@ -31,7 +31,7 @@ def compiled_sine_cosine(x):
 
 def by_any_order(robot, q, formulation, wrenches=NO_WRENCHES, base=()):
     """Return the torques of motions (T, 5, n) by the kernel of any order."""
-    general = inverse.recursion(formulation)
+    general = inverse.any_order_kernels(formulation)
     out = np.empty((len(q), 3, robot.n))
     model = robot.kernel_model
     general.inverse_dynamics(

@@ -19,10 +19,14 @@ for floating in (False, True):
         options = {'external_wrenches': wrenches}
         base = {'base_pose': pose, 'base_twist': twist} if floating else {}
         results = []
-        for formulation in ('spatial', 'body_fixed'):
+        for formulation in ('spatial', 'body_fixed', 'closed_form')[:2 if floating else 3]:
             result = hd.inverse_dynamics(robot, q, formulation=formulation, **base, **options)
             results.append(np.hstack(result) if floating else result)
-        assert np.allclose(*results, rtol=1e-10, atol=1e-10)
+        for other in results[1:]:
+            assert np.allclose(results[0], other, rtol=1e-10, atol=1e-10)
+        for frame in ('body', 'joint', 'world'):
+            assert np.isfinite(
+                hd.joint_wrenches(robot, q, frame=frame, **base, **options)).all()
         lower = {'base_pose': pose, 'base_twist': twist[:-1]} if floating else {}
         terms = hd.equations_of_motion(robot, q[:-1], **lower)
         assert np.linalg.eigvalsh(terms.mass[0])[0] > 0.0

@@ -91,6 +91,25 @@ def test_group_laws(seed):
     np.testing.assert_allclose(lie.adjoint(a @ b), lie.adjoint(a) @ lie.adjoint(b), atol=1e-14)
 
 
+@pytest.mark.parametrize('shape', [(), (4,), (2, 3)])
+def test_many_at_once_are_the_same_one_by_one(shape):
+    rng = np.random.default_rng(len(shape))
+    screws = rng.normal(size=(*shape, 6))
+    poses = np.empty((*shape, 4, 4))
+    for place in np.ndindex(*shape):
+        poses[place] = lie.exp(screws[place])
+    for function, arguments in (
+        (lie.skew, screws[..., :3]), (lie.ad, screws), (lie.adjoint, poses),
+        (lie.inverse, poses),
+    ):
+        together = function(arguments)
+        for place in np.ndindex(*shape):
+            np.testing.assert_allclose(together[place], function(arguments[place]), atol=1e-15)
+    a, b = screws[..., :3], screws[..., 3:]
+    np.testing.assert_allclose(
+        (lie.skew(a) @ b[..., None])[..., 0], np.cross(a, b), rtol=0, atol=1e-14)
+
+
 def test_ad_is_the_derivative_of_the_adjoint():
     rng = np.random.default_rng(8)
     screw, h = rng.normal(size=6), 1e-6

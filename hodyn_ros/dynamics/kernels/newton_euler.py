@@ -312,3 +312,22 @@ def wrench_to_world(start: int, stop: int, frame: Array, wrench: Array, world: A
                     world[k, 3 + row] += frame[a, c, row] * wrench[k - a, 3 + c]
         for a in range(k + 1):
             cross_add(frame[a, 3], world[k - a, 3:], world[k, :3])
+
+
+@step
+def wrench_to_frame(start: int, stop: int, frame: Array, world: Array, local: Array) -> None:
+    """Write Adᵀ W, what `wrench_to_world` is the inverse of; `world` is changed.
+
+    Its moments become those about the frame's origin, so the highest coefficient comes first.
+    """
+    for k in range(stop - 1, start - 1, -1):
+        for a in range(k + 1):
+            cross_add(world[k - a, 3:], frame[a, 3], world[k, :3])
+        for c in range(3):
+            local[k, c], local[k, 3 + c] = 0.0, 0.0
+    for k in range(start, stop):
+        for a in range(k + 1):
+            for c in range(3):
+                for row in range(3):
+                    local[k, c] += frame[a, c, row] * world[k - a, row]
+                    local[k, 3 + c] += frame[a, c, row] * world[k - a, 3 + row]

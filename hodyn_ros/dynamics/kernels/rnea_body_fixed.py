@@ -124,7 +124,7 @@ def _inverse_dynamics(
             _joint_twist(body_table[i], q[:, i - floating], joint[i], above, twist[i])
         _newton_euler_wrench(body_table[i], twist[i], momentum, wrench[i])
         if wrenches.shape[0] > 0:
-            _subtract_external(wrenches[:, i], body_in_kernel[i], wrench[i])
+            subtract_external(wrenches[:, i], body_in_kernel[i], wrench[i])
 
     for i in range(n - 1, -1, -1):
         factorial = 1.0
@@ -292,7 +292,7 @@ def _newton_euler_wrench(body: Array, twist: Array, momentum: Array, wrench: Arr
 
 
 @step
-def _subtract_external(derivatives: Array, body_in_kernel: Array, wrench: Array) -> None:
+def subtract_external(derivatives: Array, body_in_kernel: Array, wrench: Array) -> None:
     """Subtract the external wrench: a constant change of axes and origin."""
     factorial = 1.0
     for k in range(wrench.shape[0]):

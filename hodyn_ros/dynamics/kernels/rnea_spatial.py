@@ -31,6 +31,16 @@ def workspace(n_bodies: int, order: int) -> Array:
     return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
 
 
+@step
+def _motion_and_wrench(memory: Array, n: int, order: int) -> tuple[Array, Array, Array, Array]:
+    """Return the poses of the kernel frames, and coefficients of screws, twists and wrenches."""
+    size = 6 * n * (order + 2)
+    return (
+        block(memory, 0, (n, 12)), block(memory, 12 * n, (n, order + 2, 6)),
+        block(memory, 12 * n + size, (n, order + 2, 6)),
+        block(memory, 12 * n + 2 * size, (n, order + 1, 6)))
+
+
 @batch_kernel
 def inverse_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
@@ -71,6 +81,49 @@ def inverse_dynamics(
                 torque[t], base[2][t], memory)
 
 
+@batch_kernel
+def joint_wrenches(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+    memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
+    in_kernel: Array, transmitted: Array,
+) -> None:
+    """Write also what each joint transmits to its body, which the recursion leaves in memory.
+
+    Parameters
+    ----------
+    parent, body_table, body_in_kernel, gravity, memory, base, wrenches, q, torque
+        As for `inverse_dynamics`.
+    in_kernel : (n_bodies, 4, 4) array
+        Poses in the kernel frames of the frames in whose axes, and about whose origins, the
+        wrenches are wanted; (0, 4, 4) for world axes about the world origin.
+    transmitted : (T, r + 1, n_bodies, 6) array
+        Written: W̄ of M21 eq. (30) and its component-wise derivatives.
+
+    """
+    n, order = len(parent), torque.shape[1] - 1
+    pose, _, twist, wrench = _motion_and_wrench(memory, n, order)
+    frame, local = np.empty((order + 1, 4, 3)), np.empty((order + 1, 6))
+    for t in range(q.shape[0]):
+        moved = base
+        if len(base) > 0:
+            moved = (base[0][t:t + 1], base[1][t:t + 1], base[2][t:t + 1])
+        acting = wrenches[t:t + 1] if wrenches.shape[1] > 0 else wrenches[:1]
+        inverse_dynamics(
+            parent, body_table, body_in_kernel, gravity, memory, moved, acting, q[t:t + 1],
+            torque[t:t + 1])
+        for i in range(n):
+            local[:] = wrench[i]
+            if in_kernel.shape[0] > 0:
+                newton_euler.body_frame_pose(in_kernel[i], pose[i], frame)
+                newton_euler.body_frame_motion(1, order + 1, twist[i], frame)
+                newton_euler.wrench_to_frame(0, order + 1, frame, wrench[i], local)
+            factorial = 1.0
+            for k in range(order + 1):
+                factorial *= max(k, 1)
+                for c in range(6):
+                    transmitted[t, k, i, c] = factorial * local[k, c]
+
+
 @kernel
 def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
@@ -108,14 +161,8 @@ def _inverse_dynamics(
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     floating = n - torque.shape[1]
     twists = order + 2
-    pose = block(memory, 0, (n, 12))
-    size = n * 12
-    screw = block(memory, size, (n, twists, 6))
-    size += n * twists * 6
-    twist = block(memory, size, (n, twists, 6))
-    size += n * twists * 6
-    wrench = block(memory, size, (n, order + 1, 6))
-    size += n * (order + 1) * 6
+    pose, screw, twist, wrench = _motion_and_wrench(memory, n, order)
+    size = n * (12 + 12 * twists + 6 * (order + 1))
     rate = block(memory, size, (twists,))
     size += twists
     com = block(memory, size, (twists + 1, 3))

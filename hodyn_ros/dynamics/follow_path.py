@@ -1,0 +1,98 @@
+"""The joint motion by which a link follows a path of poses."""
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.common.arrays import numbers
+from hodyn_ros.dynamics.argument_checks import checked, factorials
+from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
+from hodyn_ros.dynamics.pose_motion import pose_twist
+from hodyn_ros.dynamics.pose_solver import solve_pose
+from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.robot_check import check_robot
+
+Array = NDArray[np.float64]
+
+MAX_JUMP = 0.1
+"""How far from where its derivatives lead, rad or m, a joint may be a sample later."""
+
+
+def follow_path(
+    robot: Robot,
+    times: ArrayLike,
+    poses: ArrayLike,
+    link: str,
+    guess: ArrayLike | None = None,
+    *,
+    within_limits: bool = False,
+    damping: float = 0.0,
+) -> Array:
+    """Return the joint motion by which a link goes through poses, with all their derivatives.
+
+    At each sample the positions that the derivatives of the one before lead to are brought to the
+    pose by `solve_pose`, and `inverse_kinematics` (M21, Algorithm 2) gives the derivatives. So
+    positions belong to the derivatives also where more than six joints leave a choice: the rates
+    are those of least norm, and what is left of the step is as small as its Taylor remainder.
+
+    Parameters
+    ----------
+    robot : Robot
+        Fixed base; at least six joints carry the link.
+    times : (T,) array
+        Seconds, increasing.
+    poses : (T, k + 1, 4, 4) array
+        C, Ċ, … C⁽ᵏ⁾ of the link in the world, k ≥ 1: of `PosePlan.evaluate`, which has k = 4, or
+        `pose_derivatives`.
+    link : str
+        Name of a body, of a link merged into one, or of the tool.
+    guess : (n,) array, optional
+        Where to look for the first positions, as for `solve_pose`.
+    within_limits : bool
+        Keep the joints between their position limits.
+    damping : float
+        λ of `inverse_kinematics`, for the derivatives.
+
+    Returns
+    -------
+    (T, k + 1, n) array
+        q, q̇, … q⁽ᵏ⁾: of a fourth-order motion, with k = 4, the argument of `inverse_dynamics`.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes; naming the time, when a pose is not reached or singular, and when a joint
+        would have to jump by more than `MAX_JUMP`.
+
+    """
+    check_robot(robot)
+    instants, path = numbers(times, 'times'), numbers(poses, 'poses')
+    if path.ndim != 4 or path.shape[-2:] != (4, 4) or path.shape[1] < 2 or len(path) == 0:
+        raise HodynError(
+            f'poses has shape {path.shape}; expected (T, k + 1, 4, 4) with k at least 1')
+    instants = checked(instants, 'times', (len(path),))
+    if np.any(np.diff(instants) <= 0.0):
+        raise HodynError('times must increase')
+    twists = pose_twist(path, representation='hybrid')
+    scale = factorials(path.shape[1])
+    result = np.empty((*path.shape[:2], robot.n))
+    for t, instant in enumerate(instants):
+        near = guess
+        if t > 0:
+            powers = (instant - instants[t - 1]) ** np.arange(path.shape[1]) / scale
+            near = powers @ result[t - 1]
+            if within_limits:
+                near = np.clip(near, robot.limits.position_min, robot.limits.position_max)
+        try:
+            position = solve_pose(robot, path[t, 0], link, near, within_limits=within_limits)
+            result[t] = inverse_kinematics(
+                robot, position, twists[t], link, damping=damping, representation='hybrid')
+        except HodynError as error:
+            raise HodynError(f'at {instant:g} s: {error}') from None
+        if t > 0:
+            jump = np.abs(position - powers @ result[t - 1])
+            if jump.max() > MAX_JUMP:
+                joint = int(jump.argmax())
+                raise HodynError(
+                    f'at {instant:g} s: joint {robot.joint_names[joint]!r} would have to jump by '
+                    f'{jump[joint]:.2g} rad or m from where its motion leads: give samples closer '
+                    'together, or keep the path away from singular poses and limits')
+    return result

@@ -1,0 +1,80 @@
+"""The recursion and the 2R arm of MR9, with the corrections that docs/theory.md lists.
+
+MR9 is a draft's chapter 9; in the published book dynamics is chapter 8. Each correction is tried
+the other way round too: what is printed does not give the torques.
+"""
+import numpy as np
+import pytest
+from random_robots import assert_close, random_motion, random_robot
+
+import hodyn_ros as hd
+from hodyn_ros.robot import lie
+
+MISPRINTS = ('frame of the axis', 'frame of the twist', 'sign of gravity')
+
+
+def recursion(robot, q, misprint=None):
+    """Return τ by (9.49)–(9.53), (9.54), (9.58), (9.56) and (9.57), frames at the COM."""
+    n = robot.n
+    home, screws, place = [], [], np.eye(4)
+    for body in robot.bodies:
+        place = place @ body.placement
+        moment = np.cross(body.point, body.axis) + body.pitch * body.axis
+        screw = np.concatenate([body.axis, moment])
+        if body.type == 'prismatic':
+            screw = np.concatenate([np.zeros(3), body.axis])
+        screws.append(lie.adjoint(place) @ screw)
+        home.append(place @ lie.pose(None, body.com))
+    twist, acceleration = np.zeros(6), np.concatenate([np.zeros(3), -robot.gravity])
+    if misprint == 'sign of gravity':
+        acceleration = -acceleration
+    axes, down, forces = [], [], []
+    for i, body in enumerate(robot.bodies):
+        of = home[i - 1] if misprint == 'frame of the axis' and i else home[i]
+        axis = lie.adjoint(lie.inverse(of)) @ screws[i]  # (9.51)
+        before = home[i - 1] if i else np.eye(4)
+        step = lie.inverse(before) @ home[i] @ lie.exp(axis * q[0, i])  # (9.53)
+        up = lie.adjoint(lie.inverse(step))
+        carried = lie.adjoint(step) if misprint == 'frame of the twist' else up
+        acceleration = (  # (9.58)
+            up @ acceleration + lie.ad(carried @ twist) @ axis * q[1, i] + axis * q[2, i])
+        twist = up @ twist + axis * q[1, i]
+        inertia = np.zeros((6, 6))
+        inertia[:3, :3], inertia[3:, 3:] = body.inertia, body.mass * np.eye(3)
+        axes.append(axis)
+        down.append(up.T)
+        forces.append(inertia @ acceleration - lie.ad(twist).T @ inertia @ twist)
+    for i in range(n - 1, 0, -1):
+        forces[i - 1] += down[i] @ forces[i]
+    return np.array([axis @ force for axis, force in zip(axes, forces, strict=True)])
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_corrected_recursion_gives_the_torques(seed):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 5)
+    q = random_motion(rng, robot, 0)
+    expected = hd.inverse_dynamics(robot, q)
+    assert_close([recursion(robot, q)], expected, 1e-12)
+    for misprint in MISPRINTS:
+        assert np.abs(recursion(robot, q, misprint) - expected).max() > 1e-3, misprint
+
+
+def test_the_corrected_equations_of_the_planar_arm():
+    """The equations after (9.8) of the arm with point masses, and what is printed there."""
+    robot = hd.load_robot('twolink')
+    l1, l2, m1, m2, g = 0.7, 0.5, 2.0, 1.3, 9.81
+    rng = np.random.default_rng(0)
+    for q, w, a in rng.normal(size=(20, 3, 2)):
+        cosine, sine, both = np.cos(q[1]), np.sin(q[1]), np.cos(q[0] + q[1])
+        coupled = m2 * (l1 * l2 * cosine + l2**2)
+        swing = m2 * l1 * l2 * sine
+        tau = [
+            ((m1 + m2) * l1**2 + m2 * (2 * l1 * l2 * cosine + l2**2)) * a[0] + coupled * a[1]
+            - 2 * swing * w[0] * w[1] - swing * w[1]**2
+            + (m1 + m2) * l1 * g * np.cos(q[0]) + m2 * g * l2 * both,
+            coupled * a[0] + m2 * l2**2 * a[1] + swing * w[0]**2 + m2 * g * l2 * both]
+        printed = coupled * a[0] + m2 * l2**2 * a[1] - swing * w[0] * w[1] - m2 * g * l2 * both
+        expected = hd.inverse_dynamics(robot, [q, w, a])
+        assert_close([tau], expected, 1e-13)
+        assert abs(printed - expected[0, 1]) > 1e-6
