@@ -23,7 +23,7 @@ author = copyright = MANIFEST.findtext('author', '')
 
 extensions = [
     'myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.autosummary', 'sphinx.ext.intersphinx',
-    'sphinx.ext.napoleon', 'sphinx.ext.viewcode', 'sphinx_copybutton',
+    'sphinx.ext.mathjax', 'sphinx.ext.napoleon', 'sphinx.ext.viewcode', 'sphinx_copybutton',
     'sphinx_gallery.gen_gallery',
 ]
 exclude_patterns = ['generated/examples/**.ipynb', 'generated/examples/**.py']
@@ -39,7 +39,7 @@ html_theme_options = {
 } if REPOSITORY else {}
 
 myst_heading_anchors = 3
-myst_enable_extensions = ['colon_fence', 'deflist']
+myst_enable_extensions = ['colon_fence', 'deflist', 'dollarmath']
 # Types in docstrings are words, some of which several classes have as names.
 suppress_warnings = ['config.cache', 'ref.python', 'autosummary.import_cycle']
 
