@@ -189,7 +189,9 @@ def _description(robot: Robot) -> str:
     control = ElementTree.SubElement(root, 'ros2_control', name='arm', type='system')
     hardware = ElementTree.SubElement(control, 'hardware')
     ElementTree.SubElement(hardware, 'plugin').text = 'mock_components/GenericSystem'
-    middle = np.clip(0.0, limits.position_min, limits.position_max)
+    low, high = limits.position_min, limits.position_max
+    with np.errstate(invalid='ignore'):  # of a joint without ends
+        middle = np.where(np.isfinite(high - low), 0.5 * (low + high), 0.0)
     for name, position in zip(names.values(), middle, strict=True):
         joint = ElementTree.SubElement(control, 'joint', name=name)
         ElementTree.SubElement(joint, 'command_interface', name='effort')

@@ -166,11 +166,9 @@ FeedforwardController::on_export_reference_interfaces_list()
   return list;
 }
 
-bool FeedforwardController::on_set_chained_mode(bool chained)
+bool FeedforwardController::on_set_chained_mode(bool)
 {
   stop_wanted_ = true;  // a plan ends where the chain begins, and the other way round
-  RCLCPP_INFO(
-    get_node()->get_logger(), chained ? "follows the controller before it" : "follows plans");
   return true;
 }
 
