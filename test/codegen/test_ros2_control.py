@@ -5,6 +5,7 @@ from pathlib import Path
 import re
 import shutil
 import subprocess
+from xml.etree import ElementTree
 
 from compiled_c import CC
 from hypothesis import given, settings
@@ -250,9 +251,23 @@ def test_motors_behind_springs_get_the_references_of_the_library(tmp_path):
     assert motors == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize('actuators', ['vsa'])
-def test_what_the_controller_cannot_do_is_refused(tmp_path, actuators):
-    robot = with_example_actuators(hd.load_robot('twolink'), actuators, 1000.0)
+def test_motors_have_interfaces_of_their_own(tmp_path):
+    robot = with_example_actuators(hd.load_robot('twolink'), 'sea', 1000.0)
+    program = built(robot, 'manager', tmp_path)
+    *_, names, _ = program.run('init', 'configure', 'names')
+    claimed = names.split()[:6]
+    assert claimed == [
+        f'arm/joint{k}_motor/{quantity}' for k in (1, 2)
+        for quantity in ('position', 'velocity', 'effort')]
+    description = ElementTree.parse(tmp_path / 'config' / 'robot.urdf')
+    commands = {
+        f'{part.get("name")}/{one.get("name")}'
+        for part in description.find('ros2_control') for one in part.findall('command_interface')}
+    assert commands == {name.removeprefix('arm/') for name in claimed}
+
+
+def test_what_the_controller_cannot_do_is_refused(tmp_path):
+    robot = with_example_actuators(hd.load_robot('twolink'), 'vsa', 1000.0)
     with pytest.raises(hd.HodynError, match='stiffness varies'):
         generate_ros2_control(robot, tmp_path / 'package')
     assert not (tmp_path / 'package').exists()

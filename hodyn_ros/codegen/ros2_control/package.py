@@ -130,7 +130,7 @@ def _words(settings: Settings) -> Mapping[str, str]:
     """Return what stands for the names between @."""
     robot, prefix, limits = settings.robot, settings.prefix, settings.robot.limits
     package = _package(settings)
-    motors = robot.actuators.motor_names if robot.actuators is not None else ()
+    motors = _motor_names(robot)
     effort = np.where(np.isfinite(limits.effort), limits.effort, 100.0)
     gravity = robot.reflexes is None or robot.reflexes.gravity
     name = ''.join(c if c.isprintable() else ' ' for c in robot.name)
@@ -194,13 +194,14 @@ def _description(robot: Robot) -> str:
         middle = np.where(np.isfinite(high - low), 0.5 * (low + high), 0.0)
     for name, position in zip(names.values(), middle, strict=True):
         joint = ElementTree.SubElement(control, 'joint', name=name)
-        ElementTree.SubElement(joint, 'command_interface', name='effort')
+        if robot.actuators is None:
+            ElementTree.SubElement(joint, 'command_interface', name='effort')
         for quantity in ('position', 'velocity', 'effort'):
             state = ElementTree.SubElement(joint, 'state_interface', name=quantity)
             value = position if quantity == 'position' else 0.0
             ElementTree.SubElement(
                 state, 'param', name='initial_value').text = repr(float(value))
-    for motor in robot.actuators.motor_names if robot.actuators is not None else ():
+    for motor in _motor_names(robot):
         joint = ElementTree.SubElement(control, 'gpio', name=motor)
         for quantity in ('position', 'velocity', 'effort'):
             ElementTree.SubElement(joint, 'command_interface', name=quantity)
@@ -212,6 +213,16 @@ def _driver_names(robot: Robot) -> list[str]:
     """Return the names of the joints as the robot's driver has them."""
     prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
     return [prefix + name for name in robot.joint_names]
+
+
+def _motor_names(robot: Robot) -> list[str]:
+    """Return names of the motors that no joint has."""
+    if robot.actuators is None:
+        return []
+    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
+    return [
+        prefix + name + ('_motor' if name in robot.joint_names else '')
+        for name in robot.actuators.motor_names]
 
 
 def _numbers(values: Array) -> str:
