@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
 _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_plugins.xml')
+_HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
+"""What would be taken for a part of this package has names that end in .in here."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
 _STIFFNESS, _DAMPING = 5.0, 0.3
 """Of the example's feedback: N m/rad for each N m of the effort limit, s."""
@@ -119,11 +121,11 @@ def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
     for name in (
             *_ROOT, *(f'include/{header}.hpp' for header in _HEADERS),
             *(f'src/{source}' for source in _SOURCES), 'config/controllers.yaml',
-            'launch/controller.launch.py.in'):
+            'launch/controller.launch.py'):
         text = re.sub(
             '@([A-Za-z_]+)@', lambda word: words[word[1]],
-            here.joinpath(name).read_text('utf-8'))
-        yield name.replace('include/', f'include/{package}/').removesuffix('.in'), text
+            here.joinpath(f'{name}.in' if name in _HIDDEN else name).read_text('utf-8'))
+        yield name.replace('include/', f'include/{package}/'), text
 
 
 def _words(settings: Settings) -> Mapping[str, str]:
