@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         equations_of_motion,
     )
     from hodyn_ros.dynamics.follow_path import follow_path
-    from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
+    from hodyn_ros.dynamics.forward_dynamics import ForwardDynamics, forward_dynamics
     from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
     from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
     from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
@@ -58,7 +58,7 @@ _PLACES = {
     'dynamics.closed_form': 'ClosedForm closed_form',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
     'dynamics.follow_path': 'follow_path',
-    'dynamics.forward_dynamics': 'forward_dynamics',
+    'dynamics.forward_dynamics': 'ForwardDynamics forward_dynamics',
     'dynamics.forward_kinematics': 'forward_kinematics jacobian',
     'dynamics.hybrid_dynamics': 'hybrid_dynamics',
     'dynamics.integration': 'simulate simulate_by_euler',
@@ -85,8 +85,8 @@ _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.s
 
 __all__ = [
     'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback',
-    'GeneratedCode', 'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'MotorSide',
-    'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot',
+    'ForwardDynamics', 'GeneratedCode', 'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits',
+    'MotorSide', 'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot',
     'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
     'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
     'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path', 'forward_dynamics',

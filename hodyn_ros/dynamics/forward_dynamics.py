@@ -4,8 +4,10 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import check_array
 from hodyn_ros.dynamics.hybrid_dynamics import solve
-from hodyn_ros.robot import Robot
+from hodyn_ros.dynamics.kernels import articulated_body
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
@@ -82,3 +84,81 @@ def forward_dynamics(
     return solve(
         robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,
         external_wrenches)
+
+
+class ForwardDynamics:
+    """Forward dynamics prepared for one robot and order, for loops: nothing is allocated.
+
+    ``handle(q, tau, out)`` reads q, (2, n), and tau, (order + 1, n), and writes q̈ and its
+    derivatives to out, (order + 1, n); all C-contiguous float64. Values that are not finite are
+    not looked for, and round-off is not warned of: `forward_dynamics` does both.
+
+    A floating base has four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
+    base_wrench (order + 1, 6) and base_out (order + 1, 6), for V̇ and its derivatives. The last
+    three are about the world's origin: take one near the base, as the digits fall with the square
+    of the distance.
+
+    Attributes
+    ----------
+    robot : Robot
+        Without joints that follow others.
+    order : int
+        Order r of the highest derivative of the torques.
+
+    Raises
+    ------
+    HodynError
+        For a negative order and coupled joints; from a call, for wrong shapes, and a mass matrix
+        that is not positive definite, naming the joint.
+    TypeError
+        From a call, for anything but such arrays.
+
+    """
+
+    def __init__(self, robot: Robot, order: int = 0) -> None:
+        check_robot(robot)
+        if not isinstance(order, (int, np.integer)) or order < 0:
+            raise HodynError(f'order must be an integer of at least 0, got {order!r}')
+        if robot.coupling.followers.size:
+            raise HodynError(
+                f'robot {robot.name!r} has joints that follow others: use forward_dynamics')
+        self.robot, self.order = robot, order
+        model, bodies = robot.kernel_model, len(robot.bodies)
+        self._model = model.parent, model.body_table, model.body_in_kernel, robot.gravity
+        self._prescribed = np.zeros(robot.n, dtype=np.bool_)
+        self._no_wrenches = np.zeros((0, 0, 0))
+        none = np.zeros((0, 1))
+        self._fixed = none, none, none, np.zeros((order + 1, 6))
+        self._round_off = np.empty((2, bodies))
+        self._memory = articulated_body.workspace(bodies, order)
+
+    def __call__(
+        self, q: Array, tau: Array, out: Array, base_pose: Array | None = None,
+        base_twist: Array | None = None, base_wrench: Array | None = None,
+        base_out: Array | None = None,
+    ) -> None:
+        """Write the accelerations and their derivatives."""
+        n, rows = self.robot.n, self.order + 1
+        check_array(q, 'q', (2, n))
+        check_array(tau, 'tau', (rows, n))
+        check_array(out, 'out', (rows, n))
+        pose, twist, wrench, base = self._fixed
+        if self.robot.floating:
+            if base_pose is None or base_twist is None or base_wrench is None or base_out is None:
+                raise HodynError(
+                    f'robot {self.robot.name!r} has a floating base: give base_pose, base_twist, '
+                    'base_wrench and base_out')
+            check_array(base_pose, 'base_pose', (4, 4))
+            check_array(base_twist, 'base_twist', (1, 6))
+            check_array(base_wrench, 'base_wrench', (rows, 6))
+            check_array(base_out, 'base_out', (rows, 6))
+            pose, twist, wrench, base = base_pose, base_twist, base_wrench, base_out
+        singular = articulated_body.hybrid_dynamics(
+            *self._model, q, pose, twist, self._prescribed, tau, False, wrench,
+            self._no_wrenches, out, base, self._round_off, self._memory)
+        if singular >= 0:
+            body = self.robot.bodies[singular]
+            raise HodynError(
+                f'the mass matrix of robot {self.robot.name!r} is not positive definite: nothing '
+                f'resists joint {body.joint!r}; check the masses and inertias from body '
+                f'{body.name!r} on')
