@@ -85,18 +85,18 @@ _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.s
 
 __all__ = [
     'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback',
-    'ForwardDynamics', 'GeneratedCode', 'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits',
-    'MotorSide', 'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot',
-    'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
-    'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
-    'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path', 'forward_dynamics',
-    'forward_kinematics', 'generate_c', 'generate_ros2_control', 'gravity_wrenches',
-    'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics',
-    'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
-    'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials', 'propeller_map',
-    'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose',
-    'symbolic_torques', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor',
-    'with_actuators', 'world_wrench',
+    'ForwardDynamics', 'GeneratedCode', 'HodynError', 'InverseDynamics', 'JointWaypoints',
+    'Limits', 'MotorSide', 'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan',
+    'Retimed', 'Robot', 'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench',
+    'center_of_mass', 'christoffel_symbols', 'closed_form', 'dh', 'energy',
+    'equations_of_motion', 'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path',
+    'forward_dynamics', 'forward_kinematics', 'generate_c', 'generate_ros2_control',
+    'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics',
+    'inverse_kinematics', 'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot',
+    'modified_dh', 'momentum', 'pose_derivatives', 'pose_twist', 'prepare_plan',
+    'product_of_exponentials', 'propeller_map', 'retime', 'robot_names', 'save_robot',
+    'simulate', 'simulate_by_euler', 'solve_pose', 'symbolic_torques', 'task_space_dynamics',
+    'tilted_hexagon', 'torque_regressor', 'with_actuators', 'world_wrench',
 ]
 
 

@@ -121,6 +121,55 @@ def test_whatever_is_asked_for_the_motion_is_continuous_to_the_snap(arm, data):
     assert np.array_equal(q[-1, 1:], np.zeros((4, 2)))  # and it comes to rest
 
 
+@pytest.mark.parametrize(('frequency', 'width'), [(1.0, 0.05), (5.0, 0.01), (10.0, 0.002)])
+def test_a_chain_that_falls_silent_comes_to_rest_near_by(arm, frequency, width):
+    """Whatever its jerk and snap are: they are not integrated over the whole stop."""
+    w = 2.0 * np.pi * frequency
+    lines = ['hold 0 0']
+    for k in range(1500):
+        order = np.arange(5)
+        swing = width * w**order * np.cos(w * k * 1e-3 + order * np.pi / 2)
+        swing[0] -= width
+        lines += [f'sample {numbers(np.repeat(swing, 2))}', 'step 0.001 1']
+    modes, q, *_ = arm.cycles(*lines, 'step 0.001 1000')
+    assert set(modes[:1500]) == {CHAIN}
+    assert modes[-1] == HOLDING
+    speed = width * w
+    assert np.abs(q[:, 1]).max() < 1.8 * speed
+    assert np.abs(q[1500:, 0] - q[1500, 0]).max() < 0.5 * speed + 2.0 * width
+
+
+def test_one_sample_that_jumps_counts_as_none(arm):
+    still, jump = np.zeros((5, 2)), np.zeros((5, 2))
+    jump[0] = 1.0
+    lines = ['hold 0 0']
+    for k in range(60):
+        lines += [f'sample {numbers(jump if k == 30 else still)}', 'step 0.001 1']
+    modes, q, *_ = arm.cycles(*lines)
+    assert set(modes) == {CHAIN}
+    assert not q.any()
+
+
+def test_a_stop_that_was_asked_for_lasts_until_the_chain_pauses(arm):
+    still = f'sample {numbers(np.zeros((5, 2)))}'
+    cycles = [still, 'step 0.001 1']
+    modes, *_ = arm.cycles('hold 0 0', *cycles * 50, 'stop', *cycles * 800)
+    assert modes[49] == CHAIN
+    assert modes[-1] == HOLDING
+    modes, *_ = arm.cycles(
+        'hold 0 0', *cycles * 50, 'stop', *cycles * 800, 'step 0.001 30', *cycles * 10)
+    assert modes[-1] == CHAIN
+
+
+def test_an_arm_that_was_pushed_is_held_where_it_is_without_a_jump(arm):
+    _, q, *_ = arm.cycles(
+        'hold 0 0', plan_line([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]]), 'step 0.001 500',
+        'yield 0.3 0.8', 'step 0.001 1000')
+    assert q[-1, 0] == pytest.approx([0.3, 0.8], abs=1e-12)
+    assert not q[-1, 1:].any()
+    assert np.abs(np.diff(q[:, 3], axis=0)).max() < 0.2 * np.abs(q[:, 3]).max()
+
+
 def test_a_plan_that_starts_elsewhere_is_not_followed(arm):
     modes, q, *_ = arm.cycles(
         'hold 0 0', plan_line([0.0, 1.0], [[0.02, 0.0], [1.0, 1.0]]), 'step 0.001 50')
@@ -230,6 +279,7 @@ def message(word, times, positions, names=JOINTS):
         numbers(time, row) for time, row in zip(times, positions, strict=True))
 
 
+SILENT = 'the controller before this one sends nothing that goes on from its motion: stopping'
 MOVE = message('trajectory', [0.0, 1.0], [READY, READY + 0.1])
 
 
@@ -273,19 +323,27 @@ def test_a_goal_is_answered_when_it_is_over_canceled_or_wrong(manager):
     assert ends(goal, 'cycle 0.001 1100') == ['goal: accepted', 'goal: succeeded 0 ']
     canceled = ends(goal, 'cycle 0.001 300', 'cancel', 'cycle 0.001 900')
     assert canceled == ['goal: accepted', 'goal: canceled 0 ']
-    assert ends(far, 'cycle 0.001 30')[1].startswith('goal: aborted -1 the plan does not start')
+    assert ends(far, 'cycle 0.001 30')[1].startswith('goal: aborted -1 the plan was not begun')
     assert ends(other) == ['goal: rejected']
     assert ends(goal, 'cycle 0.001 300', goal)[1:] == ['goal: rejected']
     stopped = ends(goal, 'cycle 0.001 300', 'hold', 'cycle 0.001 900')
     assert stopped[1].startswith('goal: aborted -4 the plan was stopped')
     gone = ends(goal, 'cycle 0.001 300', 'deactivate', 'cycle 0.001 11')
-    assert gone[1].startswith('goal: aborted -4')
+    assert gone[1] == 'goal: aborted -1 the controller was deactivated'
+    # A manager that builds a chain restarts the controller within a cycle.
+    restarted = ends(goal, 'cycle 0.001 305', 'chain 1', 'chain 0', 'cycle 0.001 900')
+    assert restarted[1] == 'goal: aborted -1 the controller was deactivated'
+    early = ends(goal, 'cancel', 'cycle 0.001 30')
+    assert early == ['goal: accepted', 'goal: canceled 0 ']
 
 
 def test_wrong_trajectories_are_one_line_and_change_nothing(manager):
     wrong = {
         'nan': message('trajectory', [0.0, 1.0], [READY, [np.nan] * 7]),
         'its time is not after': message('trajectory', [0.0, 0.0], [READY, READY]),
+        'leaves them far behind': message(
+            'trajectory', [0.0, 1.0, 1.0002, 2.0, 2.0002], [
+                READY, READY + 0.1, READY + 0.1001, READY + 0.2, READY + 0.1999]),
         'its joints must be': message('trajectory', [0.0, 1.0], [READY, READY], ['a'] * 7),
         'two points': message('trajectory', [0.0], [READY])}
     for words, line in wrong.items():
@@ -301,9 +359,15 @@ def test_an_arm_that_departs_is_stopped_and_named(manager):
     lines = manager.run(
         *BEGIN, MOVE, 'cycle 0.001 100', f'state {numbers(pushed, np.zeros(7))}',
         'cycle 0.001 800')
-    assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: ' \
-        'stopping' in lines
+    assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: the ' \
+        'arm is held where it is' in lines
     assert commands(lines)[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    # It is not pressed on: the feedback ends where the arm is.
+    held = commands(manager.run(
+        'set stiffness 400 400 400 400 400 400 400', *BEGIN, MOVE, 'cycle 0.001 100',
+        f'state {numbers(pushed, np.zeros(7))}', 'cycle 0.001 900'))
+    assert np.abs(held).max() > 20.0
+    assert held[-1] == pytest.approx(np.zeros(7), abs=1e-9)
 
 
 def test_a_chain_that_falls_silent_is_brought_to_rest(manager):
@@ -313,7 +377,7 @@ def test_a_chain_that_falls_silent_is_brought_to_rest(manager):
         motion[0], motion[1], motion[2] = READY + 0.5 * (k * 1e-3)**2, k * 1e-3, 1.0
         lines += [f'sample {numbers(motion)}', 'cycle 0.001 1']
     printed = manager.run(*lines, 'cycle 0.001 900')
-    assert 'error: the controller before this one sends nothing: stopping' in printed
+    assert f'error: {SILENT}' in printed
     sent = commands(printed)
     assert np.abs(sent[300:400]).max() > 0.1
     assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
@@ -330,3 +394,49 @@ def test_what_cannot_be_measured_is_an_error_and_nothing_stays_commanded(manager
     assert results[300:].index('0') in (19, 20)  # reference_timeout
     after = lines[lines.index('deactivate: success') + 1]
     assert not np.array(after.split(), float).any()
+
+
+def test_a_chain_begins_and_ends_without_a_step_of_the_torque(manager):
+    """The manager restarts the controller for it, in motion too."""
+    moving = f'state {numbers(READY, [0.3] * 7)}'
+    lines = manager.run(
+        'set gravity 1', 'set damping 20 20 20 20 5 5 5', *BEGIN, 'cycle 0.001 700', moving,
+        'cycle 0.001 100', 'chain 1', 'cycle 0.001 600', 'chain 0', 'cycle 0.001 100')
+    sent = commands(lines)
+    assert np.abs(sent).max() > 10.0
+    assert np.abs(np.diff(sent, axis=0)).max() <= 1.0 + 1e-9  # N m in a millisecond
+
+
+def test_each_event_is_said_beside_others_that_last(manager):
+    lines = manager.run(
+        'set max_effort_rate 0.1 0.1 0.1 0.1 0.1 0.1 0.1', *BEGIN, MOVE, 'cycle 0.001 300',
+        f'state {numbers(READY + 0.5, np.zeros(7))}', 'cycle 0.001 50')
+    said = [line for line in lines if line.startswith('error: ')]
+    assert any('the torque is cut' in line for line in said)
+    assert any('departed' in line for line in said)
+
+
+def test_a_command_that_is_in_use_for_a_moment_is_no_end_and_none_stays(manager):
+    lines = manager.run(
+        *BEGIN, MOVE, 'cycle 0.001 200', 'busy 1', 'cycle 0.001 5', 'busy 0', 'cycle 0.001 100',
+        'busy 1', 'cycle 0.001 40', 'deactivate', 'busy 0', 'deactivate')
+    results = [line.split()[1] for line in lines if line.startswith('cycle:')]
+    assert set(results[:305]) == {'1'}
+    assert '0' in results[305:]
+    assert 'error: a command stays as it was: its interface is in use' in lines
+    assert 'deactivate: error' in lines
+    after = lines[lines.index('deactivate: success') + 1]
+    assert not np.array(after.split(), float).any()
+
+
+def test_slow_managers_play_plans_at_their_speed(manager):
+    lines = manager.run('rate 50', *BEGIN, MOVE, 'cycle 0.02 60')
+    sent = commands(lines)
+    assert np.abs(sent[10:45]).max() > 0.5
+    assert sent[52:] == pytest.approx(np.zeros((8, 7)), abs=1e-12)
+
+
+def test_limits_that_are_no_numbers_are_refused(manager):
+    lines = manager.run('set max_effort nan 1 1 1 1 1 1', 'init', 'configure')
+    assert 'configure: error' in lines
+    assert any('must be finite' in line for line in lines)
