@@ -201,6 +201,15 @@ def test_motors_have_interfaces_of_their_own(tmp_path):
         f'{part.get("name")}/{one.get("name")}'
         for part in description.find('ros2_control') for one in part.findall('command_interface')}
     assert commands == {name.removeprefix('arm/') for name in claimed}
+    # Deactivated in motion, the motors are held, with the torque that this takes.
+    lines = program.run(
+        'init', 'configure', 'state 0.3 0.2 0 0', 'activate', 'cycle 0.001 2',
+        'trajectory 2 joint1 joint2 0 0.3 0.2 0.4 0.8 -0.2', 'cycle 0.001 200', 'deactivate')
+    before = np.array(lines[-4].split()[2:], float).reshape(2, 3)
+    after = np.array(lines[-2].split(), float).reshape(2, 3)
+    assert np.abs(before[:, 1]).max() > 0.5
+    assert not after[:, 1].any()
+    assert after[:, 0] == pytest.approx(before[:, 0], abs=0.02)
 
 
 def test_what_the_controller_cannot_do_is_refused(tmp_path):
