@@ -1,11 +1,17 @@
-"""Forward dynamics of any order (ABA): the motion that given efforts cause."""
-from typing import overload
+"""Forward dynamics of any order (ABA): the motion that given efforts cause.
+
+And, of order 0, how it changes with the state and the efforts.
+"""
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.dynamics.argument_checks import checked_motions
+from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.hybrid_dynamics import solve
-from hodyn_ros.robot import Robot
+from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
@@ -82,3 +88,99 @@ def forward_dynamics(
     return solve(
         robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,
         external_wrenches)
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """How the accelerations that torques cause change with the state and the torques.
+
+    On a floating base the base's acceleration V̇ comes before q̈ and its wrench before the torques,
+    as in `EquationsOfMotion`; N is the length of both together, else n.
+
+    Attributes
+    ----------
+    by_position, by_velocity : (N, n) arrays
+        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇.
+    by_torque : (N, N) array
+        ∂q̈/∂τ = M⁻¹.
+
+    """
+
+    by_position: Array
+    by_velocity: Array
+    by_torque: Array
+
+
+def forward_dynamics_derivatives(
+    robot: Robot,
+    q: ArrayLike,
+    tau: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    base_wrench: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+) -> ForwardDynamicsDerivatives:
+    """Return the partial derivatives of `forward_dynamics` of order 0.
+
+    The equation M q̈ + … = τ, differentiated, with the derivatives of the torques of
+    `inverse_dynamics_derivatives`: for integrators, observers and linear controllers.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q, tau : (2, n) and (1, n) arrays, or batches (T, 2, n) and (T, 1, n)
+        Joint positions and velocities, and torques. With a batch T comes first in all arrays.
+    base_pose, base_twist, base_wrench : (4, 4), (1, 6) and (1, 6) arrays, optional
+        Of a floating base, as for `forward_dynamics`. There are no derivatives with respect to
+        pose and twist.
+    external_wrenches : (1, n_bodies, 6) array, optional
+        As for `inverse_dynamics_derivatives`.
+
+    Raises
+    ------
+    HodynError
+        As `forward_dynamics`, and for derivatives of the torques.
+
+    """
+    state, batch = checked_motions(q, 'q', robot, 2)
+    state = state.reshape(*batch, -1, robot.n)
+    base: dict[str, Any] = {} if base_pose is None and base_twist is None else {
+        'base_pose': base_pose, 'base_twist': base_twist}
+    driven: dict[str, Any] = base if base_wrench is None else {**base, 'base_wrench': base_wrench}
+    found: Any = forward_dynamics(
+        robot, state, tau, **driven, external_wrenches=external_wrenches)
+    acceleration = found[0] if robot.floating else found
+    if acceleration.shape[-2] != 1:
+        raise HodynError(
+            f'tau has {acceleration.shape[-2]} rows; expected 1: the derivatives are of order 0')
+    motion = np.concatenate([state, acceleration], axis=-2)
+    if not robot.floating:
+        partials = inverse_dynamics_derivatives(
+            robot, motion, external_wrenches=external_wrenches)[..., 0, :, :, :]
+        return _solved(partials[..., 2, :, :], partials)
+    # About the base's origin, as in `solve`.
+    pose, size = np.array(base_pose, dtype=float), 6 + robot.n
+    origin = np.tile(np.eye(4), (*batch, 1, 1))
+    origin[..., :3, 3], pose[..., :3, 3] = pose[..., :3, 3], 0.0
+    to_world = np.tile(np.eye(size), (*batch, 1, 1))
+    to_world[..., :6, :6] = lie.adjoint(origin)
+    twist = np.concatenate([np.asarray(base_twist, dtype=float), found[1]], axis=-2)
+    twist = twist @ lie.adjoint(lie.inverse(origin)).swapaxes(-1, -2)
+    torque, wrench = inverse_dynamics_derivatives(
+        robot, motion, base_pose=pose, base_twist=twist, external_wrenches=external_wrenches)
+    about_base = _solved(
+        equations_of_motion(
+            robot, state, base_pose=pose, base_twist=twist[..., :1, :]).mass[..., 0, :, :],
+        np.concatenate([wrench, torque], axis=-2)[..., 0, :, :, :])
+    return ForwardDynamicsDerivatives(
+        to_world @ about_base.by_position, to_world @ about_base.by_velocity,
+        to_world @ about_base.by_torque @ to_world.swapaxes(-1, -2))
+
+
+def _solved(mass: Array, partials: Array) -> ForwardDynamicsDerivatives:
+    by_position, by_velocity = (
+        np.asarray(-np.linalg.solve(mass, partials[..., j, :, :]), np.float64) for j in range(2))
+    inverse = np.linalg.inv(mass)
+    return ForwardDynamicsDerivatives(
+        by_position, by_velocity, 0.5 * (inverse + inverse.swapaxes(-1, -2)))
