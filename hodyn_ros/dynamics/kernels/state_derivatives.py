@@ -82,7 +82,7 @@ def inverse_dynamics_derivatives(
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     floating = n - joints
     first = 6 * floating
-    motion, bodies = moving_bodies.cut(memory, n, orders)
+    scratch, bodies = moving_bodies.cut(memory, n, orders)
     start, row = moving_bodies.size(n, orders), LANES * orders
     columns = _Columns(
         block(memory, start, (orders, 6, LANES)),
@@ -99,16 +99,18 @@ def inverse_dynamics_derivatives(
     for t in range(0, q.shape[0], LANES):
         count = min(LANES, q.shape[0] - t)
         for lane in range(count):
-            w = wrenches[t + lane if wrenches.shape[1] > 0 else 0]
             if len(base) == 0:
-                moving_bodies.move(
-                    parent, body_table, body_in_kernel, gravity, q[t + lane], none, none, w,
-                    motion, bodies, lane)
+                moving_bodies.place(
+                    parent, body_table, q[t + lane, 0], none, none, scratch, bodies, lane)
             else:
-                moving_bodies.move(
-                    parent, body_table, body_in_kernel, gravity, q[t + lane], base[0][t + lane],
-                    base[1][t + lane], w, motion, bodies, lane)
-        moving_bodies.complete(body_table, gravity, bodies)
+                moving_bodies.place(
+                    parent, body_table, q[t + lane, 0], base[0][t + lane], base[1][t + lane],
+                    scratch, bodies, lane)
+        moving_bodies.move(parent, body_table, gravity, q[t:t + count], count, bodies)
+        if wrenches.shape[1] > 0:
+            for lane in range(count):
+                moving_bodies.subtract_external(
+                    body_in_kernel, wrenches[t + lane], scratch, bodies, lane)
         for i in range(n - 1, floating - 1, -1):
             row, column, j = first + i - floating, i - floating, parent[i]
             _coriolis(bodies, i, columns.coriolis)
@@ -163,7 +165,7 @@ def _coriolis(bodies: Bodies, i: int, coriolis: Array) -> None:
         s = float(k + 1)
         xx, yy, zz, xy, xz, yz = row6(bodies.inertia[i], k + 1)
         x, y, z = row3(bodies.spin[i], k)
-        u, v, w = row3(bodies.com[i], k + 1)
+        u, v, w = row3(bodies.first[i], k + 1)
         put6(coriolis, 2 * k, s * xx, s * xy + z, s * xz - y, s * xy - z, s * yy, s * yz + x)
         put6(coriolis, 2 * k + 1, s * xz + y, s * yz - x, s * zz,
              2.0 * s * u, 2.0 * s * v, 2.0 * s * w)
@@ -308,6 +310,7 @@ def _combine(
                     scale /= m - j + 1
                 lanes.write(numbers, entry * LANES, total)
             for lane in range(count):
+                target = out[t + lane, k, m]
                 for row in range(rows):
                     for column in range(width):
-                        out[t + lane, k, m, row, column] = numbers[row, column, lane]
+                        target[row, column] = numbers[row, column, lane]
