@@ -83,9 +83,8 @@ CASES = {
          'wrenches': motion(T, 2, len(PANDA.bodies), 6)}),
     'floating handle, derivatives': (
         hd.InverseDynamicsDerivatives(TREE, 1).floating_batch,
-        {'q': motion(T, 4, TREE.n), 'out': np.zeros((T, 2, 4, TREE.n, TREE.n)),
-         'base_pose': BASE['base_pose'], 'base_twist': motion(T, 3, 6),
-         'base_wrench': np.zeros((T, 2, 4, 6, TREE.n))}),
+        {'q': motion(T, 4, TREE.n), 'out': np.zeros((T, 2, 4, 6 + TREE.n, 6 + TREE.n)),
+         'base_pose': BASE['base_pose'], 'base_twist': motion(T, 3, 6)}),
     'inverse_dynamics_derivatives': (
         lambda q, wrenches: hd.inverse_dynamics_derivatives(
             PANDA, q, external_wrenches=wrenches),

@@ -9,11 +9,11 @@ import numpy as np
 
 
 def _matrix(array):
-    return mp.matrix([[mp.mpf(float(x)) for x in row] for row in np.atleast_2d(array)])
+    return mp.matrix([[mp.mpf(x) for x in row] for row in np.atleast_2d(array)])
 
 
 def _vector(array):
-    return mp.matrix([mp.mpf(float(x)) for x in array])
+    return mp.matrix([mp.mpf(x) for x in array])
 
 
 def _cross(a, b):

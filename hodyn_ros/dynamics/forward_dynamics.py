@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.argument_checks import checked_motions
-from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.hybrid_dynamics import solve
 from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from hodyn_ros.robot import HodynError, Robot, lie
@@ -93,12 +92,13 @@ def forward_dynamics(
 class ForwardDynamicsDerivatives(NamedTuple):
     """How the accelerations that torques cause change with the state and the torques.
 
-    On a floating base the base's acceleration V̇ comes before q̈ and its wrench before the torques,
-    as in `EquationsOfMotion`; N is the length of both together, else n.
+    N is n. On a floating base it is 6 + n: the base comes first, V̇ before q̈, its wrench before the
+    torques, its twist V before q̇, and before q displacements by the unit twists, as in
+    `inverse_dynamics_derivatives`.
 
     Attributes
     ----------
-    by_position, by_velocity : (N, n) arrays
+    by_position, by_velocity : (N, N) arrays
         ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇.
     by_torque : (N, N) array
         ∂q̈/∂τ = M⁻¹.
@@ -132,8 +132,7 @@ def forward_dynamics_derivatives(
     q, tau : (2, n) and (1, n) arrays, or batches (T, 2, n) and (T, 1, n)
         Joint positions and velocities, and torques. With a batch T comes first in all arrays.
     base_pose, base_twist, base_wrench : (4, 4), (1, 6) and (1, 6) arrays, optional
-        Of a floating base, as for `forward_dynamics`. There are no derivatives with respect to
-        pose and twist.
+        Of a floating base, as for `forward_dynamics`.
     external_wrenches : (1, n_bodies, 6) array, optional
         As for `inverse_dynamics_derivatives`.
 
@@ -156,31 +155,30 @@ def forward_dynamics_derivatives(
             f'tau has {acceleration.shape[-2]} rows; expected 1: the derivatives are of order 0')
     motion = np.concatenate([state, acceleration], axis=-2)
     if not robot.floating:
-        partials = inverse_dynamics_derivatives(
-            robot, motion, external_wrenches=external_wrenches)[..., 0, :, :, :]
-        return _solved(partials[..., 2, :, :], partials)
+        return _solved(inverse_dynamics_derivatives(
+            robot, motion, external_wrenches=external_wrenches))
     # About the base's origin, as in `solve`.
-    pose, size = np.array(base_pose, dtype=float), 6 + robot.n
+    pose = np.array(base_pose, dtype=float)
     origin = np.tile(np.eye(4), (*batch, 1, 1))
     origin[..., :3, 3], pose[..., :3, 3] = pose[..., :3, 3], 0.0
-    to_world = np.tile(np.eye(size), (*batch, 1, 1))
+    to_world, to_base = np.tile(np.eye(6 + robot.n), (2, *batch, 1, 1))
     to_world[..., :6, :6] = lie.adjoint(origin)
+    to_base[..., :6, :6] = lie.adjoint(lie.inverse(origin))
     twist = np.concatenate([np.asarray(base_twist, dtype=float), found[1]], axis=-2)
-    twist = twist @ lie.adjoint(lie.inverse(origin)).swapaxes(-1, -2)
-    torque, wrench = inverse_dynamics_derivatives(
-        robot, motion, base_pose=pose, base_twist=twist, external_wrenches=external_wrenches)
-    about_base = _solved(
-        equations_of_motion(
-            robot, state, base_pose=pose, base_twist=twist[..., :1, :]).mass[..., 0, :, :],
-        np.concatenate([wrench, torque], axis=-2)[..., 0, :, :, :])
+    about_base = _solved(inverse_dynamics_derivatives(
+        robot, motion, base_pose=pose, base_twist=twist @ to_base[..., :6, :6].swapaxes(-1, -2),
+        external_wrenches=external_wrenches))
     return ForwardDynamicsDerivatives(
-        to_world @ about_base.by_position, to_world @ about_base.by_velocity,
+        to_world @ about_base.by_position @ to_base, to_world @ about_base.by_velocity @ to_base,
         to_world @ about_base.by_torque @ to_world.swapaxes(-1, -2))
 
 
-def _solved(mass: Array, partials: Array) -> ForwardDynamicsDerivatives:
+def _solved(partials: Array) -> ForwardDynamicsDerivatives:
+    """Return them from those of the torques."""
+    mass = partials[..., 0, 2, :, :]
     by_position, by_velocity = (
-        np.asarray(-np.linalg.solve(mass, partials[..., j, :, :]), np.float64) for j in range(2))
+        np.asarray(-np.linalg.solve(mass, partials[..., 0, m, :, :]), np.float64)
+        for m in range(2))
     inverse = np.linalg.inv(mass)
     return ForwardDynamicsDerivatives(
         by_position, by_velocity, 0.5 * (inverse + inverse.swapaxes(-1, -2)))

@@ -5,7 +5,7 @@ For optimal control, identification of states and linearization: how Q, Q̇, …
 from collections.abc import Callable
 import functools
 import threading
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,61 +88,48 @@ class InverseDynamicsDerivatives(functools.partial[None]):
         self._compute(q, (), out, wrenches, threads)
 
     def floating_batch(
-        self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
+        self, q: Array, base_pose: Array, base_twist: Array, out: Array,
         wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
-        """The same on a floating base, whose wrench's derivatives are written to base_wrench.
+        """The same on a floating base, with N = 6 + n for n in out.
 
-        base_pose (T, 4, 4), base_twist (T, order + 2, 6), base_wrench (T, order + 1, order + 3,
-        6, n).
+        base_pose (T, 4, 4), base_twist (T, order + 2, 6).
         """
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
         check_array(base_pose, 'base_pose', (len(q), 4, 4))
         check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
-        check_array(
-            base_wrench, 'base_wrench', (len(q), self.order + 1, self.order + 3, 6, self.robot.n))
-        self._compute(q, (base_pose, base_twist, base_wrench), out, wrenches, threads)
+        self._compute(q, (base_pose, base_twist), out, wrenches, threads)
 
     def _compute(
         self, q: Array, base: tuple[Array, ...], out: Array, wrenches: Array | None, threads: int,
     ) -> None:
-        robot, n, count = self.robot, self.robot.n, len(q)
-        orders = self.order + 1
-        check_array(q, 'q', (count, orders + 2, n))
-        check_array(out, 'out', (count, orders, orders + 2, n, n))
+        robot, count, orders = self.robot, len(q), self.order + 1
+        size = robot.n + 6 * robot.floating
+        check_array(q, 'q', (count, orders + 2, robot.n))
+        check_array(out, 'out', (count, orders, orders + 2, size, size))
         if wrenches is not None:
             check_array(wrenches, 'wrenches', (count, orders, len(robot.bodies), 6))
-        motion, torque, written = robot.coupling.to_bodies(q), out, base
+        motion, partials = robot.coupling.to_bodies(q), out
         if motion is not q:
-            joints = motion.shape[-1]
-            torque = np.empty((count, orders, orders + 2, joints, joints))
-            written = (*base[:2], *(
-                np.empty((count, orders, orders + 2, 6, joints)) for _ in base[2:]))
+            size += motion.shape[-1] - robot.n
+            partials = np.empty((*out.shape[:-2], size, size))
 
         def compute(part: slice) -> None:
             acting = or_none(None if wrenches is None else wrenches[part])
             state_derivatives.inverse_dynamics_derivatives(
-                *model_of(robot), self._scratch.array,
-                tuple(array[part] for array in written), acting, motion[part], torque[part])
+                *model_of(robot), self._scratch.array, tuple(array[part] for array in base),
+                acting, motion[part], partials[part])
 
         in_threads(compute, count, threads, LANES)
         if motion is not q:
-            out[:] = _by_joints(robot, torque)
-            for array, of_bodies in zip(base[2:], written[2:], strict=True):
-                array[:] = robot.coupling.to_joints(of_bodies)
+            s = robot.coupling.matrix(6 * robot.floating)
+            np.matmul(s.T @ partials, s, out=out)
 
     @functools.cached_property
     def _scratch(self) -> ThreadScratch:
         return ThreadScratch(
             lambda: state_derivatives.workspace(len(self.robot.bodies), self.order))
-
-
-def _by_joints(robot: Robot, torque: Array) -> Array:
-    """Return Sᵀ A S of derivatives A between the bodies' joints."""
-    columns = robot.coupling.to_joints(torque)
-    by_joints: Array = robot.coupling.to_joints(columns.swapaxes(-1, -2)).swapaxes(-1, -2)
-    return by_joints
 
 
 def _coupled(
@@ -154,26 +141,14 @@ def _coupled(
     bodies = len(robot.bodies)
     torque = np.empty((order + 1, order + 3, bodies, bodies))
     of_bodies(robot.coupling.to_bodies(q), torque)
-    out[:] = _by_joints(robot, torque)
+    s = robot.coupling.matrix()
+    np.matmul(s.T @ torque, s, out=out)
 
 
 @functools.lru_cache(maxsize=32)
 def _prepared(robot: Robot, order: int, thread: int) -> InverseDynamicsDerivatives:
     """Return a handle, one for each thread."""
     return InverseDynamicsDerivatives(robot, order)
-
-
-@overload
-def inverse_dynamics_derivatives(
-    robot: Robot, q: ArrayLike, *, external_wrenches: ArrayLike | None = ..., threads: int = ...,
-) -> Array: ...
-
-
-@overload
-def inverse_dynamics_derivatives(
-    robot: Robot, q: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
-    external_wrenches: ArrayLike | None = ..., threads: int = ...,
-) -> tuple[Array, Array]: ...
 
 
 def inverse_dynamics_derivatives(
@@ -184,7 +159,7 @@ def inverse_dynamics_derivatives(
     base_twist: ArrayLike | None = None,
     external_wrenches: ArrayLike | None = None,
     threads: int = 1,
-) -> Array | tuple[Array, Array]:
+) -> Array:
     """Return how Q and its time derivatives change with q and its time derivatives.
 
     The partial derivatives of `inverse_dynamics`, exact, to the order r that q supports, in
@@ -199,8 +174,7 @@ def inverse_dynamics_derivatives(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         q[k] is the k-th derivative of the joint positions.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
-        Of a floating base, as for `inverse_dynamics`. They do not change with the joints, and
-        there are no derivatives with respect to them.
+        Of a floating base, as for `inverse_dynamics`.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`: their components in the bodies' axes do not change with q.
     threads : int
@@ -208,10 +182,11 @@ def inverse_dynamics_derivatives(
 
     Returns
     -------
-    torque : (r + 1, r + 3, n, n) or (T, r + 1, r + 3, n, n) array
-        At [k, m, i, j] ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾. Zero where m > k + 2; where m = k + 2 it is M.
-    base_wrench : (r + 1, r + 3, 6, n) or (T, r + 1, r + 3, 6, n) array
-        For a floating base only: the same of its wrench, in world axes about the world origin.
+    (r + 1, r + 3, N, N) or (T, r + 1, r + 3, N, N) array
+        At [k, m, i, j] ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾, with N = n. Zero where m > k + 2; where m = k + 2 it is M.
+        On a floating base N is 6 + n, and the base comes first, as in `EquationsOfMotion`: in the
+        rows its wrench; in the columns for m = 0 displacements by the unit twists in world axes
+        about the world origin, of which the pose C becomes (1 + η) C, and for m > 0 V⁽ᵐ⁻¹⁾.
 
     Raises
     ------
@@ -221,19 +196,18 @@ def inverse_dynamics_derivatives(
     """
     motions, batch = checked_motions(q, 'q', robot, 3)
     check_threads(threads)
-    count, orders, n = len(motions), motions.shape[1] - 2, robot.n
+    count, orders = len(motions), motions.shape[1] - 2
     base = base_state(robot, base_pose, base_twist, batch, orders + 1)
     wrenches = None
     if external_wrenches is not None:
         wrenches = external(robot, external_wrenches, orders, batch)
         wrenches = wrenches.reshape(count, *wrenches.shape[-3:])
-    torque = np.empty((count, orders, orders + 2, n, n))
+    out = np.empty((count, orders, orders + 2, *(2 * [robot.n + 6 * robot.floating])))
     handle = _prepared(robot, orders - 1, threading.get_ident())
     if base is None:
-        handle.batch(motions, torque, wrenches, threads=threads)
-        return torque.reshape(*batch, *torque.shape[1:])
-    wrench = np.empty((count, orders, orders + 2, 6, n))
-    handle.floating_batch(
-        motions, base[0].reshape(count, 4, 4), base[1].reshape(count, orders + 1, 6), torque,
-        wrench, wrenches, threads=threads)
-    return torque.reshape(*batch, *torque.shape[1:]), wrench.reshape(*batch, *wrench.shape[1:])
+        handle.batch(motions, out, wrenches, threads=threads)
+    else:
+        handle.floating_batch(
+            motions, base[0].reshape(count, 4, 4), base[1].reshape(count, orders + 1, 6), out,
+            wrenches, threads=threads)
+    return out.reshape(*batch, *out.shape[1:])

@@ -12,45 +12,61 @@ from random_robots import (
     random_robot,
     random_wrenches,
 )
+from scipy.linalg import expm
 from virtual_power import VirtualPower
 
 import hodyn_ros as hd
+from hodyn_ros.robot import lie
 
 SEEDS = range(6)
 BASES = pytest.mark.parametrize('floating', [False, True], ids=['fixed', 'floating'])
 
 
-def partials(robot, q, base=None, wrenches=None):
-    """Return (r + 1, r + 3, n or 6 + n, n), the base's wrench first."""
-    if base is None:
-        return hd.inverse_dynamics_derivatives(robot, q, external_wrenches=wrenches)
-    torque, wrench = hd.inverse_dynamics_derivatives(
-        robot, q, base_pose=base[0], base_twist=base[1], external_wrenches=wrenches)
-    return np.concatenate([wrench, torque], axis=-2)
+def options_of(base, wrenches):
+    place = {} if base is None else {'base_pose': base[0], 'base_twist': base[1]}
+    return {**place, 'external_wrenches': wrenches}
+
+
+def partials(robot, q, base=None, wrenches=None, **options):
+    return hd.inverse_dynamics_derivatives(robot, q, **options_of(base, wrenches), **options)
 
 
 def efforts(robot, q, base=None, wrenches=None):
-    if base is None:
-        return hd.inverse_dynamics(robot, q, external_wrenches=wrenches)
-    torque, wrench = hd.inverse_dynamics(
-        robot, q, base_pose=base[0], base_twist=base[1], external_wrenches=wrenches)
-    return np.concatenate([wrench, torque], axis=-1)
+    found = hd.inverse_dynamics(robot, q, **options_of(base, wrenches))
+    return found if base is None else np.concatenate(found[::-1], axis=-1)
 
 
-def difference(function, values, place, step):
-    """Return the derivative of a smooth function by one of its values, by differences of order 6.
-
-    The function takes all the values that are needed at once.
-    """
-    moved = np.tile(values, (6, *(1,) * values.ndim))
-    reach = np.array([-3, -2, -1, 1, 2, 3])
-    moved[(slice(None), *place)] += step * reach
-    weights = np.array([-1 / 60, 0.15, -0.75, 0.75, -0.15, 1 / 60]) / step
-    return np.tensordot(weights, function(moved), 1)
+REACH = np.arange(-3, 4)
+WEIGHTS = np.array([-1 / 60, 0.15, -0.75, 0.0, 0.75, -0.15, 1 / 60])  # of differences of order 6
 
 
-def repeated(count, base):
-    return base and tuple(np.tile(part, (count, 1, 1)) for part in base)
+def changed(q, base, m, column, steps):
+    """Return motions and bases (T, …) that differ in one entry of (pose, q), (V, q̇), …."""
+    motions = np.tile(q, (len(steps), 1, 1))
+    bases = base and [np.tile(part, (len(steps), 1, 1)) for part in base]
+    column -= 6 * (base is not None)
+    if column >= 0:
+        motions[:, m, column] += steps
+    elif m > 0:
+        bases[1][:, m - 1, column] += steps
+    else:
+        bases[0] = np.array([expm(step * hat(np.eye(6)[column])) @ base[0] for step in steps])
+    return motions, bases
+
+
+def hat(twist):
+    matrix = np.zeros((4, 4), dtype=np.asarray(twist).dtype)
+    matrix[[2, 0, 1], [1, 2, 0]], matrix[[1, 2, 0], [2, 0, 1]] = twist[:3], -twist[:3]
+    matrix[:3, 3] = twist[3:]
+    return matrix
+
+
+def assert_differences(found, function, q, base, step):
+    """Compare found (k, m, i, j) with differences of a function of motions and bases (T, …)."""
+    for m in range(found.shape[1]):
+        for j in range(found.shape[3]):
+            values = function(*changed(q, base, m, j, step * REACH))
+            assert_close(found[:, m, :, j], np.tensordot(WEIGHTS / step, values, 1), 1e-8)
 
 
 def moving(seed, n_bodies, order, *, floating=False, serial=False, coupled=False):
@@ -69,16 +85,19 @@ def test_they_are_the_change_of_the_torques_in_many_digits(floating, order):
     rng, robot, q, base, wrenches = moving(order, 3, order, floating=floating)
     found, step = partials(robot, q, base, wrenches), mp.mpf(10) ** -10
     for m in range(order + 4):
-        direction = rng.normal(size=q.shape)
+        direction = rng.normal(size=(order + 3, found.shape[-1]))
         if m < order + 3:
             direction[np.arange(order + 3) != m] = 0.0
+        ends = []
         with mp.workdps(60):
-            ends = [
-                VirtualPower(robot, np.array([
-                    [mp.mpf(x) + sign * step * mp.mpf(d) for x, d in zip(*rows, strict=True)]
-                    for rows in zip(q, direction, strict=True)]), base, wrenches,
-                ).efforts_in_digits(order)
-                for sign in (-1, 1)]
+            for sign in (-1, 1):
+                change = sign * step * np.vectorize(mp.mpf, otypes=[object])(direction)
+                moved = q.astype(object) + change[:, 6 * floating:]
+                pushed = base
+                if floating:
+                    pose, twist = (part.astype(object) for part in base)
+                    pushed = pose + hat(change[0, :6]) @ pose, twist + change[1:, :6]
+                ends.append(VirtualPower(robot, moved, pushed, wrenches).efforts_in_digits(order))
             expected = np.array([
                 [float((b - a) / (2 * step)) for a, b in zip(*rows, strict=True)]
                 for rows in zip(*ends, strict=True)])
@@ -88,50 +107,56 @@ def test_they_are_the_change_of_the_torques_in_many_digits(floating, order):
 @BASES
 @pytest.mark.parametrize('seed', SEEDS)
 def test_they_are_differences_of_the_torques(floating, seed):
-    """Of larger trees, under wrenches"""
-    order = seed % 3
-    _, robot, q, base, wrenches = moving(seed, 9, order, floating=floating, serial=seed > 3)
-    found = partials(robot, q, base, wrenches)
-    for m in range(order + 3):
-        for j in range(robot.n):
-            expected = difference(lambda moved: efforts(
-                robot, moved, repeated(6, base), np.tile(wrenches, (6, 1, 1, 1))), q, (m, j), 1e-2)
-            assert_close(found[:, m, :, j], expected, 1e-8)
+    """Of larger trees, under wrenches, and with coupled joints."""
+    _, robot, q, base, wrenches = moving(
+        seed, 9, seed % 3, floating=floating, serial=seed > 3, coupled=seed % 2 == 1)
+
+    def function(motions, bases):
+        return efforts(robot, motions, bases, np.tile(wrenches, (len(motions), 1, 1, 1)))
+
+    assert_differences(partials(robot, q, base, wrenches), function, q, base, 1e-2)
 
 
 @BASES
 @pytest.mark.parametrize('seed', SEEDS)
 def test_along_the_motion_they_give_the_next_derivative(floating, seed):
-    """Q⁽ᵏ⁺¹⁾ = Σ ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ q⁽ᵐ⁺¹⁾, where the base stays and nobody pushes."""
-    rng = np.random.default_rng(seed)
+    """Q⁽ᵏ⁺¹⁾ = Σ ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ q⁽ᵐ⁺¹⁾, where nobody pushes; the base is displaced by its twist."""
+    rng, order = np.random.default_rng(seed), 4
     robot = random_robot(rng, 10, floating=floating, serial=seed % 2 == 0)
-    order = 4
     q = random_motion(rng, robot, order + 1)
-    base = (random_base_motion(rng, 0)[0], np.zeros((order + 3, 6))) if floating else None
+    base = random_base_motion(rng, order + 1) if floating else None
+    rates = np.hstack([base[1], q[1:]]) if floating else q[1:]
     found = partials(robot, q[:-1], base and (base[0], base[1][:-1]))
     assert_close(
-        np.einsum('kmij,mj->ki', found, q[1:]), efforts(robot, q, base)[1:], 1e-12)
+        np.einsum('kmij,mj->ki', found, rates), efforts(robot, q, base)[1:], 1e-12)
 
 
+@BASES
 @pytest.mark.parametrize('seed', SEEDS)
-def test_they_hang_together(seed):
-    """M is before the highest derivative of each order, and to the bit symmetric."""
+def test_the_mass_matrix_is_before_the_highest_derivative(floating, seed):
     order = 3
-    _, robot, q, _, wrenches = moving(seed, 9, order)
-    found = partials(robot, q, None, wrenches)
-    terms = hd.equations_of_motion(robot, q[:order + 2])
+    _, robot, q, base, wrenches = moving(seed, 9, order, floating=floating)
+    found = partials(robot, q, base, wrenches)
+    place = {'base_pose': base[0], 'base_twist': base[1][:-1]} if floating else {}
+    terms = hd.equations_of_motion(robot, q[:order + 2], **place)
     for k in range(order + 1):
         np.testing.assert_array_equal(found[k, k + 2], found[0, 2])
         np.testing.assert_array_equal(found[k, k + 3:], 0.0)
-    np.testing.assert_array_equal(found[0, 2], found[0, 2].T)
+    joints = found[0, 2, 6 * floating:, 6 * floating:]
+    np.testing.assert_array_equal(joints, joints.T)
+    assert_close([found[0, 2]], [found[0, 2].T], 1e-14)
     assert_close([found[0, 2]], terms.mass[:1], 1e-12)
     for k in range(1, order + 1):
         rate = found[k, k + 1] - found[k - 1, k]
         assert_close([rate], [terms.mass[1]], 1e-11)  # ∂Q⁽ᵏ⁾/∂q⁽ᵏ⁺¹⁾ = ∂Q⁽ᵏ⁻¹⁾/∂q⁽ᵏ⁾ + Ṁ
-    rest = np.zeros((3, robot.n))
-    rest[0] = q[0]
-    stiffness = partials(robot, rest)[0, 0]
-    assert_close([stiffness], [stiffness.T], 1e-12)  # of the potential energy
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_at_rest_they_are_symmetric(seed):
+    """The stiffness is the curvature of the potential energy."""
+    _, robot, q, _, _ = moving(seed, 9, 0)
+    stiffness = partials(robot, np.vstack([q[:1], np.zeros((2, robot.n))]))[0, 0]
+    assert_close([stiffness], [stiffness.T], 1e-12)
 
 
 @pytest.mark.parametrize('seed', SEEDS)
@@ -156,14 +181,11 @@ def test_batches_of_any_size_in_any_number_of_threads_give_the_same_bits(floatin
     for t in range(count):
         single = partials(robot, q[t], base and (base[0][t], base[1][t]), wrenches[t])
         np.testing.assert_array_equal(single, batch[t])
-    options = {'base_pose': base[0], 'base_twist': base[1]} if floating else {}
     for threads in (2, 3, 50):
-        shared = hd.inverse_dynamics_derivatives(
-            robot, q, external_wrenches=wrenches, threads=threads, **options)
-        torque = shared[0] if floating else shared
-        np.testing.assert_array_equal(torque, batch[..., 6 * floating:, :])
-    assert partials(robot, q[:0], base and (base[0][:0], base[1][:0]), wrenches[:0]).shape == (
-        0, order + 1, order + 3, robot.n + 6 * floating, robot.n)
+        np.testing.assert_array_equal(
+            partials(robot, q, base, wrenches, threads=threads), batch)
+    nothing = partials(robot, q[:0], base and (base[0][:0], base[1][:0]), wrenches[:0])
+    assert nothing.shape == (0, *batch.shape[1:])
 
 
 @pytest.mark.parametrize('order', [0, 1, 2])
@@ -183,88 +205,70 @@ def test_off_the_way_to_the_base_there_is_nothing():
     """And no numbers of the motion before remain where branches do not meet."""
     robot = hd.load_robot('aerial_manipulator')
     rng = np.random.default_rng(0)
-    torque, wrench = hd.inverse_dynamics_derivatives(
+    found = hd.inverse_dynamics_derivatives(
         robot, rng.normal(size=(9, 5, 6)), base_pose=np.tile(np.eye(4), (9, 1, 1)),
         base_twist=rng.normal(size=(9, 4, 6)))
-    np.testing.assert_array_equal(torque[..., :3, 3:], 0.0)
-    np.testing.assert_array_equal(torque[..., 3:, :3], 0.0)
-    assert np.all(wrench[:, 0, 0].any(axis=1))
+    np.testing.assert_array_equal(found[..., 6:9, 9:], 0.0)
+    np.testing.assert_array_equal(found[..., 9:, 6:9], 0.0)
+    assert np.all(found[:, 0, 0, :6].any(axis=1))
 
 
 def test_a_base_far_away_costs_no_digits():
-    """The wrench is about the world's origin; the moment about the base's stays what it was."""
+    """What concerns the joints alone is the same to the bit; else it is about another origin."""
     _, robot, q, (pose, twist), wrenches = moving(2, 6, 1, floating=True)
-    near = pose.copy()
-    near[:3, 3] = 0.0
-    far = near.copy()
-    far[:3, 3] = 1e6 * np.array([1.0, -2.0, 0.5])  # numbers that doubles hold
-    still = np.zeros_like(twist)
-    still[:, 3:] = twist[:, 3:]
-    here, there = (
-        hd.inverse_dynamics_derivatives(
-            robot, q, base_pose=place, base_twist=still, external_wrenches=wrenches)
-        for place in (near, far))
-    np.testing.assert_array_equal(there[0], here[0])
-    np.testing.assert_array_equal(there[1][..., 3:, :], here[1][..., 3:, :])
-    lever = np.cross(far[:3, 3], here[1][..., 3:, :], axisb=-2, axisc=-2)
-    scale = np.abs(lever).max()
-    np.testing.assert_allclose(
-        there[1][..., :3, :], here[1][..., :3, :] + lever, atol=1e-14 * scale)
+    near, far, still = pose.copy(), pose.copy(), twist.copy()
+    still[:, :3] = 0.0  # its twist is the same about any origin
+    near[:3, 3], far[:3, 3] = 0.0, 1e6 * np.array([1.0, -2.0, 0.5])  # which doubles hold
+    here, there = (partials(robot, q, (place, still), wrenches) for place in (near, far))
+    np.testing.assert_array_equal(there[..., 6:, 6:], here[..., 6:, 6:])
+    np.testing.assert_array_equal(there[..., 3:, 3:], here[..., 3:, 3:])
+    to_base = np.eye(robot.n + 6)
+    to_base[:6, :6] = lie.adjoint(lie.pose(None, -far[:3, 3]))
+    moved = to_base.T @ here @ to_base
+    for block in (slice(3), slice(3, None)):
+        np.testing.assert_allclose(
+            there[..., block, :3], moved[..., block, :3],
+            atol=1e-14 * np.abs(moved[..., block, :3]).max())
 
 
-@BASES
-@pytest.mark.parametrize('seed', SEEDS)
-def test_coupled_joints_have_the_sums_of_the_torques_they_take(floating, seed):
-    order = 1
-    _, robot, q, base, wrenches = moving(seed, 8, order, floating=floating, coupled=True)
-    found = partials(robot, q, base, wrenches)
-    for m in range(order + 3):
-        for j in range(robot.n):
-            expected = difference(lambda moved: efforts(
-                robot, moved, repeated(6, base), np.tile(wrenches, (6, 1, 1, 1))), q, (m, j), 1e-2)
-            assert_close(found[:, m, :, j], expected, 1e-8)
-    if not floating:
-        out = np.empty_like(found)
-        hd.InverseDynamicsDerivatives(robot, order)(q, out)
-        unloaded = partials(robot, q)
-        np.testing.assert_array_equal(out, unloaded)
+def test_a_handle_sums_up_coupled_joints():
+    _, robot, q, _, _ = moving(3, 8, 1, coupled=True)
+    assert robot.n < len(robot.bodies)
+    found = partials(robot, q)
+    out = np.empty_like(found)
+    hd.InverseDynamicsDerivatives(robot, 1)(q, out)
+    np.testing.assert_array_equal(out, found)
 
 
 @BASES
 @pytest.mark.parametrize('seed', SEEDS)
 def test_accelerations_change_as_their_differences(floating, seed):
     rng, robot, q, base, wrenches = moving(seed, 6, 0, floating=floating, coupled=seed == 5)
+    base = base and (base[0], base[1][:1])
     size = robot.n + 6 * floating
+    effort = rng.normal(size=size)
 
-    def options(count=None):
-        place = {'base_pose': base[0], 'base_twist': base[1][:1]} if floating else {}
-        given = {**place, 'external_wrenches': wrenches}
-        return given if count is None else {
-            name: np.tile(value, (count, *(1,) * value.ndim)) for name, value in given.items()}
+    def driven(efforts, base, wrenches):
+        wrench = {'base_wrench': efforts[..., None, :6]} if floating else {}
+        return {'tau': efforts[..., None, size - robot.n:], **wrench, **options_of(base, wrenches)}
 
-    def driven(effort):
-        wrench = {'base_wrench': effort[..., None, :6]} if floating else {}
-        return effort[..., None, size - robot.n:], wrench
+    def accelerations(motions, bases, efforts=effort):
+        acting = np.tile(wrenches, (len(motions), 1, 1, 1))
+        pushed = np.broadcast_to(efforts, (len(motions), size))
+        found = hd.forward_dynamics(robot, motions, **driven(pushed, bases, acting))
+        return np.concatenate(found[::-1], axis=-1) if floating else found
 
-    def accelerations(state):  # rows of positions, velocities, and (wrench and) torques
-        tau, wrench = driven(state[:, 2])
-        found = hd.forward_dynamics(
-            robot, state[:, :2, :robot.n].copy(), tau, **wrench, **options(len(state)))
-        return np.concatenate(found[::-1], axis=-1)[:, 0] if floating else found[:, 0]
-
-    state = np.zeros((3, size))
-    state[:2, :robot.n], state[2] = q[:2], rng.normal(size=size)
-    tau, wrench = driven(state[2])
-    found = hd.forward_dynamics_derivatives(robot, q[:2], tau, **wrench, **options())
-    for row, values in enumerate(found):
-        assert values.shape == (size, size if row == 2 else robot.n)
-        for j in range(values.shape[1]):
-            assert_close([values[:, j]], [difference(accelerations, state, (row, j), 1e-3)], 1e-8)
-    tau, wrench = driven(np.tile(state[2], (3, 1)))
-    many = hd.forward_dynamics_derivatives(
-        robot, np.tile(q[:2], (3, 1, 1)), tau, **wrench, **options(3))
+    found = hd.forward_dynamics_derivatives(robot, q[:2], **driven(effort, base, wrenches))
+    by_state = np.stack([found.by_position, found.by_velocity])
+    assert by_state.shape == (2, size, size)
+    assert_differences(by_state[np.newaxis], accelerations, q[:2], base, 1e-3)
+    unit = np.tile(q[:2], (size, 1, 1)), base and [np.tile(x, (size, 1, 1)) for x in base]
+    ends = (accelerations(*unit, effort + sign * np.eye(size))[:, 0] for sign in (1.0, -1.0))
+    assert_close(found.by_torque, 0.5 * np.subtract(*ends), 1e-9)  # row by row: it is symmetric
+    many = hd.forward_dynamics_derivatives(robot, unit[0], **driven(
+        np.tile(effort, (size, 1)), unit[1], np.tile(wrenches, (size, 1, 1, 1))))
     for batch, one in zip(many, found, strict=True):
-        assert_close(batch, [one] * 3, 1e-12)
+        assert_close(batch, [one] * size, 1e-12)
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
@@ -289,7 +293,7 @@ def test_handles_refuse_other_orders_and_bases():
     with pytest.raises(TypeError, match='float64'):
         handle(np.zeros((3, 7), dtype=np.float32), np.zeros((1, 3, 7, 7)))
     with pytest.raises(hd.HodynError, match='fixed base: use batch'):
-        handle.floating_batch(*(np.zeros((1, 1)),) * 5)
+        handle.floating_batch(*(np.zeros((1, 1)),) * 4)
     floating = hd.InverseDynamicsDerivatives(drone, 0)
     for call in (floating, floating.batch):
         with pytest.raises(hd.HodynError, match='floating base: use floating_batch'):

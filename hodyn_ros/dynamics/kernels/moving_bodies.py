@@ -171,12 +171,8 @@ def _propagate_twist(bodies: Bodies, parent: int, i: int) -> None:
         if k > 0:
             x, y, z, u, v, w = like, like, like, like, like, like
             for a in range(k):
-                px, py, pz, pu, pv, pw = row6(twist, a)
-                sx, sy, sz, su, sv, sw = row6(screw, k - 1 - a)
-                x, y, z = x + (py * sz - pz * sy), y + (pz * sx - px * sz), z + (px * sy - py * sx)
-                u = u + (pv * sz - pw * sy + py * sw - pz * sv)
-                v = v + (pw * sx - pu * sz + pz * su - px * sw)
-                w = w + (pu * sy - pv * sx + px * sv - py * su)
+                dx, dy, dz, du, dv, dw = _crossed(twist, a, screw, k - 1 - a)
+                x, y, z, u, v, w = x + dx, y + dy, z + dz, u + du, v + dv, w + dw
             part = 1.0 / k
             put6(screw, k, part * x, part * y, part * z, part * u, part * v, part * w)
         if k < len(twist):
@@ -204,6 +200,78 @@ def _screw_rates(bodies: Bodies, i: int, gravity: Array) -> None:
         a, b, c, d, e, f = row6(screw, k + 2)
         put6(bodies.acceleration[i], k, s * a, s * b, s * c, s * d + (y * gz - z * gy),
              s * e + (z * gx - x * gz), s * f + (x * gy - y * gx))
+
+
+@step
+def base_screws(bodies: Bodies, joints: int, gravity: Array) -> None:
+    """Write for the six unit twists of a floating base what joints have, from row `joints` on.
+
+    They stay as they are in world axes, so that of S = e the last is V × (V × e) + (V̇ − g) × e.
+    """
+    twist, gx, gy, gz = bodies.twist[0], gravity[0], gravity[1], gravity[2]
+    for c in range(6):
+        screw, rate = bodies.screw[joints + c], bodies.rate[joints + c]
+        screw[:] = 0.0
+        screw[0, c] = 1.0
+        for k in range(len(rate)):
+            put6(rate, k, *_crossed(twist, k, screw, 0))
+        for k in range(len(rate)):
+            s = float(k + 1)
+            x, y, z, u, v, w = _crossed(twist, k + 1, screw, 0)
+            x, y, z, u, v, w = s * x, s * y, s * z, s * u, s * v, s * w
+            if k == 0:
+                a, b, d = row3(screw, 0)
+                u, v, w = u + (b * gz - d * gy), v + (d * gx - a * gz), w + (a * gy - b * gx)
+            for a in range(k + 1):
+                dx, dy, dz, du, dv, dw = _crossed(twist, a, rate, k - a)
+                x, y, z, u, v, w = x + dx, y + dy, z + dz, u + du, v + dv, w + dw
+            put6(bodies.acceleration[joints + c], k, x, y, z, u, v, w)
+
+
+@step
+def displacements(bodies: Bodies, spread: Array) -> None:
+    """Write how a floating base is displaced by changes of its pose, twist and derivatives.
+
+    Coefficients of η, a displacement by the spatial twist η: η̇ = δV + V × η.
+
+    Parameters
+    ----------
+    bodies : Bodies
+        That move.
+    spread : (r + 3, 6, r + 1, 6, LANES) array
+        Of a unit of displacement at the time, of V, V̇, …; for each of six axes. Written.
+
+    """
+    twist = bodies.twist[0]
+    factorial = 1.0
+    for m in range(spread.shape[0]):
+        factorial *= max(m - 1, 1)
+        for c in range(6):
+            displaced = spread[m, c]
+            displaced[:] = 0.0
+            for k in range(len(displaced)):
+                if k == m:
+                    displaced[k, c] = 1.0 if m == 0 else 1.0 / (k * factorial)
+                x, y, z, u, v, w = row6(displaced, k)
+                for a in range(k):
+                    part = 1.0 / k
+                    dx, dy, dz, du, dv, dw = _crossed(twist, a, displaced, k - 1 - a)
+                    x, y, z = x + part * dx, y + part * dy, z + part * dz
+                    u, v, w = u + part * du, v + part * dv, w + part * dw
+                put6(displaced, k, x, y, z, u, v, w)
+
+
+@step
+def _crossed(
+    twist: Array, a: int, screw: Array, b: int,
+) -> tuple[Number, Number, Number, Number, Number, Number]:
+    """Return the screw product of coefficients a and b."""
+    px, py, pz, pu, pv, pw = row6(twist, a)
+    sx, sy, sz, su, sv, sw = row6(screw, b)
+    return (
+        py * sz - pz * sy, pz * sx - px * sz, px * sy - py * sx,
+        pv * sz - pw * sy + py * sw - pz * sv, pw * sx - pu * sz + pz * su - px * sw,
+        pu * sy - pv * sx + px * sv - py * su)
 
 
 @step

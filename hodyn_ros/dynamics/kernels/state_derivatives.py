@@ -51,8 +51,9 @@ class _Columns(NamedTuple):
 @kernel
 def workspace_size(n_bodies: int, order: int) -> int:
     """Return how many doubles of scratch memory the kernels need."""
-    n, k = n_bodies, order + 1
-    doubles: int = moving_bodies.size(n, k) + LANES * (33 * k + (3 * k + 1) * (n + 5) * n)
+    n, k = n_bodies + 6, order + 1
+    doubles: int = moving_bodies.size(n, k) + LANES * (
+        33 * k + 36 * (k + 2) * k + (3 * k + 1) * n * n)
     return doubles
 
 
@@ -64,7 +65,7 @@ def workspace(n_bodies: int, order: int) -> Array:
 @batch_kernel
 def inverse_dynamics_derivatives(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-    memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
+    memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, out: Array,
 ) -> None:
     """Write the partial derivatives for T motions; nothing is allocated or checked.
 
@@ -72,18 +73,18 @@ def inverse_dynamics_derivatives(
     ----------
     parent, body_table, body_in_kernel, gravity, memory, wrenches, q
         As for `rnea_spatial.inverse_dynamics`.
-    base : () or tuple of (T, 4, 4), (T, r + 2, 6) and (T, r + 1, r + 3, 6, n) arrays
-        For a floating base: pose, twist, and, written, the derivatives of its wrench.
-    torque : (T, r + 1, r + 3, n, n) array
-        ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾, written.
+    base : () or tuple of (T, 4, 4) and (T, r + 2, 6) arrays
+        For a floating base: pose and twist.
+    out : (T, r + 1, r + 3, N, N) array
+        ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾, written; N is n, or on a floating base 6 + n, with the base first.
 
     """
-    orders, n, joints = torque.shape[1], len(parent), q.shape[2]
+    orders, n, joints = out.shape[1], len(parent), q.shape[2]
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     floating = n - joints
     first = 6 * floating
-    scratch, bodies = moving_bodies.cut(memory, n, orders)
-    start, row = moving_bodies.size(n, orders), LANES * orders
+    scratch, bodies = moving_bodies.cut(memory, n + first, orders)
+    start, row, size = moving_bodies.size(n + first, orders), LANES * orders, first + joints
     columns = _Columns(
         block(memory, start, (orders, 6, LANES)),
         block(memory, start + 6 * row, (orders, 6, LANES)),
@@ -91,9 +92,10 @@ def inverse_dynamics_derivatives(
         block(memory, start + 18 * row, (orders, 3, LANES)),
         block(memory, start + 21 * row, (orders, 12, LANES)))
     start += 33 * row
-    numbers = block(memory, start, (first + joints, joints, LANES))
-    start += LANES * (n + 5) * n
-    partials = block(memory, start, (3, orders, first + joints, joints, LANES))
+    spread = block(memory, start, (orders + 2, 6, orders, 6, LANES))
+    start += 36 * row * (orders + 2)
+    numbers = block(memory, start, (size, size, LANES))
+    partials = block(memory, start + LANES * size * size, (3, orders, size, size, LANES))
     partials[:] = 0.0  # and so it remains for joints of different branches
     none = block(memory, 0, (0, 0))
     for t in range(0, q.shape[0], LANES):
@@ -107,29 +109,37 @@ def inverse_dynamics_derivatives(
                     parent, body_table, q[t + lane, 0], base[0][t + lane], base[1][t + lane],
                     scratch, bodies, lane)
         moving_bodies.move(parent, body_table, gravity, q[t:t + count], count, bodies)
+        if floating:
+            moving_bodies.base_screws(bodies, n, gravity)
+            moving_bodies.displacements(bodies, spread)
         if wrenches.shape[1] > 0:
             for lane in range(count):
                 moving_bodies.subtract_external(
                     body_in_kernel, wrenches[t + lane], scratch, bodies, lane)
         for i in range(n - 1, floating - 1, -1):
-            row, column, j = first + i - floating, i - floating, parent[i]
+            row, j = first + i - floating, parent[i]
             _coriolis(bodies, i, columns.coriolis)
-            _columns(bodies, i, columns)
-            _inner(bodies, columns, i, row, column, partials)
+            _columns(bodies, i, i, 2.0, columns)
+            _inner(bodies, columns, i, 2.0, row, row, partials)
             while j >= floating:
-                carrier = j - floating
-                _inner(bodies, columns, j, row, carrier, partials)
-                _outer(bodies, columns, j, first + carrier, column, partials)
+                _inner(bodies, columns, j, 2.0, row, first + j - floating, partials)
+                _outer(bodies, columns, j, first + j - floating, row, partials)
                 j = parent[j]
+            for c in range(first):
+                _inner(bodies, columns, n + c, 1.0, row, c, partials)
             if floating:
-                _base_rows(columns, column, partials)
-            if parent[i] >= floating:
+                _base_rows(columns, row, partials)
+            if parent[i] >= 0:
                 add_subtree(bodies, i, parent[i])
+        if floating:
+            _coriolis(bodies, 0, columns.coriolis)
+            for c in range(6):
+                _columns(bodies, 0, n + c, 1.0, columns)
+                _base_rows(columns, c, partials)
+        _combine(partials, spread, first, t, count, numbers, out)
         if len(base) > 0:
-            _combine(partials, 0, t, count, numbers, base[2])
             for lane in range(t, t + count):
-                _about_world_origin(base[0][lane], base[2][lane])
-        _combine(partials, first, t, count, numbers, torque)
+                _about_world_origin(base[0][lane], out[lane])
 
 
 @kernel
@@ -172,25 +182,29 @@ def _coriolis(bodies: Bodies, i: int, coriolis: Array) -> None:
 
 
 @step
-def _columns(bodies: Bodies, i: int, columns: _Columns) -> None:
-    """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of the subtree from joint i on."""
+def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns) -> None:
+    """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of a joint, I and B of a subtree.
+
+    Of a unit twist of the base, which does not move with it, I Ṡ counts once.
+    """
     coriolis = columns.coriolis
     for k in range(len(coriolis)):
-        mx, my, mz, fx, fy, fz = momentum(bodies, i, bodies.acceleration[i], k)
-        nx, ny, nz, gx, gy, gz = momentum(bodies, i, bodies.rate[i], k)
-        nx, ny, nz, gx, gy, gz = 2.0 * nx, 2.0 * ny, 2.0 * nz, 2.0 * gx, 2.0 * gy, 2.0 * gz
-        ix, iy, iz, hx, hy, hz = momentum(bodies, i, bodies.screw[i], k)
+        mx, my, mz, fx, fy, fz = momentum(bodies, i, bodies.acceleration[joint], k)
+        nx, ny, nz, gx, gy, gz = momentum(bodies, i, bodies.rate[joint], k)
+        nx, ny, nz, gx, gy, gz = (
+            twice * nx, twice * ny, twice * nz, twice * gx, twice * gy, twice * gz)
+        ix, iy, iz, hx, hy, hz = momentum(bodies, i, bodies.screw[joint], k)
         put6(columns.by_acceleration, k, ix, iy, iz, hx, hy, hz)
         tx, ty, tz = lanes.zero(), lanes.zero(), lanes.zero()
         for a in range(k + 1):
             xx, xy, xz, yx, yy, yz = row6(coriolis, 2 * a)
             zx, zy, zz, px, py, pz = row6(coriolis, 2 * a + 1)
-            x, y, z = row3(bodies.rate[i], 2 * (k - a))
+            x, y, z = row3(bodies.rate[joint], 2 * (k - a))
             mx, my, mz = (
                 mx + (xx * x + xy * y + xz * z), my + (yx * x + yy * y + yz * z),
                 mz + (zx * x + zy * y + zz * z))
             fx, fy, fz = fx + (y * pz - z * py), fy + (z * px - x * pz), fz + (x * py - y * px)
-            x, y, z, u, v, w = row6(bodies.screw[i], k - a)
+            x, y, z, u, v, w = row6(bodies.screw[joint], k - a)
             nx, ny, nz = (
                 nx + (xx * x + xy * y + xz * z), ny + (yx * x + yy * y + yz * z),
                 nz + (zx * x + zy * y + zz * z))
@@ -226,11 +240,12 @@ def _put(partials: Array, j: int, k: int, row: int, column: int, number: Number)
 
 @step
 def _inner(
-    bodies: Bodies, columns: _Columns, carrier: int, row: int, column: int, partials: Array,
+    bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
+    partials: Array,
 ) -> None:
-    """Write how a torque changes with the motion of a joint on the way to the base, or its own."""
+    """Write how a torque changes with the motion of what is nearer to the base, or its own."""
     screw, rate = bodies.screw[carrier], bodies.rate[carrier]
-    acceleration, first = bodies.acceleration[carrier], partials.shape[2] - partials.shape[3]
+    acceleration = bodies.acceleration[carrier]
     for k in range(partials.shape[1]):
         position, velocity, mass = lanes.zero(), lanes.zero(), lanes.zero()
         for a in range(k + 1):
@@ -240,12 +255,12 @@ def _inner(
             u, v, w = row3(screw, 2 * (k - a))
             velocity = velocity + x * u + y * v + z * w
             position = position + _dot(columns.by_acceleration, a, acceleration, k - a)
-            velocity = velocity + 2.0 * _dot(columns.by_acceleration, a, rate, k - a)
+            velocity = velocity + twice * _dot(columns.by_acceleration, a, rate, k - a)
             mass = mass + _dot(columns.by_acceleration, a, screw, k - a)
         _put(partials, 0, k, row, column, position)
         _put(partials, 1, k, row, column, velocity)
         _put(partials, 2, k, row, column, mass)
-        _put(partials, 2, k, first + column, row - first, mass)
+        _put(partials, 2, k, column, row, mass)
 
 
 @step
@@ -265,7 +280,7 @@ def _outer(
 
 @step
 def _base_rows(columns: _Columns, column: int, partials: Array) -> None:
-    """Write how the wrench of a floating base changes with the motion of a joint."""
+    """Write how the wrench of a floating base changes with the motion of a joint, or its own."""
     for k in range(partials.shape[1]):
         for c in range(6):
             partials[0, k, c, column] = columns.by_position[k, c]
@@ -274,25 +289,12 @@ def _base_rows(columns: _Columns, column: int, partials: Array) -> None:
 
 
 @step
-def _about_world_origin(pose: Array, wrench: Array) -> None:
-    """Move the moments of the base's rows from the base's origin to that of the world."""
-    x, y, z = pose[0, 3], pose[1, 3], pose[2, 3]
-    for k in range(wrench.shape[0]):
-        for m in range(wrench.shape[1]):
-            for i in range(wrench.shape[3]):
-                u, v, w = wrench[k, m, 3, i], wrench[k, m, 4, i], wrench[k, m, 5, i]
-                wrench[k, m, 0, i] += y * w - z * v
-                wrench[k, m, 1, i] += z * u - x * w
-                wrench[k, m, 2, i] += x * v - y * u
-
-
-@step
 def _combine(
-    partials: Array, first: int, t: int, count: int, numbers: Array, out: Array,
+    partials: Array, spread: Array, first: int, t: int, count: int, numbers: Array, out: Array,
 ) -> None:
     """Write ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ of some motions from the coefficients of the three partial derivatives."""
-    _, orders, all_rows, width, _ = partials.shape
-    rows, like, factorial = out.shape[3], lanes.zero(), 1.0
+    _, orders, size, _, _ = partials.shape
+    like, factorial = lanes.zero(), 1.0
     for k in range(orders):
         factorial *= max(k, 1)
         for m in range(orders + 2):
@@ -300,17 +302,56 @@ def _combine(
             if low > high:
                 out[t:t + count, k, m] = 0.0
                 continue
-            for entry in range(rows * width):
-                total, scale = lanes.zero(), factorial  # k! / (m - j)!
-                for part in range(2, m - high + 1):
-                    scale /= part
-                for j in range(high, low - 1, -1):
-                    start = ((j * orders + k - m + j) * all_rows + first) * width + entry
-                    total = total + scale * lanes.read(partials, start * LANES, like)
-                    scale /= m - j + 1
-                lanes.write(numbers, entry * LANES, total)
+            for row in range(size):
+                for column in range(size):
+                    total, scale = lanes.zero(), factorial  # k! / (m - j)!
+                    for part in range(2, m - high + 1):
+                        scale /= part
+                    # A displacement of the base does not stay what it is: see below.
+                    for j in range(high, max(low, column < first) - 1, -1):
+                        start = ((j * orders + k - m + j) * size + row) * size + column
+                        total = total + scale * lanes.read(partials, start * LANES, like)
+                        scale /= m - j + 1
+                    lanes.write(numbers, (row * size + column) * LANES, total)
+                for column in range(first):
+                    _add_displaced(partials, spread, factorial, k, m, row, column, numbers)
             for lane in range(count):
                 target = out[t + lane, k, m]
-                for row in range(rows):
-                    for column in range(width):
+                for row in range(size):
+                    for column in range(size):
                         target[row, column] = numbers[row, column, lane]
+
+
+@step
+def _add_displaced(
+    partials: Array, spread: Array, factorial: float, k: int, m: int, row: int, column: int,
+    numbers: Array,
+) -> None:
+    """Add the part of the base's displacement, k! times coefficient k of A₀ η."""
+    like, size = lanes.zero(), partials.shape[2]
+    place = (row * size + column) * LANES
+    total = lanes.read(numbers, place, like)
+    for a in range(k + 1):
+        for c in range(6):
+            total = total + factorial * lanes.read(
+                partials, ((a * size + row) * size + c) * LANES, like) * lanes.read(
+                    spread[m, column], (6 * (k - a) + c) * LANES, like)
+    lanes.write(numbers, place, total)
+
+
+@step
+def _about_world_origin(pose: Array, out: Array) -> None:
+    """Move the base's wrench and twist from the base's origin to that of the world."""
+    x, y, z = pose[0, 3], pose[1, 3], pose[2, 3]
+    for k in range(out.shape[0]):
+        for m in range(out.shape[1]):
+            for i in range(out.shape[2]):
+                u, v, w = out[k, m, 3, i], out[k, m, 4, i], out[k, m, 5, i]
+                out[k, m, 0, i] += y * w - z * v
+                out[k, m, 1, i] += z * u - x * w
+                out[k, m, 2, i] += x * v - y * u
+            for i in range(out.shape[2]):
+                u, v, w = out[k, m, i, 3], out[k, m, i, 4], out[k, m, i, 5]
+                out[k, m, i, 0] += y * w - z * v
+                out[k, m, i, 1] += z * u - x * w
+                out[k, m, i, 2] += x * v - y * u
