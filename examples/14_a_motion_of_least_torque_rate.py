@@ -2,8 +2,8 @@
 ==============================
 
 There are many motions from rest to rest in a given time. This one takes the least torque rate,
-∫ |Q̇|² dt, within the limits of velocity: a solver finds the coefficients of a spline, and is given
-exact gradients of Q̇.
+squared and summed over time, within the limits of velocity: a solver finds the coefficients of a
+spline, and is given exact gradients of Q̇.
 """
 import matplotlib.pyplot as plt
 import numpy as np
