@@ -35,7 +35,7 @@ FAR, FAR_TOGETHER = 2.0, 0.1
 def beyond_range(
     robot: Robot, names: Sequence[str], position: Array,
 ) -> tuple[str, bool]:
-    """Return which joints a position, (n,), puts beyond their ranges, and whether an arm may be so.
+    """Return which joints a position, (n,), puts beyond their ranges; whether an arm may be so.
 
     Empty if none is beyond by `BEYOND`. `names` are the joints' in the joint states.
     """

@@ -266,7 +266,7 @@ class Supervisor(StateMachine):
     # What follows
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
-        """Hold a position, unless no arm is there or it is too heavy; return whether it is held."""
+        """Hold a position, unless no arm is there, or is too heavy there; return whether it is."""
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         if not is_plausible:
             self.why_waiting = beyond
