@@ -240,7 +240,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
     note = '; '.join(filter(None, (
-        unchecked, in_milliseconds(robot, points), contradicted_velocity(robot, points), resting, _steps(request, points, resting), others,
+        unchecked, in_milliseconds(robot, points), contradicted_velocity(robot, points), resting,
+        _steps(request, points, resting), others,
         note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []
