@@ -44,7 +44,7 @@ def beyond_range(
     is_plausible = bool(beyond.max() <= FAR and (beyond > FAR_TOGETHER).sum() < 2)
     said = ', '.join(
         f'{names[i]} is at {position[i]:.4g}, {beyond[i]:.3g} beyond its range'
-        for i in np.flatnonzero(beyond > BEYOND))
+        for i in np.flatnonzero(beyond > BEYOND).tolist())
     if is_plausible:
         return said, True
     in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
