@@ -188,6 +188,16 @@ def to_joint1(path, *points):
     return ['check', str(path), '--robot', 'panda']
 
 
+def test_a_file_that_was_given_for_another_is_recognised(capsys, tmp_path):
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1.0, 0.1))[1]
+    for options in (('check', plan, '--robot', plan), ('check', plan, '--limits', plan)):
+        assert refusal(capsys, *options).endswith('; it looks like a plan')
+    with pytest.raises(SystemExit, match='2'):
+        main(('retime', '--limits', '0.8', plan, '--output', 'out.csv'))
+    assert capsys.readouterr().err.endswith(
+        f'required: PLAN; {plan} went to --limits: put the plan before it\n')
+
+
 def test_the_motion_to_the_first_point_is_not_said_to_be_checked(capsys, tmp_path):
     path = tmp_path / 'goal.json'
     for points in ([(2.0, 0.5)], [(2.0, 0.5), (3.0, 0.4)]):

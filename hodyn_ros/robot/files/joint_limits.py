@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -56,7 +57,8 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         data = strict_yaml.load(
             strict_yaml.read_text(path, MAX_FILE_BYTES, 'a file of limits'), context)
     if not (isinstance(data, Mapping) and {_MOVEIT, 'limits'} & set(data)):
-        raise HodynError(f"{context}: expected the key 'limits', or MoveIt's '{_MOVEIT}'")
+        raise HodynError(
+            f"{context}: expected the key 'limits', or MoveIt's '{_MOVEIT}'{likeness(data)}")
     if _MOVEIT in data:
         joints, read = data[_MOVEIT], _moveit_entry  # beside it stand scalings of MoveIt's own
     else:
