@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
 from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState, beyond_range
-from hodyn_ros.feedforward.reasons import of_departure
+from hodyn_ros.feedforward.reasons import joined, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_machine import StateMachine
@@ -331,8 +331,10 @@ class Supervisor(StateMachine):
 
     def _latch(self, when: str = '') -> None:
         position = self.measured[0]
+        beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         self._go(
-            Cause.ELSEWHERE, why=of_departure(self._tracking, self._joints, when),
+            Cause.ELSEWHERE, why=joined(
+                of_departure(self._tracking, self._joints, when), '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
 

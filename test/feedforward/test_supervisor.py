@@ -509,6 +509,14 @@ def test_no_arm_is_activated_on_joint_states_in_degrees():
         assert world.supervisor.report(world.at)[0] == 'holding'
 
 
+def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
+    world = running()
+    world.pass_time(2.0)
+    for _ in range(10):
+        world.state(position=np.degrees(HOME))
+    assert 'are these degrees?' in world.supervisor.report(world.at)[1]
+
+
 def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():
     """It was latched again each second, and plans were dropped each time."""
     world = running()
