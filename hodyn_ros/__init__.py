@@ -17,11 +17,20 @@ if TYPE_CHECKING:
         equations_of_motion,
     )
     from hodyn_ros.dynamics.follow_path import follow_path
-    from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
+    from hodyn_ros.dynamics.forward_dynamics import (
+        ForwardDynamics,
+        ForwardDynamicsDerivatives,
+        forward_dynamics,
+        forward_dynamics_derivatives,
+    )
     from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
     from hodyn_ros.dynamics.hybrid_dynamics import hybrid_dynamics
     from hodyn_ros.dynamics.integration import simulate, simulate_by_euler
     from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics, inverse_dynamics
+    from hodyn_ros.dynamics.inverse_dynamics_derivatives import (
+        InverseDynamicsDerivatives,
+        inverse_dynamics_derivatives,
+    )
     from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
     from hodyn_ros.dynamics.joint_wrenches import joint_wrenches
     from hodyn_ros.dynamics.momentum import Energy, center_of_mass, energy, momentum
@@ -58,11 +67,15 @@ _PLACES = {
     'dynamics.closed_form': 'ClosedForm closed_form',
     'dynamics.equations_of_motion': 'EquationsOfMotion christoffel_symbols equations_of_motion',
     'dynamics.follow_path': 'follow_path',
-    'dynamics.forward_dynamics': 'forward_dynamics',
+    'dynamics.forward_dynamics':
+        'ForwardDynamics ForwardDynamicsDerivatives forward_dynamics '
+        'forward_dynamics_derivatives',
     'dynamics.forward_kinematics': 'forward_kinematics jacobian',
     'dynamics.hybrid_dynamics': 'hybrid_dynamics',
     'dynamics.integration': 'simulate simulate_by_euler',
     'dynamics.inverse_dynamics': 'InverseDynamics inverse_dynamics',
+    'dynamics.inverse_dynamics_derivatives':
+        'InverseDynamicsDerivatives inverse_dynamics_derivatives',
     'dynamics.inverse_kinematics': 'inverse_kinematics',
     'dynamics.joint_wrenches': 'joint_wrenches',
     'dynamics.momentum': 'Energy center_of_mass energy momentum',
@@ -85,18 +98,20 @@ _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.s
 
 __all__ = [
     'Body', 'ClosedForm', 'Energy', 'EquationsOfMotion', 'FeedForward', 'FlatnessFeedback',
-    'GeneratedCode', 'HodynError', 'InverseDynamics', 'JointWaypoints', 'Limits', 'MotorSide',
+    'ForwardDynamics', 'ForwardDynamicsDerivatives', 'GeneratedCode', 'HodynError',
+    'InverseDynamics', 'InverseDynamicsDerivatives', 'JointWaypoints', 'Limits', 'MotorSide',
     'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot',
     'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
     'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
     'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path', 'forward_dynamics',
-    'forward_kinematics', 'generate_c', 'generate_ros2_control', 'gravity_wrenches',
-    'hybrid_dynamics', 'inertial_parameters', 'inverse_dynamics', 'inverse_kinematics',
-    'jacobian', 'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
-    'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials', 'propeller_map',
-    'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler', 'solve_pose',
-    'symbolic_torques', 'task_space_dynamics', 'tilted_hexagon', 'torque_regressor',
-    'with_actuators', 'world_wrench',
+    'forward_dynamics_derivatives', 'forward_kinematics', 'generate_c',
+    'generate_ros2_control', 'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters',
+    'inverse_dynamics', 'inverse_dynamics_derivatives', 'inverse_kinematics', 'jacobian',
+    'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
+    'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials',
+    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
+    'solve_pose', 'symbolic_torques', 'task_space_dynamics', 'tilted_hexagon',
+    'torque_regressor', 'with_actuators', 'world_wrench',
 ]
 
 

@@ -73,6 +73,25 @@ CASES = {
     'handle of a batch, coupled joints': (
         hd.InverseDynamics(COUPLED).batch,
         {'q': motion(T, 5, N), 'out': np.zeros((T, 3, N))}),
+    **{f'{name}, derivatives': (
+        hd.InverseDynamicsDerivatives(robot, 1),
+        {'q': motion(4, N), 'out': np.zeros((2, 4, N, N))})
+       for name, robot in (('handle', PANDA), ('handle, coupled joints', COUPLED))},
+    'handle of a batch, derivatives': (
+        hd.InverseDynamicsDerivatives(PANDA, 1).batch,
+        {'q': motion(T, 4, N), 'out': np.zeros((T, 2, 4, N, N)),
+         'wrenches': motion(T, 2, len(PANDA.bodies), 6)}),
+    'floating handle, derivatives': (
+        hd.InverseDynamicsDerivatives(TREE, 1).floating_batch,
+        {'q': motion(T, 4, TREE.n), 'out': np.zeros((T, 2, 4, 6 + TREE.n, 6 + TREE.n)),
+         'base_pose': BASE['base_pose'], 'base_twist': motion(T, 3, 6)}),
+    'inverse_dynamics_derivatives': (
+        lambda q, wrenches: hd.inverse_dynamics_derivatives(
+            PANDA, q, external_wrenches=wrenches),
+        {'q': motion(4, N), 'wrenches': motion(2, len(PANDA.bodies), 6)}),
+    'forward_dynamics_derivatives': (
+        lambda q, efforts: hd.forward_dynamics_derivatives(PANDA, q, efforts),
+        {'q': motion(2, N), 'efforts': motion(1, N)}),
     'forward_dynamics, coupled joints': (
         lambda q, efforts: hd.forward_dynamics(COUPLED, q, efforts),
         {'q': motion(2, N), 'efforts': motion(3, N)}),

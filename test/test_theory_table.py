@@ -14,7 +14,7 @@ ROWS = [
     [cell.strip() for cell in line.strip('|').split('|')]
     for line in re.search(
         r'\| source \| name \|.*?\n\|[-|]*\n(.*?)\n\n', THEORY, re.DOTALL)[1].splitlines()]
-PAPERS = ('M21', 'MK21', 'KM21', 'AGF26', 'MR9')
+PAPERS = ('M21', 'MK21', 'KM21', 'AGF26', 'MR9', 'SRW22')
 
 
 def quoted(cell):

@@ -9,11 +9,11 @@ import numpy as np
 
 
 def _matrix(array):
-    return mp.matrix([[mp.mpf(float(x)) for x in row] for row in np.atleast_2d(array)])
+    return mp.matrix([[mp.mpf(x) for x in row] for row in np.atleast_2d(array)])
 
 
 def _vector(array):
-    return mp.matrix([mp.mpf(float(x)) for x in array])
+    return mp.matrix([mp.mpf(x) for x in array])
 
 
 def _cross(a, b):
@@ -47,7 +47,7 @@ def _twist_matrix(twist):
 
 def _polynomial(derivatives, t):
     return [
-        mp.fsum(mp.mpf(float(d)) * t**k / mp.factorial(k) for k, d in enumerate(column))
+        mp.fsum(mp.mpf(d) * t**k / mp.factorial(k) for k, d in enumerate(column))
         for column in np.asarray(derivatives).T]
 
 
@@ -169,12 +169,16 @@ class VirtualPower:
 
     def derivatives(self, order=2):
         """Return the efforts and their derivatives to the order, (order + 1, 6 + n or n)."""
+        return np.array([[float(x) for x in row] for row in self.efforts_in_digits(order)])
+
+    def efforts_in_digits(self, order):
+        """Return the same as lists of numbers of mpmath, of 30 digits."""
         reach = (order + 1) // 2
         # Round-off that is left, relative to the efforts: 30 digits below 1.
         with mp.workdps(30 - round(float(2 * mp.log10(self.near) + order * mp.log10(self.far)))):
             efforts = [self.efforts(j * self.far) for j in range(-reach, reach + 1)]
             weights = _difference_weights(order, reach)
-            return np.array([
-                [float(mp.fsum(w * e[i] for w, e in zip(row, efforts, strict=True)) / self.far**k)
+            return [
+                [mp.fsum(w * e[i] for w, e in zip(row, efforts, strict=True)) / self.far**k
                  for i in range(len(efforts[0]))]
-                for k, row in enumerate(weights)])
+                for k, row in enumerate(weights)]

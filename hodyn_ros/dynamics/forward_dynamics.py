@@ -1,11 +1,18 @@
-"""Forward dynamics of any order (ABA): the motion that given efforts cause."""
-from typing import overload
+"""Forward dynamics of any order (ABA): the motion that given efforts cause.
+
+And, of order 0, how it changes with the state and the efforts.
+"""
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import check_array
+from hodyn_ros.dynamics.argument_checks import checked_motions
 from hodyn_ros.dynamics.hybrid_dynamics import solve
-from hodyn_ros.robot import Robot
+from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from hodyn_ros.dynamics.kernels import articulated_body
+from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
@@ -82,3 +89,176 @@ def forward_dynamics(
     return solve(
         robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,
         external_wrenches)
+
+
+class ForwardDynamics:
+    """Forward dynamics prepared for one robot and order, for loops: nothing is allocated.
+
+    ``handle(q, tau, out)`` reads q, (2, n), and tau, (order + 1, n), and writes q̈ and its
+    derivatives to out, (order + 1, n); all C-contiguous float64. Values that are not finite are
+    not looked for, and round-off is not warned of: `forward_dynamics` does both.
+
+    A floating base has four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
+    base_wrench (order + 1, 6) and base_out (order + 1, 6), for V̇ and its derivatives. The last
+    three are about the world's origin: take one near the base, as the digits fall with the square
+    of the distance.
+
+    Attributes
+    ----------
+    robot : Robot
+        Without joints that follow others.
+    order : int
+        Order r of the highest derivative of the torques.
+
+    Raises
+    ------
+    HodynError
+        For a negative order and coupled joints; from a call, for wrong shapes, and a mass matrix
+        that is not positive definite, naming the joint.
+    TypeError
+        From a call, for anything but such arrays.
+
+    """
+
+    def __init__(self, robot: Robot, order: int = 0) -> None:
+        check_robot(robot)
+        if not isinstance(order, (int, np.integer)) or order < 0:
+            raise HodynError(f'order must be an integer of at least 0, got {order!r}')
+        if robot.coupling.followers.size:
+            raise HodynError(
+                f'robot {robot.name!r} has joints that follow others: use forward_dynamics')
+        self.robot, self.order = robot, order
+        model, bodies = robot.kernel_model, len(robot.bodies)
+        self._model = model.parent, model.body_table, model.body_in_kernel, robot.gravity
+        self._prescribed = np.zeros(robot.n, dtype=np.bool_)
+        self._no_wrenches = np.zeros((0, 0, 0))
+        none = np.zeros((0, 1))
+        self._fixed = none, none, none, np.zeros((order + 1, 6))
+        self._round_off = np.empty((2, bodies))
+        self._memory = articulated_body.workspace(bodies, order)
+
+    def __call__(
+        self, q: Array, tau: Array, out: Array, base_pose: Array | None = None,
+        base_twist: Array | None = None, base_wrench: Array | None = None,
+        base_out: Array | None = None,
+    ) -> None:
+        """Write the accelerations and their derivatives."""
+        n, rows = self.robot.n, self.order + 1
+        check_array(q, 'q', (2, n))
+        check_array(tau, 'tau', (rows, n))
+        check_array(out, 'out', (rows, n))
+        pose, twist, wrench, base = self._fixed
+        if self.robot.floating:
+            if base_pose is None or base_twist is None or base_wrench is None or base_out is None:
+                raise HodynError(
+                    f'robot {self.robot.name!r} has a floating base: give base_pose, base_twist, '
+                    'base_wrench and base_out')
+            check_array(base_pose, 'base_pose', (4, 4))
+            check_array(base_twist, 'base_twist', (1, 6))
+            check_array(base_wrench, 'base_wrench', (rows, 6))
+            check_array(base_out, 'base_out', (rows, 6))
+            pose, twist, wrench, base = base_pose, base_twist, base_wrench, base_out
+        singular = articulated_body.hybrid_dynamics(
+            *self._model, q, pose, twist, self._prescribed, tau, False, wrench,
+            self._no_wrenches, out, base, self._round_off, self._memory)
+        if singular >= 0:
+            body = self.robot.bodies[singular]
+            raise HodynError(
+                f'the mass matrix of robot {self.robot.name!r} is not positive definite: nothing '
+                f'resists joint {body.joint!r}; check the masses and inertias from body '
+                f'{body.name!r} on')
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """How the accelerations that torques cause change with the state and the torques.
+
+    N is n. On a floating base it is 6 + n: the base comes first, V̇ before q̈, its wrench before the
+    torques, its twist V before q̇, and before q displacements by the unit twists, as in
+    `inverse_dynamics_derivatives`.
+
+    Attributes
+    ----------
+    by_position, by_velocity : (N, N) arrays
+        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇.
+    by_torque : (N, N) array
+        ∂q̈/∂τ = M⁻¹.
+
+    """
+
+    by_position: Array
+    by_velocity: Array
+    by_torque: Array
+
+
+def forward_dynamics_derivatives(
+    robot: Robot,
+    q: ArrayLike,
+    tau: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    base_wrench: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+) -> ForwardDynamicsDerivatives:
+    """Return the partial derivatives of `forward_dynamics` of order 0.
+
+    The equation M q̈ + … = τ, differentiated, with the derivatives of the torques of
+    `inverse_dynamics_derivatives`: for integrators, observers and linear controllers.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q, tau : (2, n) and (1, n) arrays, or batches (T, 2, n) and (T, 1, n)
+        Joint positions and velocities, and torques. With a batch T comes first in all arrays.
+    base_pose, base_twist, base_wrench : (4, 4), (1, 6) and (1, 6) arrays, optional
+        Of a floating base, as for `forward_dynamics`.
+    external_wrenches : (1, n_bodies, 6) array, optional
+        As for `inverse_dynamics_derivatives`.
+
+    Raises
+    ------
+    HodynError
+        As `forward_dynamics`, and for derivatives of the torques.
+
+    """
+    state, batch = checked_motions(q, 'q', robot, 2)
+    state = state.reshape(*batch, -1, robot.n)
+    base: dict[str, Any] = {} if base_pose is None and base_twist is None else {
+        'base_pose': base_pose, 'base_twist': base_twist}
+    driven: dict[str, Any] = base if base_wrench is None else {**base, 'base_wrench': base_wrench}
+    found: Any = forward_dynamics(
+        robot, state, tau, **driven, external_wrenches=external_wrenches)
+    acceleration = found[0] if robot.floating else found
+    if acceleration.shape[-2] != 1:
+        raise HodynError(
+            f'tau has {acceleration.shape[-2]} rows; expected 1: the derivatives are of order 0')
+    motion = np.concatenate([state, acceleration], axis=-2)
+    if not robot.floating:
+        return _solved(inverse_dynamics_derivatives(
+            robot, motion, external_wrenches=external_wrenches))
+    # About the base's origin, as in `solve`.
+    pose = np.array(base_pose, dtype=float)
+    origin = np.tile(np.eye(4), (*batch, 1, 1))
+    origin[..., :3, 3], pose[..., :3, 3] = pose[..., :3, 3], 0.0
+    to_world, to_base = np.tile(np.eye(6 + robot.n), (2, *batch, 1, 1))
+    to_world[..., :6, :6] = lie.adjoint(origin)
+    to_base[..., :6, :6] = lie.adjoint(lie.inverse(origin))
+    twist = np.concatenate([np.asarray(base_twist, dtype=float), found[1]], axis=-2)
+    about_base = _solved(inverse_dynamics_derivatives(
+        robot, motion, base_pose=pose, base_twist=twist @ to_base[..., :6, :6].swapaxes(-1, -2),
+        external_wrenches=external_wrenches))
+    return ForwardDynamicsDerivatives(
+        to_world @ about_base.by_position @ to_base, to_world @ about_base.by_velocity @ to_base,
+        to_world @ about_base.by_torque @ to_world.swapaxes(-1, -2))
+
+
+def _solved(partials: Array) -> ForwardDynamicsDerivatives:
+    """Return them from those of the torques."""
+    mass = partials[..., 0, 2, :, :]
+    by_position, by_velocity = (
+        np.asarray(-np.linalg.solve(mass, partials[..., 0, m, :, :]), np.float64)
+        for m in range(2))
+    inverse = np.linalg.inv(mass)
+    return ForwardDynamicsDerivatives(
+        by_position, by_velocity, 0.5 * (inverse + inverse.swapaxes(-1, -2)))

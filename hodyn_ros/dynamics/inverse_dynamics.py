@@ -83,11 +83,11 @@ class InverseDynamics(functools.partial[None]):
                 raise HodynError(
                     "formulation 'closed_form' is for a fixed base; equations_of_motion gives the "
                     f'matrices of {robot.name!r}')
-            kernel, arguments = _refuse_without_base, (robot,)
+            kernel, arguments = refuse_without_base, (robot,)
         elif unrolled is None:
             kernels = any_order_kernels(formulation)
             kernel = kernels.single
-            arguments = *_model(robot), kernels.workspace(bodies, order)
+            arguments = *model_of(robot), kernels.workspace(bodies, order)
         else:
             kernel, arguments = unrolled.single, (unrolled.workspace(robot, 1),)
         prepare(
@@ -110,7 +110,7 @@ class InverseDynamics(functools.partial[None]):
         takes an equal share of the motions; the result is the same to the bit.
         """
         if self.robot.floating:
-            _refuse_without_base(self.robot)
+            refuse_without_base(self.robot)
         self._check_batch(q, out, wrenches)
         motion, torque = self._of_bodies(q, out)
 
@@ -122,7 +122,7 @@ class InverseDynamics(functools.partial[None]):
                     self._wrench_transforms, acting)
             else:
                 any_order_kernels(self.formulation).inverse_dynamics(
-                    *_model(self.robot), self._scratch.array, (), _or_none(acting), motion[part],
+                    *model_of(self.robot), self._scratch.array, (), or_none(acting), motion[part],
                     torque[part])
 
         in_threads(compute, len(q), threads, LANES)
@@ -153,8 +153,8 @@ class InverseDynamics(functools.partial[None]):
                     torque[part], self._wrench_transforms, acting, base_wrench[part])
             else:
                 any_order_kernels(self.formulation).inverse_dynamics(
-                    *_model(self.robot), self._scratch.array, (*base, base_wrench[part]),
-                    _or_none(acting), motion[part], torque[part])
+                    *model_of(self.robot), self._scratch.array, (*base, base_wrench[part]),
+                    or_none(acting), motion[part], torque[part])
 
         in_threads(compute, len(q), threads, LANES)
         self._sum_up(torque, out)
@@ -201,12 +201,13 @@ class InverseDynamics(functools.partial[None]):
             len(self.robot.bodies), self.order))
 
 
-def _model(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
+def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
+    """Return what a robot is to the kernels of any order."""
     model = robot.kernel_model
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
 
-def _or_none(wrenches: Array | None) -> Array:
+def or_none(wrenches: Array | None) -> Array:
     """Return wrenches as the kernels of any order take them, of no body if there are none."""
     return _NO_WRENCHES if wrenches is None else wrenches
 
@@ -222,7 +223,8 @@ def _coupled(
     out[:] = robot.coupling.to_joints(torque)
 
 
-def _refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
+def refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
+    """Raise HodynError: a handle is called without the motion of the robot's base."""
     raise HodynError(
         f'robot {robot.name!r} has a floating base: use floating_batch, which takes its motion')
 

@@ -1,5 +1,4 @@
-"""The package of ros2_control: its reference and torque, and its controller with a manager that
-stands in for the real one."""
+"""The package of ros2_control: the motion and the torque of its controller, and its plugin."""
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,11 +34,6 @@ def panda(tmp_path_factory):
 @pytest.fixture(scope='module')
 def arm(tmp_path_factory):
     return built(hd.load_robot('twolink'), 'reference', tmp_path_factory.mktemp('twolink'))
-
-
-@pytest.fixture(scope='module')
-def manager(tmp_path_factory):
-    return built(hd.load_robot('panda'), 'manager', tmp_path_factory.mktemp('manager'))
 
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -121,6 +115,55 @@ def test_whatever_is_asked_for_the_motion_is_continuous_to_the_snap(arm, data):
     assert np.array_equal(q[-1, 1:], np.zeros((4, 2)))  # and it comes to rest
 
 
+@pytest.mark.parametrize(('frequency', 'width'), [(1.0, 0.05), (5.0, 0.01), (10.0, 0.002)])
+def test_a_chain_that_falls_silent_comes_to_rest_near_by(arm, frequency, width):
+    """Whatever its jerk and snap are: they are not integrated over the whole stop."""
+    w = 2.0 * np.pi * frequency
+    lines = ['hold 0 0']
+    for k in range(1500):
+        order = np.arange(5)
+        swing = width * w**order * np.cos(w * k * 1e-3 + order * np.pi / 2)
+        swing[0] -= width
+        lines += [f'sample {numbers(np.repeat(swing, 2))}', 'step 0.001 1']
+    modes, q, *_ = arm.cycles(*lines, 'step 0.001 1000')
+    assert set(modes[:1500]) == {CHAIN}
+    assert modes[-1] == HOLDING
+    speed = width * w
+    assert np.abs(q[:, 1]).max() < 1.8 * speed
+    assert np.abs(q[1500:, 0] - q[1500, 0]).max() < 0.5 * speed + 2.0 * width
+
+
+def test_one_sample_that_jumps_counts_as_none(arm):
+    still, jump = np.zeros((5, 2)), np.zeros((5, 2))
+    jump[0] = 1.0
+    lines = ['hold 0 0']
+    for k in range(60):
+        lines += [f'sample {numbers(jump if k == 30 else still)}', 'step 0.001 1']
+    modes, q, *_ = arm.cycles(*lines)
+    assert set(modes) == {CHAIN}
+    assert not q.any()
+
+
+def test_a_stop_that_was_asked_for_lasts_until_the_chain_pauses(arm):
+    still = f'sample {numbers(np.zeros((5, 2)))}'
+    cycles = [still, 'step 0.001 1']
+    modes, *_ = arm.cycles('hold 0 0', *cycles * 50, 'stop', *cycles * 800)
+    assert modes[49] == CHAIN
+    assert modes[-1] == HOLDING
+    modes, *_ = arm.cycles(
+        'hold 0 0', *cycles * 50, 'stop', *cycles * 800, 'step 0.001 30', *cycles * 10)
+    assert modes[-1] == CHAIN
+
+
+def test_an_arm_that_was_pushed_is_held_where_it_is_without_a_jump(arm):
+    _, q, *_ = arm.cycles(
+        'hold 0 0', plan_line([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]]), 'step 0.001 500',
+        'yield 0.3 0.8', 'step 0.001 1000')
+    assert q[-1, 0] == pytest.approx([0.3, 0.8], abs=1e-12)
+    assert not q[-1, 1:].any()
+    assert np.abs(np.diff(q[:, 3], axis=0)).max() < 0.2 * np.abs(q[:, 3]).max()
+
+
 def test_a_plan_that_starts_elsewhere_is_not_followed(arm):
     modes, q, *_ = arm.cycles(
         'hold 0 0', plan_line([0.0, 1.0], [[0.02, 0.0], [1.0, 1.0]]), 'step 0.001 50')
@@ -158,6 +201,15 @@ def test_motors_have_interfaces_of_their_own(tmp_path):
         f'{part.get("name")}/{one.get("name")}'
         for part in description.find('ros2_control') for one in part.findall('command_interface')}
     assert commands == {name.removeprefix('arm/') for name in claimed}
+    # Deactivated in motion, the motors are held, with the torque that this takes.
+    lines = program.run(
+        'init', 'configure', 'state 0.3 0.2 0 0', 'activate', 'cycle 0.001 2',
+        'trajectory 2 joint1 joint2 0 0.3 0.2 0.4 0.8 -0.2', 'cycle 0.001 200', 'deactivate')
+    before = np.array(lines[-4].split()[2:], float).reshape(2, 3)
+    after = np.array(lines[-2].split(), float).reshape(2, 3)
+    assert np.abs(before[:, 1]).max() > 0.5
+    assert not after[:, 1].any()
+    assert after[:, 0] == pytest.approx(before[:, 0], abs=0.02)
 
 
 def test_what_the_controller_cannot_do_is_refused(tmp_path):
@@ -217,116 +269,3 @@ def test_the_plugin_of_inverse_dynamics_solver_has_the_terms_of_the_library(tmp_
     assert friction == pytest.approx(
         robot.friction.torque(np.vstack([q, np.zeros((2, 7))]))[0], abs=1e-12)
     assert lines[11] == 'expected 7 joints, got 1'
-
-
-# The controller.
-
-JOINTS = [f'fer_joint{k}' for k in range(1, 8)]
-BEGIN = ('init', 'configure', f'state {numbers(READY, np.zeros(7))}', 'activate')
-
-
-def message(word, times, positions, names=JOINTS):
-    return f'{word} {len(times)} {" ".join(names)} ' + ' '.join(
-        numbers(time, row) for time, row in zip(times, positions, strict=True))
-
-
-MOVE = message('trajectory', [0.0, 1.0], [READY, READY + 0.1])
-
-
-def commands(lines):
-    """Return what each cycle sent."""
-    return np.array([line.split()[2:] for line in lines if line.startswith('cycle: 1')], float)
-
-
-def test_it_claims_efforts_and_states_and_offers_references(manager):
-    _, _, names, _ = manager.run('init', 'configure', 'names')
-    claimed = names.split()
-    assert claimed[:7] == [f'arm/{joint}/effort' for joint in JOINTS]
-    assert claimed[7:9] == ['arm/fer_joint1/position', 'arm/fer_joint1/velocity']
-    assert claimed[21:] == [
-        f'feedforward_controller/{joint}/{quantity}'
-        for quantity in ('position', 'velocity', 'acceleration', 'jerk', 'snap')
-        for joint in JOINTS]
-
-
-def test_a_plan_is_played_without_allocation_and_ends_at_rest(manager):
-    lines = manager.run(*BEGIN, 'set tracking_tolerance 0 0 0 0 0 0 0', 'cycle 0.001 20', MOVE,
-                        'cycle 0.001 1200')
-    sent = commands(lines)
-    assert 'activate: success' in lines
-    assert not sent[:20].any()  # a Franka holds itself
-    assert np.abs(sent).max() > 0.5
-    assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
-    assert np.abs(np.diff(sent, n=2, axis=0)).max() < 0.02 * np.abs(sent).max()
-    assert lines[-1] == 'allocations: 0'
-
-
-def test_a_goal_is_answered_when_it_is_over_canceled_or_wrong(manager):
-    goal = MOVE.replace('trajectory', 'goal')
-    far = message('goal', [0.0, 1.0], [READY + 0.5, READY])
-    other = message('goal', [0.0, 1.0], [READY, READY], ['elbow', *JOINTS[1:]])
-
-    def ends(*lines):
-        return [line for line in manager.run(
-            *BEGIN, 'cycle 0.001 2', *lines) if line.startswith('goal: ')]
-
-    assert ends(goal, 'cycle 0.001 1100') == ['goal: accepted', 'goal: succeeded 0 ']
-    canceled = ends(goal, 'cycle 0.001 300', 'cancel', 'cycle 0.001 900')
-    assert canceled == ['goal: accepted', 'goal: canceled 0 ']
-    assert ends(far, 'cycle 0.001 30')[1].startswith('goal: aborted -1 the plan does not start')
-    assert ends(other) == ['goal: rejected']
-    assert ends(goal, 'cycle 0.001 300', goal)[1:] == ['goal: rejected']
-    stopped = ends(goal, 'cycle 0.001 300', 'hold', 'cycle 0.001 900')
-    assert stopped[1].startswith('goal: aborted -4 the plan was stopped')
-    gone = ends(goal, 'cycle 0.001 300', 'deactivate', 'cycle 0.001 11')
-    assert gone[1].startswith('goal: aborted -4')
-
-
-def test_wrong_trajectories_are_one_line_and_change_nothing(manager):
-    wrong = {
-        'nan': message('trajectory', [0.0, 1.0], [READY, [np.nan] * 7]),
-        'its time is not after': message('trajectory', [0.0, 0.0], [READY, READY]),
-        'its joints must be': message('trajectory', [0.0, 1.0], [READY, READY], ['a'] * 7),
-        'two points': message('trajectory', [0.0], [READY])}
-    for words, line in wrong.items():
-        lines = manager.run(*BEGIN, line, 'cycle 0.001 50')
-        said, = [one for one in lines if one.startswith('error: ')]
-        assert ('not finite' if words == 'nan' else words) in said
-        assert not commands(lines).any()
-
-
-def test_an_arm_that_departs_is_stopped_and_named(manager):
-    pushed = READY.copy()
-    pushed[2] += 0.4
-    lines = manager.run(
-        *BEGIN, MOVE, 'cycle 0.001 100', f'state {numbers(pushed, np.zeros(7))}',
-        'cycle 0.001 800')
-    assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: ' \
-        'stopping' in lines
-    assert commands(lines)[-1] == pytest.approx(np.zeros(7), abs=1e-12)
-
-
-def test_a_chain_that_falls_silent_is_brought_to_rest(manager):
-    motion = np.zeros((5, 7))
-    lines = [*BEGIN, 'chain 1']
-    for k in range(400):
-        motion[0], motion[1], motion[2] = READY + 0.5 * (k * 1e-3)**2, k * 1e-3, 1.0
-        lines += [f'sample {numbers(motion)}', 'cycle 0.001 1']
-    printed = manager.run(*lines, 'cycle 0.001 900')
-    assert 'error: the controller before this one sends nothing: stopping' in printed
-    sent = commands(printed)
-    assert np.abs(sent[300:400]).max() > 0.1
-    assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
-    assert np.abs(np.diff(sent, axis=0)).max() <= 1.0 + 1e-9  # N m in a millisecond
-    assert printed[-1] == 'allocations: 0'
-
-
-def test_what_cannot_be_measured_is_an_error_and_nothing_stays_commanded(manager):
-    nowhere = f'state {numbers([np.nan] * 7, np.zeros(7))}'
-    lines = manager.run('init', 'configure', nowhere, 'activate')
-    assert lines[-2] == 'activate: error'
-    lines = manager.run(*BEGIN, MOVE, 'cycle 0.001 300', nowhere, 'cycle 0.001 30', 'deactivate')
-    results = [line.split()[1] for line in lines if line.startswith('cycle:')]
-    assert results[300:].index('0') in (19, 20)  # reference_timeout
-    after = lines[lines.index('deactivate: success') + 1]
-    assert not np.array(after.split(), float).any()

@@ -78,6 +78,18 @@ def test_fixed_base(seed):
     rate = by_q @ p[1] + by_rate @ p[2] + mass @ p[3]
     assert_close(hd.inverse_dynamics(robot, q)[1:, order], [rate], 1e-12)
 
+    found = hd.inverse_dynamics_derivatives(robot, q[:3])[0]
+    assert_close(found[:, order][:, :, order], [by_q, by_rate, mass], 1e-12)
+    pushed = pin.computeRNEADerivatives(model, data, p[0], p[1], p[2], forces)
+    found = hd.inverse_dynamics_derivatives(robot, q[:3], external_wrenches=wrenches)[0]
+    assert_close(found[:2, order][:, :, order], pushed[:2], 1e-12)
+    pushed = pin.computeABADerivatives(model, data, p[0], p[1], torque[order], forces)
+    inverse = np.triu(pushed[2]) + np.triu(pushed[2], 1).T
+    derivatives = hd.forward_dynamics_derivatives(
+        robot, q[:2], [torque], external_wrenches=wrenches)
+    for ours, theirs in zip(derivatives, (*pushed[:2], inverse), strict=True):
+        assert_close([ours[order][:, order]], [theirs], 1e-9)
+
     terms = hd.equations_of_motion(robot, q[:2])
     assert_close(terms.mass[:, order][:, :, order], [mass], 1e-12)
     assert_close(
@@ -164,6 +176,11 @@ def test_first_order_on_a_floating_base(seed):
     by_q, by_rate, mass = pin.computeRNEADerivatives(model, data, configuration, *rates[:2])
     mass = np.triu(mass) + np.triu(mass, 1).T
     change = by_q @ rates[0] + by_rate @ rates[1] + mass @ rates[2]
+    found = hd.inverse_dynamics_derivatives(robot, q[:3], base_pose=pose, base_twist=twist[:2])
+    for ours, theirs in zip(found[0][..., 6 + joints], (by_q, by_rate, mass), strict=True):
+        assert_close([ours[6 + joints]], [theirs[6:, 6:]], 1e-12)
+        in_base = lie.adjoint(pose).T @ ours[:6]
+        assert_close([np.vstack([in_base[3:], in_base[:3]])], [theirs[:6, 6:]], 1e-12)
 
     for formulation in ('spatial', 'body_fixed'):
         torque, wrench = hd.inverse_dynamics(

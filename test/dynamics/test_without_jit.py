@@ -27,9 +27,14 @@ for floating in (False, True):
         for frame in ('body', 'joint', 'world'):
             assert np.isfinite(
                 hd.joint_wrenches(robot, q, frame=frame, **base, **options)).all()
+        partials = hd.inverse_dynamics_derivatives(robot, q, **base, **options)
+        if not floating:
+            out = np.empty_like(partials)
+            hd.InverseDynamicsDerivatives(robot, order)(q, out)
         lower = {'base_pose': pose, 'base_twist': twist[:-1]} if floating else {}
         terms = hd.equations_of_motion(robot, q[:-1], **lower)
         assert np.linalg.eigvalsh(terms.mass[0])[0] > 0.0
+        assert np.allclose(partials[order, order + 2], terms.mass[0])
         lower = {'base_pose': pose, 'base_twist': twist[:order]} if floating else {}
         assert np.isfinite(hd.gravity_wrenches(robot, q[:order + 1], **lower)).all()
         assert np.isfinite(

@@ -70,7 +70,7 @@ int main()
       std::string name;
       in >> name;
       std::vector<double> numbers;
-      for (double number; in >> number;) {numbers.push_back(number);}
+      for (std::string number; in >> number;) {numbers.push_back(std::stod(number));}
       chosen.set(name, numbers);
     } else if (word == "configure") {
       said("configure", controller.on_configure({}));
@@ -115,6 +115,10 @@ int main()
       auto response = std::make_shared<std_srvs::srv::Trigger::Response>();
       controller.node->hold->call(std::make_shared<std_srvs::srv::Trigger::Request>(), response);
       std::cout << "hold: " << response->success << " " << response->message << std::endl;
+    } else if (word == "rate") {
+      in >> controller.update_rate;
+    } else if (word == "busy") {  // whoever else has the interface of the first command
+      in >> controller.command_interfaces_[0].busy;
     } else if (word == "chain") {
       bool flag;
       in >> flag;

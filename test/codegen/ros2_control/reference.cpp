@@ -42,6 +42,10 @@ int main()
       reference.follow(plans.back());
     } else if (word == "stop") {
       reference.come_to_rest();
+    } else if (word == "yield") {
+      Row row;
+      for (double & number : row) {in >> number;}
+      reference.yield_to(row);
     } else if (word == "limits") {
       for (Row * row : {&output.max_effort, &output.max_effort_rate}) {
         for (double & number : *row) {in >> number;}

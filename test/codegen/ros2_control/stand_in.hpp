@@ -94,8 +94,6 @@ struct Service
 
 #define RCLCPP_ERROR(logger, ...) (static_cast<void>(logger), log_line("error", __VA_ARGS__))
 #define RCLCPP_INFO(logger, ...) (static_cast<void>(logger), log_line("info", __VA_ARGS__))
-#define RCLCPP_ERROR_THROTTLE(logger, clock, period, ...) \
-  (static_cast<void>(clock), static_cast<void>(period), RCLCPP_ERROR(logger, __VA_ARGS__))
 
 template<typename ... Arguments>
 void log_line(const char * level, const char * format, Arguments... arguments)
@@ -204,9 +202,15 @@ struct Handle
   template<typename T = double>
   [[nodiscard]] std::optional<T> get_optional(unsigned = 10) const {return *value;}
   template<typename T = double>
-  [[nodiscard]] bool set_value(const T & number, unsigned = 10) {*value = number; return true;}
+  [[nodiscard]] bool set_value(const T & number, unsigned = 10)
+  {
+    if (busy) {return false;}
+    *value = number;
+    return true;
+  }
   std::string name;
   std::shared_ptr<double> value;
+  bool busy = false;
 };
 using CommandInterface = Handle;
 using LoanedCommandInterface = Handle;
@@ -253,6 +257,7 @@ public:
   }
   std::shared_ptr<StandInNode> get_node() const {return node;}
   bool is_in_chained_mode() const {return in_chain;}
+  unsigned get_update_rate() const {return update_rate;}
   void claim()
   {
     for (const auto & name : command_interface_configuration().names) {
@@ -263,7 +268,14 @@ public:
     }
     ordered_exported_reference_interfaces_ = on_export_reference_interfaces_list();
   }
-  bool chain(bool flag) {in_chain = flag; return on_set_chained_mode(flag);}
+  /// As the manager does, which restarts a controller for that.
+  void chain(bool flag)
+  {
+    on_deactivate({});
+    in_chain = flag;
+    on_set_chained_mode(flag);
+    on_activate({});
+  }
 
   std::shared_ptr<StandInNode> node = std::make_shared<StandInNode>();
   std::vector<hardware_interface::LoanedCommandInterface> command_interfaces_;
@@ -271,6 +283,7 @@ public:
   std::vector<hardware_interface::CommandInterface::SharedPtr>
   ordered_exported_reference_interfaces_;
   bool in_chain = false;
+  unsigned update_rate = 1000;
 
 protected:
   virtual std::vector<hardware_interface::CommandInterface::SharedPtr>

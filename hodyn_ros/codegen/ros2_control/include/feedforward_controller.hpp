@@ -4,8 +4,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,17 +58,22 @@ protected:
 private:
   /// What the loop has to say, in the order of its words in the source; from DEPARTED on of a joint.
   enum Event {
-    NOTHING, TOO_FAR, SILENT, LIMITED, CHAIN_TOO_FAR, NOT_FINITE, DEPARTED, STUCK, NO_STATE,
-    EVENTS};
+    NOTHING, TOO_FAR, DROPPED, SILENT, LIMITED, CHAIN_TOO_FAR, NOT_FINITE, UNWRITTEN, DEPARTED,
+    STUCK, NO_STATE, EVENTS};
 
   bool read();
   bool write();
+  bool set_to_rest();
   const Motion * sample();
+  void take_requests();
+  void note_ends();
   void say(Event event, std::size_t joint = 0);
   void watch();
+  void speak();
   std::string accept(const Trajectory & trajectory);
   std::optional<Plan> plan_of(const Trajectory & trajectory, std::string & fault) const;
-  void finish_goal(Mode mode);
+  enum class End {SUCCEEDED, CANCELED, STOPPED, NOT_BEGUN, RESTARTED};
+  void finish_goal(End end);
 
   std::shared_ptr<ParamListener> listener_;
   Params params_;
@@ -75,19 +82,26 @@ private:
   Measured measured_;
   Motion sample_{};
   Row tolerance_{};
-  double stateless_ = 0.0;  // s since the last complete state
+  double stateless_ = 0.0, unwritten_ = 0.0;  // s since all was read and written
+  double longest_step_ = 0.01;                // s by which one cycle goes on at most
+  std::chrono::steady_clock::time_point ended_{};  // of the activation before
 
-  // Shared: written on one side, read on the other.
-  std::atomic<const Plan *> wanted_{nullptr}, followed_{nullptr};
+  // Shared with the loop. A plan is wanted, then followed, then it has arrived or was dropped.
+  std::atomic<const Plan *> wanted_{nullptr}, followed_{nullptr}, arrived_{nullptr},
+    dropped_{nullptr};
   std::atomic<bool> stop_wanted_{false}, active_{false};
+  std::atomic<std::size_t> activation_{0};
   std::atomic<Mode> mode_{Mode::HOLDING};
   std::array<std::atomic<std::size_t>, EVENTS> counts_{}, joints_{};
 
-  // Of the thread of the node alone.
+  // Of the callbacks of the node, and of clean-up, which another thread may do; never of the loop.
+  std::mutex mutex_;
   std::array<std::size_t, EVENTS> said_{};
+  std::array<std::chrono::steady_clock::time_point, EVENTS> said_at_{};
   std::list<Plan> plans_;
   std::shared_ptr<Goal> goal_;
   const Plan * goal_plan_ = nullptr;
+  std::size_t goal_activation_ = 0;
   bool goal_began_ = false;
   rclcpp::Subscription<Trajectory>::SharedPtr subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr hold_;

@@ -56,13 +56,14 @@ public:
   /// Whether a limit cut the torque in the last cycle.
   bool is_limited() const {return limited_;}
 
-  /// Begin: without feedback, with the torque of the motion.
-  void start(const Motion & motion)
+  /// Begin without feedback: with the torque of the motion, or where the torque was if this goes on
+  /// from a motion that was interrupted for a cycle.
+  void start(const Motion & motion, bool goes_on = false)
   {
-    time_ = 0.0;
+    time_ = goes_on ? fade : 0.0;
     compute(motion);
     stuck_ = robot::start_motors(rows(motion), rows(feed_forward_), motors_);
-    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    for (std::size_t i = 0; i < robot::JOINTS && !goes_on; ++i) {
       torque_[i] = std::clamp(feed_forward_[0][i], -max_effort[i], max_effort[i]);
     }
   }

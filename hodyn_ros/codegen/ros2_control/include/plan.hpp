@@ -40,6 +40,28 @@ public:
     }
   }
 
+  /// Return the end of the first piece, from 1, that strays from its points by more than these and
+  /// their neighbours are apart, or 0.
+  std::size_t first_overshoot(const std::vector<Row> & positions) const
+  {
+    const std::size_t last = pieces_.size() - 1;
+    for (std::size_t k = 0; k <= last; ++k) {
+      const double middle = 0.5 * (times_[k + 1] - times_[k]);
+      for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+        double steps = 1e-6;  // rad or m
+        for (std::size_t j = k > 1 ? k - 2 : 0; j <= std::min(k + 2, last); ++j) {
+          steps += std::abs(positions[j + 1][i] - positions[j][i]);
+        }
+        const double value = pieces_[k][i].at(middle)[0];
+        const double centre = 0.5 * (positions[k][i] + positions[k + 1][i]);
+        if (!(std::abs(value - centre) <= 2.0 * steps)) {
+          return k + 1;
+        }
+      }
+    }
+    return 0;
+  }
+
   double duration() const {return times_.back() - times_.front();}
 
   const std::vector<double> & times() const {return times_;}

@@ -2,6 +2,7 @@
 #ifndef @PACKAGE@__POLYNOMIALS_HPP_
 #define @PACKAGE@__POLYNOMIALS_HPP_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -94,6 +95,61 @@ public:
 private:
   std::array<double, SIZE> coefficients_{};
   double inverse_ = 1.0;  // 1/s
+};
+
+/// A quantity that leaves a state: its speed, its acceleration and what is above it come to rest
+/// each in a time of its own, so that a jerk that lasts is not integrated over the whole stop.
+class Settling
+{
+public:
+  /// Come to rest, wherever that is.
+  static Settling stopping(const State & start, double duration)
+  {
+    return Settling(start, duration, [](const State & part, double time) {
+        return Polynomial::stopping(part, time);
+      });
+  }
+
+  /// Come back to 0.
+  static Settling vanishing(const State & start, double duration)
+  {
+    return Settling(start, duration, [](const State & part, double time) {
+        return Polynomial::between(part, 5, State{}, 5, time);
+      });
+  }
+
+  Settling() = default;
+
+  /// Return value and derivatives at a time.
+  State at(double time) const
+  {
+    State sum{};
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      const bool over = time >= durations_[k];
+      const State part = parts_[k].at(over ? durations_[k] : time);
+      sum[0] += part[0];
+      for (std::size_t j = 1; j < sum.size(); ++j) {
+        sum[j] += over ? 0.0 : part[j];
+      }
+    }
+    return sum;
+  }
+
+private:
+  static constexpr double ACCELERATION_TIME = 0.1, JERK_TIME = 0.02;  // s at most
+
+  template<typename Part>
+  Settling(const State & start, double duration, Part part)
+  : durations_{duration, std::min(duration, ACCELERATION_TIME), std::min(duration, JERK_TIME)},
+    parts_{
+      part(State{start[0], start[1], 0.0, 0.0, 0.0}, durations_[0]),
+      part(State{0.0, 0.0, start[2], 0.0, 0.0}, durations_[1]),
+      part(State{0.0, 0.0, 0.0, start[3], start[4]}, durations_[2])}
+  {
+  }
+
+  std::array<double, 3> durations_{1.0, 1.0, 1.0};
+  std::array<Polynomial, 3> parts_;
 };
 
 }  // namespace @package@

@@ -13,6 +13,8 @@ namespace @package@
 
 enum class Mode {HOLDING, PLAN, CHAIN, STOPPING};
 
+constexpr double AT_REST = 0.01;  // rad/s or m/s
+
 /// The reference: continuous to the fourth derivative whatever it is asked for, except that what a
 /// chain of controllers sends is taken as it comes once it is followed.
 class Reference
@@ -30,6 +32,9 @@ public:
   /// Whether the last stop was of a chain that fell silent.
   bool fell_silent() const {return fell_silent_;}
 
+  /// The plan that came to its end in the last step, if one did.
+  const Plan * arrived() const {return arrived_;}
+
   /// Hold these positions.
   void hold(const Row & positions)
   {
@@ -37,6 +42,35 @@ public:
     motion_[0] = positions;
     mode_ = Mode::HOLDING;
     plan_ = nullptr;
+    quiet_ = 0.0;
+  }
+
+  /// Begin with an arm that may move: hold it, or bring it to rest.
+  void start(const Row & positions, const Row & velocities)
+  {
+    hold(positions);
+    latched_ = false;
+    for (const double velocity : velocities) {
+      if (std::abs(velocity) > AT_REST) {
+        motion_[1] = velocities;
+        come_to_rest_from_here();
+        return;
+      }
+    }
+  }
+
+  /// Come to rest at these positions, where the arm was pushed to.
+  void yield_to(const Row & positions)
+  {
+    Motion target{};
+    target[0] = positions;
+    lead_from(target);
+    plan_ = nullptr;
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      rest_[i] = Settling::stopping({positions[i], 0.0, 0.0, 0.0, 0.0}, stop);
+    }
+    begin_to_stop();
+    latched_ = true;
   }
 
   /// Begin a plan, which must outlive its motion. Return whether it starts where the arm is held.
@@ -56,19 +90,16 @@ public:
   /// Come to rest: along the path of a plan, or wherever the joints come to rest soonest.
   void come_to_rest()
   {
+    latched_ = true;
     if (mode_ == Mode::HOLDING || mode_ == Mode::STOPPING) {
       return;
     }
     if (mode_ == Mode::PLAN) {
       pace_ = Polynomial::stopping(State{passed_, 1.0, 0.0, 0.0, 0.0}, stop);
+      begin_to_stop();
     } else {
-      for (std::size_t i = 0; i < robot::JOINTS; ++i) {
-        rest_[i] = Polynomial::stopping(
-          {motion_[0][i], motion_[1][i], motion_[2][i], motion_[3][i], motion_[4][i]}, stop);
-      }
+      come_to_rest_from_here();
     }
-    stopping_ = 0.0;
-    mode_ = Mode::STOPPING;
   }
 
   /// Take a sample of a chain of controllers; nullptr in a cycle without one.
@@ -81,12 +112,17 @@ public:
   void step(double dt)
   {
     lead_time_ += dt;
+    arrived_ = nullptr;
     switch (mode_) {
       case Mode::HOLDING:
-        if (sample_ != nullptr && lead_to(*sample_)) {
+        // After a stop that was asked for a chain is followed anew once it has paused.
+        quiet_ = sample_ == nullptr ? quiet_ + dt : 0.0;
+        latched_ = latched_ && quiet_ <= silence;
+        if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
           mode_ = Mode::CHAIN;
           fell_silent_ = false;
-          follow_sample(dt);
+          silent_ = 0.0;
+          take_over(*sample_);
         }
         break;
       case Mode::CHAIN:
@@ -97,6 +133,7 @@ public:
         plan_->at(passed_, motion_);
         add_lead();
         if (passed_ >= plan_->duration() && lead_time_ >= transition) {
+          arrived_ = plan_;
           hold(Row(motion_[0]));
         }
         break;
@@ -117,15 +154,21 @@ private:
         return false;
       }
     }
+    lead_from(other);
+    return true;
+  }
+
+  /// Lead from the motion now to another.
+  void lead_from(const Motion & other)
+  {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
       State difference;
       for (std::size_t j = 0; j < difference.size(); ++j) {
         difference[j] = motion_[j][i] - other[j][i];
       }
-      lead_[i] = Polynomial::between(difference, 5, State{}, 5, transition);
+      lead_[i] = Settling::vanishing(difference, transition);
     }
     lead_time_ = 0.0;
-    return true;
   }
 
   void add_lead()
@@ -141,16 +184,9 @@ private:
     }
   }
 
-  /// Follow a sample, or go on without one for a while.
+  /// Follow a sample, or go on without one for a while; one that jumps counts as none.
   void follow_sample(double dt)
   {
-    if (sample_ != nullptr) {
-      silent_ = 0.0;
-      motion_ = *sample_;
-      add_lead();
-      return;
-    }
-    silent_ += dt;
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
       for (std::size_t j = 0; j + 1 < motion_.size(); ++j) {  // Taylor series
         double term = 1.0;
@@ -160,10 +196,54 @@ private:
         }
       }
     }
+    if (sample_ != nullptr && goes_on(*sample_)) {
+      silent_ = 0.0;
+      take_over(*sample_);
+      return;
+    }
+    silent_ += dt;
     if (silent_ > silence) {
-      come_to_rest();
+      come_to_rest_from_here();
       fell_silent_ = true;
     }
+  }
+
+  void take_over(const Motion & sample)
+  {
+    motion_ = sample;
+    add_lead();
+  }
+
+  /// Whether a sample is where the motion goes on to.
+  bool goes_on(const Motion & sample) const
+  {
+    Motion led = sample;
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      if (lead_time_ < transition) {
+        led[0][i] += lead_[i].at(lead_time_)[0];
+      }
+      if (!(std::abs(led[0][i] - motion_[0][i]) <= start_tolerance)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void come_to_rest_from_here()
+  {
+    plan_ = nullptr;
+    for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+      rest_[i] = Settling::stopping(
+        {motion_[0][i], motion_[1][i], motion_[2][i], motion_[3][i], motion_[4][i]}, stop);
+    }
+    lead_time_ = transition;  // it is in the motion that stops
+    begin_to_stop();
+  }
+
+  void begin_to_stop()
+  {
+    stopping_ = 0.0;
+    mode_ = Mode::STOPPING;
   }
 
   void come_nearer_to_rest()
@@ -180,8 +260,9 @@ private:
           motion_[j][i] = state[j];
         }
       }
+      add_lead();
     }
-    if (at_rest && (plan_ == nullptr || lead_time_ >= transition)) {
+    if (at_rest && lead_time_ >= transition) {
       hold(Row(motion_[0]));
     }
   }
@@ -208,10 +289,11 @@ private:
   const Plan * plan_ = nullptr;
   double passed_ = 0.0;
   Polynomial pace_;
-  std::array<Polynomial, robot::JOINTS> rest_, lead_;
-  double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0;
+  std::array<Settling, robot::JOINTS> rest_, lead_;
+  double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
   const Motion * sample_ = nullptr;
-  bool fell_silent_ = false;
+  const Plan * arrived_ = nullptr;
+  bool fell_silent_ = false, latched_ = false;
 };
 
 }  // namespace @package@

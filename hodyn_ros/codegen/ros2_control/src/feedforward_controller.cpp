@@ -20,18 +20,24 @@ using controller_interface::return_type;
 namespace
 {
 
-constexpr double LONGEST_STEP = 0.01;  // s by which one cycle goes on at most, after a hold-up
+constexpr double SHORTEST_PIECE = 1e-4;  // s between two points of a plan, at least
+constexpr int TRIES = 100;               // of writing at deactivation
+constexpr auto RESTART = std::chrono::milliseconds(50);
+constexpr auto REPEAT = std::chrono::seconds(1);  // of the same line of the log
 constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
 constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
 constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // of position, velocity, acceleration, torque
 
-/// Copy a list of the parameters, whose length is checked; 0 is no limit.
-void copy(const std::vector<double> & values, Row & into, bool zero_is_none = false)
+/// Copy a list of the parameters, whose length is checked; 0 is no limit. Return whether all is
+/// finite.
+bool copy(const std::vector<double> & values, Row & into, bool zero_is_none = false)
 {
   for (std::size_t i = 0; i < robot::JOINTS; ++i) {
     const bool none = zero_is_none && values[i] == 0.0;
     into[i] = none ? std::numeric_limits<double>::infinity() : values[i];
   }
+  return std::all_of(
+    values.begin(), values.end(), [](double value) {return std::isfinite(value);});
 }
 
 }  // namespace
@@ -65,15 +71,23 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   output_.gravity = params_.gravity;
   output_.friction = params_.friction;
   output_.fade = params_.fade_time;
-  copy(params_.stiffness, output_.stiffness);
-  copy(params_.damping, output_.damping);
-  copy(params_.max_effort, output_.max_effort, true);
-  copy(params_.max_effort_rate, output_.max_effort_rate, true);
-  copy(params_.tracking_tolerance, tolerance_, true);
+  const bool finite = copy(params_.stiffness, output_.stiffness) &&
+    copy(params_.damping, output_.damping) &&
+    copy(params_.max_effort, output_.max_effort, true) &&
+    copy(params_.max_effort_rate, output_.max_effort_rate, true) &&
+    copy(params_.tracking_tolerance, tolerance_, true);
+  if (!finite) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "stiffness, damping, max_effort, max_effort_rate and "
+      "tracking_tolerance must be finite; 0 is no limit");
+    return CallbackReturn::ERROR;
+  }
+  longest_step_ = std::max(0.01, 3.0 / std::max(1u, get_update_rate()));
 
   subscription_ = get_node()->create_subscription<Trajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
     [this](const std::shared_ptr<const Trajectory> message) {
+      const std::lock_guard<std::mutex> lock(mutex_);
       const std::string fault = accept(*message);
       if (!fault.empty()) {
         RCLCPP_ERROR(get_node()->get_logger(), "joint_trajectory rejected: %s", fault.c_str());
@@ -90,6 +104,8 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   server_ = rclcpp_action::create_server<FollowTrajectory>(
     get_node(), "~/follow_joint_trajectory",
     [this](const rclcpp_action::GoalUUID &, std::shared_ptr<const FollowTrajectory::Goal> goal) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      watch();
       std::string fault;
       if (!active_ || goal_ || mode_ != Mode::HOLDING || is_in_chained_mode()) {
         fault = "the controller is not active, or the arm moves";
@@ -107,6 +123,8 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
       return rclcpp_action::CancelResponse::ACCEPT;
     },
     [this](const std::shared_ptr<Goal> goal) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::size_t activation = activation_;
       const std::string fault = accept(goal->get_goal()->trajectory);
       if (!fault.empty()) {
         auto result = std::make_shared<FollowTrajectory::Result>();
@@ -117,9 +135,14 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
       }
       goal_ = goal;
       goal_plan_ = &plans_.back();
+      goal_activation_ = activation;
       goal_began_ = false;
     });
-  timer_ = get_node()->create_wall_timer(std::chrono::milliseconds(10), [this]() {watch();});
+  timer_ = get_node()->create_wall_timer(
+    std::chrono::milliseconds(10), [this]() {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      watch();
+    });
   return CallbackReturn::SUCCESS;
 }
 
@@ -168,8 +191,7 @@ FeedforwardController::on_export_reference_interfaces_list()
 
 bool FeedforwardController::on_set_chained_mode(bool)
 {
-  stop_wanted_ = true;  // a plan ends where the chain begins, and the other way round
-  return true;
+  return true;  // the manager deactivates the controller before and activates it after
 }
 
 FeedforwardController::CallbackReturn FeedforwardController::on_activate(
@@ -179,19 +201,25 @@ FeedforwardController::CallbackReturn FeedforwardController::on_activate(
     RCLCPP_ERROR(
       get_node()->get_logger(), "a position or velocity of %s is missing or not finite: is the "
       "hardware active?", params_.joints[joints_[NO_STATE]].c_str());
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
   for (auto & one : ordered_exported_reference_interfaces_) {
     (void)one->set_value(std::numeric_limits<double>::quiet_NaN());
   }
-  reference_.hold(measured_.position);
-  output_.start(reference_.motion());
-  stateless_ = 0.0;
-  wanted_ = nullptr;
-  followed_ = nullptr;
+  // A manager that puts this controller into a chain, or takes it out, restarts it in motion.
+  const bool goes_on = std::chrono::steady_clock::now() - ended_ < RESTART;
+  ++activation_;
+  note_ends();
+  if (const Plan * const plan = wanted_.exchange(nullptr)) {
+    dropped_ = plan;
+  }
+  reference_.start(measured_.position, measured_.velocity);
+  output_.start(reference_.motion(), goes_on);
+  stateless_ = unwritten_ = 0.0;
   stop_wanted_ = false;
-  mode_ = Mode::HOLDING;
+  mode_ = reference_.mode();
   active_ = true;
+  (void)write();
   return CallbackReturn::SUCCESS;
 }
 
@@ -199,22 +227,44 @@ FeedforwardController::CallbackReturn FeedforwardController::on_deactivate(
   const rclcpp_lifecycle::State &)
 {
   active_ = false;
-  // Nothing latches: a torque that stays is one that nobody watches over.
-  if (robot::MOTORS == 0) {
-    for (auto & command : command_interfaces_) {
-      (void)command.set_value(0.0);
+  ended_ = std::chrono::steady_clock::now();
+  for (int k = 0; k < TRIES; ++k) {
+    if (set_to_rest()) {
+      return CallbackReturn::SUCCESS;
     }
   }
-  return CallbackReturn::SUCCESS;
+  RCLCPP_ERROR(get_node()->get_logger(), "a command stays as it was: its interface is in use");
+  return CallbackReturn::ERROR;
+}
+
+/// Nothing latches: a torque that stays is one that nobody watches over. Motors stay where they are.
+bool FeedforwardController::set_to_rest()
+{
+  bool written = true;
+  if (robot::MOTORS > 0) {
+    Motion still{};
+    still[0] = reference_.motion()[0];
+    output_.start(still);
+    return write();
+  }
+  for (auto & command : command_interfaces_) {
+    written = command.set_value(0.0) && written;
+  }
+  return written;
 }
 
 FeedforwardController::CallbackReturn FeedforwardController::on_cleanup(
   const rclcpp_lifecycle::State &)
 {
+  const std::lock_guard<std::mutex> lock(mutex_);
   timer_.reset();
+  finish_goal(End::RESTARTED);
   server_.reset();
   hold_.reset();
   subscription_.reset();
+  for (auto * plan : {&wanted_, &followed_, &arrived_, &dropped_}) {
+    *plan = nullptr;
+  }
   plans_.clear();
   return CallbackReturn::SUCCESS;
 }
@@ -274,55 +324,67 @@ const Motion * FeedforwardController::sample()
 return_type FeedforwardController::update_reference_from_subscribers(
   const rclcpp::Time &, const rclcpp::Duration &)
 {
-  if (const Plan * plan = wanted_) {
-    if (reference_.follow(*plan)) {
-      followed_ = plan;  // before it is no longer wanted: no instant at which it may be forgotten
-    } else {
-      say(TOO_FAR);
-    }
-    wanted_ = nullptr;
-  }
   return return_type::OK;
+}
+
+/// Stop, or begin a plan. A plan that waits when a stop is asked for is not begun.
+void FeedforwardController::take_requests()
+{
+  const bool stop = stop_wanted_.exchange(false);
+  const Plan * const plan = wanted_;
+  if (stop) {
+    reference_.come_to_rest();
+  }
+  if (plan == nullptr) {
+    return;
+  }
+  if (!stop && !is_in_chained_mode() && reference_.follow(*plan)) {
+    followed_ = plan;  // before it is no longer wanted: no instant at which it may be forgotten
+    mode_ = reference_.mode();
+  } else {
+    say(stop || is_in_chained_mode() ? DROPPED : TOO_FAR);
+    dropped_ = plan;
+  }
+  wanted_ = nullptr;
+}
+
+/// Let plans that are over be known as such.
+void FeedforwardController::note_ends()
+{
+  if (const Plan * const plan = followed_) {
+    (reference_.arrived() == plan ? arrived_ : dropped_) = plan;
+    followed_ = nullptr;
+  }
 }
 
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  const double dt = std::clamp(period.seconds(), 0.0, LONGEST_STEP);
+  const double dt = std::clamp(period.seconds(), 0.0, longest_step_);
   stateless_ = read() ? 0.0 : stateless_ + dt;
   if (stateless_ > params_.reference_timeout) {
     say(NO_STATE, joints_[NO_STATE]);
     return return_type::ERROR;
   }
-  if (stop_wanted_.exchange(false)) {
-    reference_.come_to_rest();
-  }
+  take_requests();
   const Mode before = reference_.mode();
-  if (is_in_chained_mode()) {
-    const Motion * const now = sample();
-    reference_.take(now);
-    reference_.step(dt);
-    if (now != nullptr && reference_.mode() == Mode::HOLDING) {
-      say(CHAIN_TOO_FAR);
-    }
-    if (before == Mode::CHAIN && reference_.mode() == Mode::STOPPING && reference_.fell_silent()) {
-      say(SILENT);
-    }
-  } else {
-    reference_.take(nullptr);
-    reference_.step(dt);
+  const Motion * const now = is_in_chained_mode() ? sample() : nullptr;
+  reference_.take(now);
+  reference_.step(dt);
+  if (now != nullptr && before == Mode::HOLDING && reference_.mode() == Mode::HOLDING) {
+    say(CHAIN_TOO_FAR);
+  }
+  if (before == Mode::CHAIN && reference_.mode() == Mode::STOPPING) {
+    say(SILENT);
   }
   for (std::size_t i = 0; i < robot::JOINTS; ++i) {
     const double distance = std::abs(reference_.motion()[0][i] - measured_.position[i]);
-    if (distance > tolerance_[i] && reference_.mode() != Mode::HOLDING &&
-      reference_.mode() != Mode::STOPPING)
+    if (distance > tolerance_[i] &&
+      (reference_.mode() == Mode::PLAN || reference_.mode() == Mode::CHAIN))
     {
       say(DEPARTED, i);
-      reference_.come_to_rest();
+      reference_.yield_to(measured_.position);
     }
-  }
-  if (reference_.mode() == Mode::HOLDING) {
-    followed_ = nullptr;
   }
   if (!output_.step(reference_.motion(), measured_, dt)) {
     say(NOT_FINITE);
@@ -336,7 +398,15 @@ return_type FeedforwardController::update_and_write_commands(
     reference_.come_to_rest();
   }
   mode_ = reference_.mode();
-  return write() ? return_type::OK : return_type::ERROR;
+  if (reference_.mode() == Mode::HOLDING) {
+    note_ends();
+  }
+  unwritten_ = write() ? 0.0 : unwritten_ + dt;
+  if (unwritten_ > params_.reference_timeout) {
+    say(UNWRITTEN);
+    return return_type::ERROR;
+  }
+  return return_type::OK;
 }
 
 /// Count what the node's thread is to log: the loop does not log.
@@ -349,33 +419,17 @@ void FeedforwardController::say(Event event, std::size_t joint)
 /// Log what the loop had to say, end goals, and forget plans that are over.
 void FeedforwardController::watch()
 {
-  static constexpr const char * WORDS[] = {
-    "",
-    "the plan is not followed: it does not start where the arm is held, within start_tolerance",
-    "the controller before this one sends nothing: stopping",
-    "the torque is cut by max_effort or max_effort_rate",
-    "what the controller before this one sends does not start where the arm is held, within "
-    "start_tolerance",
-    "the torque is not finite",
-    " departed from the reference by more than tracking_tolerance: stopping",
-    ": its spring cannot give the torque of this motion: stopping",
-    ": its position or velocity is missing or not finite"};
-  for (std::size_t k = 1; k < EVENTS; ++k) {
-    const std::size_t count = counts_[k];
-    if (count != said_[k]) {
-      said_[k] = count;
-      RCLCPP_ERROR_THROTTLE(
-        get_node()->get_logger(), *get_node()->get_clock(), 1000, "%s%s",
-        k < DEPARTED ? "" : params_.joints[joints_[k]].c_str(), WORDS[k]);
-    }
-  }
-  const Mode mode = mode_;
+  speak();
   if (goal_) {
+    const bool active = active_ && activation_ == goal_activation_;
     goal_began_ = goal_began_ || followed_ == goal_plan_;
-    const bool waits = wanted_ == goal_plan_;
-    const bool ended = goal_->is_canceling() ? mode == Mode::HOLDING : !waits && mode != Mode::PLAN;
-    if (ended || !active_) {
-      finish_goal(active_ ? mode : Mode::STOPPING);
+    if (arrived_ == goal_plan_) {
+      finish_goal(End::SUCCEEDED);
+    } else if (!active) {
+      finish_goal(End::RESTARTED);
+    } else if (dropped_ == goal_plan_) {
+      finish_goal(
+        goal_->is_canceling() ? End::CANCELED : goal_began_ ? End::STOPPED : End::NOT_BEGUN);
     }
   }
   plans_.remove_if(
@@ -384,23 +438,54 @@ void FeedforwardController::watch()
     });
 }
 
-/// End the goal as the mode of the reference says.
-void FeedforwardController::finish_goal(Mode mode)
+/// Log what the loop had to say: each event at most once a second.
+void FeedforwardController::speak()
+{
+  static constexpr const char * WORDS[] = {
+    "",
+    "the plan is not followed: it does not start where the arm is held, within start_tolerance",
+    "the plan is not followed: a stop was asked for, or the controller before this one is followed",
+    "the controller before this one sends nothing that goes on from its motion: stopping",
+    "the torque is cut by max_effort or max_effort_rate",
+    "what the controller before this one sends is not followed: it does not start where the arm is "
+    "held, within start_tolerance, or has not paused since the stop",
+    "the torque is not finite",
+    "commands cannot be written: their interfaces are in use",
+    " departed from the reference by more than tracking_tolerance: the arm is held where it is",
+    ": its spring cannot give the torque of this motion: stopping",
+    ": its position or velocity is missing or not finite"};
+  const auto now = std::chrono::steady_clock::now();
+  for (std::size_t k = 1; k < EVENTS; ++k) {
+    const std::size_t count = counts_[k];
+    if (count != said_[k] && now - said_at_[k] > REPEAT) {
+      said_[k] = count;
+      said_at_[k] = now;
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "%s%s", k < DEPARTED ? "" : params_.joints[joints_[k]].c_str(),
+        WORDS[k]);
+    }
+  }
+}
+
+/// End the goal.
+void FeedforwardController::finish_goal(End end)
 {
   if (!goal_) {
     return;
   }
   auto result = std::make_shared<FollowTrajectory::Result>();
-  if (goal_->is_canceling()) {
-    goal_->canceled(result);
-  } else if (goal_began_ && mode == Mode::HOLDING) {
+  if (end == End::SUCCEEDED) {
     result->error_code = FollowTrajectory::Result::SUCCESSFUL;
     goal_->succeed(result);
+  } else if (end == End::CANCELED) {
+    goal_->canceled(result);
   } else {
-    result->error_code = goal_began_ ?
+    const bool stopped = end == End::STOPPED;
+    result->error_code = stopped ?
       FollowTrajectory::Result::PATH_TOLERANCE_VIOLATED : FollowTrajectory::Result::INVALID_GOAL;
-    result->error_string = goal_began_ ?
-      "the plan was stopped: the log says why" : "the plan does not start where the arm is held";
+    result->error_string = stopped ? "the plan was stopped: the log says why" :
+      end == End::NOT_BEGUN ? "the plan was not begun: the log says why" :
+      "the controller was deactivated";
     goal_->abort(result);
   }
   goal_.reset();
@@ -420,13 +505,24 @@ std::string FeedforwardController::accept(const Trajectory & trajectory)
   if (is_in_chained_mode()) {
     return "the controller before this one is followed";
   }
-  if (mode_ != Mode::HOLDING || wanted_ != nullptr) {
+  watch();
+  if (mode_ != Mode::HOLDING || wanted_ != nullptr || goal_) {
     return "the arm moves: let it come to its end, or stop it by ~/hold";
   }
+  const std::size_t activation = activation_;
   std::string fault;
   if (auto plan = plan_of(trajectory, fault)) {
+    if (!active_ || activation != activation_) {
+      return "the controller was restarted meanwhile";
+    }
     plans_.push_back(std::move(*plan));
-    wanted_ = &plans_.back();
+    const Plan * wish = &plans_.back();
+    arrived_ = nullptr;
+    dropped_ = nullptr;  // plans that are forgotten may have had this address
+    wanted_ = wish;
+    if (activation != activation_ && wanted_.compare_exchange_strong(wish, nullptr)) {
+      return "the controller was restarted meanwhile";
+    }
   }
   return fault;
 }
@@ -461,8 +557,8 @@ std::optional<Plan> FeedforwardController::plan_of(
         return std::nullopt;
       }
     }
-    if (!times.empty() && !(time > times.back())) {
-      fault = name + ": its time is not after that of the point before";
+    if (!times.empty() && !(time >= times.back() + SHORTEST_PIECE)) {
+      fault = name + ": its time is not after that of the point before, by 0.1 ms at least";
       return std::nullopt;
     }
     times.push_back(time);
@@ -472,7 +568,14 @@ std::optional<Plan> FeedforwardController::plan_of(
     fault = "expected two points or more, the first where the arm is held";
     return std::nullopt;
   }
-  return Plan(times, positions);
+  Plan plan(times, positions);
+  if (const std::size_t piece = plan.first_overshoot(positions)) {
+    fault = "between points " + std::to_string(piece - 1) + " and " + std::to_string(piece) +
+      " the smooth curve through all points leaves them far behind: their times are too uneven for "
+      "their digits; give fewer points, or more digits";
+    return std::nullopt;
+  }
+  return plan;
 }
 
 }  // namespace @package@

@@ -1,0 +1,213 @@
+"""Partial derivatives of the joint torques of any order: the checked call, and a handle for loops.
+
+For optimal control, identification of states and linearization: how Q, Q̇, … change with q, q̇, ….
+"""
+from collections.abc import Callable
+import functools
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hodyn_ros.common.arrays import check_array
+from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, external
+from hodyn_ros.dynamics.inverse_dynamics import model_of, or_none, refuse_without_base
+from hodyn_ros.dynamics.kernels import state_derivatives
+from hodyn_ros.dynamics.kernels.decorators import prepare
+from hodyn_ros.dynamics.kernels.lanes import LANES
+from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
+from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.robot_check import check_robot
+
+Array = NDArray[np.float64]
+
+
+class InverseDynamicsDerivatives(functools.partial[None]):
+    """Partial derivatives of Q prepared for one robot and order: nothing is allocated.
+
+    ``handle(q, out)`` reads q, (order + 3, n), and writes ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ to out[k, m], in all
+    (order + 1, order + 3, n, n); both C-contiguous, aligned, writeable float64. Values that are
+    not finite are not looked for. Threads may share a handle, as one of `InverseDynamics`.
+
+    On a floating base only `floating_batch` serves; the others raise HodynError. Where joints are
+    coupled, the derivatives of the bodies' joints are allocated.
+
+    Attributes
+    ----------
+    robot : Robot
+        The robot.
+    order : int
+        Order r of the highest derivative of Q.
+
+    Raises
+    ------
+    HodynError
+        If order is negative; from a call, for wrong shapes.
+    TypeError
+        From a call, for anything but such arrays.
+
+    """
+
+    robot: Robot
+    order: int
+
+    def __new__(cls, robot: Robot, order: int = 2) -> 'InverseDynamicsDerivatives':
+        """Compile the kernel."""
+        check_robot(robot)
+        if not isinstance(order, (int, np.integer)) or order < 0:
+            raise HodynError(f'order must be an integer of at least 0, got {order!r}')
+        bodies = len(robot.bodies)
+        kernel: Callable[..., None] = refuse_without_base
+        arguments: tuple[Any, ...] = (robot,)
+        if not robot.floating:
+            kernel = state_derivatives.single
+            arguments = *model_of(robot), state_derivatives.workspace(bodies, order)
+            prepare(
+                kernel, *arguments, np.empty((order + 3, bodies)),
+                np.empty((order + 1, order + 3, bodies, bodies)))
+        if robot.coupling.followers.size and not robot.floating:
+            kernel, arguments = _coupled, (robot, order, functools.partial(kernel, *arguments))
+        handle = super().__new__(cls, kernel, *arguments)
+        handle.robot, handle.order = robot, order
+        return handle
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InverseDynamicsDerivatives, (self.robot, self.order)
+
+    def batch(
+        self, q: Array, out: Array, wrenches: Array | None = None, *, threads: int = 1,
+    ) -> None:
+        """The same for q (T, order + 3, n), out (T, order + 1, order + 3, n, n).
+
+        The wrenches are (T, order + 1, n_bodies, 6) as for `inverse_dynamics_derivatives`. Each of
+        the threads takes an equal share of the motions; the result is the same to the bit.
+        """
+        if self.robot.floating:
+            refuse_without_base(self.robot)
+        self._compute(q, (), out, wrenches, threads)
+
+    def floating_batch(
+        self, q: Array, base_pose: Array, base_twist: Array, out: Array,
+        wrenches: Array | None = None, *, threads: int = 1,
+    ) -> None:
+        """The same on a floating base, with N = 6 + n for n in out.
+
+        base_pose (T, 4, 4), base_twist (T, order + 2, 6).
+        """
+        if not self.robot.floating:
+            raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
+        check_array(base_pose, 'base_pose', (len(q), 4, 4))
+        check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
+        self._compute(q, (base_pose, base_twist), out, wrenches, threads)
+
+    def _compute(
+        self, q: Array, base: tuple[Array, ...], out: Array, wrenches: Array | None, threads: int,
+    ) -> None:
+        robot, count, orders = self.robot, len(q), self.order + 1
+        size = robot.n + 6 * robot.floating
+        check_array(q, 'q', (count, orders + 2, robot.n))
+        check_array(out, 'out', (count, orders, orders + 2, size, size))
+        if wrenches is not None:
+            check_array(wrenches, 'wrenches', (count, orders, len(robot.bodies), 6))
+        motion, partials = robot.coupling.to_bodies(q), out
+        if motion is not q:
+            size += motion.shape[-1] - robot.n
+            partials = np.empty((*out.shape[:-2], size, size))
+
+        def compute(part: slice) -> None:
+            acting = or_none(None if wrenches is None else wrenches[part])
+            state_derivatives.inverse_dynamics_derivatives(
+                *model_of(robot), self._scratch.array, tuple(array[part] for array in base),
+                acting, motion[part], partials[part])
+
+        in_threads(compute, count, threads, LANES)
+        if motion is not q:
+            s = robot.coupling.matrix(6 * robot.floating)
+            np.matmul(s.T @ partials, s, out=out)
+
+    @functools.cached_property
+    def _scratch(self) -> ThreadScratch:
+        return ThreadScratch(
+            lambda: state_derivatives.workspace(len(self.robot.bodies), self.order))
+
+
+def _coupled(
+    robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
+) -> None:
+    """Write the derivatives for a motion, by those of the bodies' joints."""
+    check_array(q, 'q', (order + 3, robot.n))
+    check_array(out, 'out', (order + 1, order + 3, robot.n, robot.n))
+    bodies = len(robot.bodies)
+    torque = np.empty((order + 1, order + 3, bodies, bodies))
+    of_bodies(robot.coupling.to_bodies(q), torque)
+    s = robot.coupling.matrix()
+    np.matmul(s.T @ torque, s, out=out)
+
+
+@functools.lru_cache(maxsize=32)
+def _prepared(robot: Robot, order: int, thread: int) -> InverseDynamicsDerivatives:
+    """Return a handle, one for each thread."""
+    return InverseDynamicsDerivatives(robot, order)
+
+
+def inverse_dynamics_derivatives(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+    threads: int = 1,
+) -> Array:
+    """Return how Q and its time derivatives change with q and its time derivatives.
+
+    The partial derivatives of `inverse_dynamics`, exact, to the order r that q supports, in
+    O(n d r²) with d the depth of the tree. Singh, Russell and Wensing, RA-L 2022, in Taylor
+    coefficients: the derivatives with respect to q, q̇ and q̈ and their time derivatives are all
+    that those of Q⁽ᵏ⁾ contain, as the coefficients of KM21 (48), (49) those of Q⁽ᵏ⁾ itself.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm or tree.
+    q : (r + 3, n) array, or a batch (T, r + 3, n)
+        q[k] is the k-th derivative of the joint positions.
+    base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
+        Of a floating base, as for `inverse_dynamics`.
+    external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
+        As for `inverse_dynamics`: their components in the bodies' axes do not change with q.
+    threads : int
+        How many share the motions of a batch; the result is the same to the bit.
+
+    Returns
+    -------
+    (r + 1, r + 3, N, N) or (T, r + 1, r + 3, N, N) array
+        At [k, m, i, j] ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾, with N = n. Zero where m > k + 2; where m = k + 2 it is M.
+        On a floating base N is 6 + n, and the base comes first, as in `EquationsOfMotion`: in the
+        rows its wrench; in the columns for m = 0 displacements by the unit twists in world axes
+        about the world origin, of which the pose C becomes (1 + η) C, and for m > 0 V⁽ᵐ⁻¹⁾.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes, values that are not finite, and less than one thread.
+
+    """
+    motions, batch = checked_motions(q, 'q', robot, 3)
+    check_threads(threads)
+    count, orders = len(motions), motions.shape[1] - 2
+    base = base_state(robot, base_pose, base_twist, batch, orders + 1)
+    wrenches = None
+    if external_wrenches is not None:
+        wrenches = external(robot, external_wrenches, orders, batch)
+        wrenches = wrenches.reshape(count, *wrenches.shape[-3:])
+    out = np.empty((count, orders, orders + 2, *(2 * [robot.n + 6 * robot.floating])))
+    handle = _prepared(robot, orders - 1, threading.get_ident())
+    if base is None:
+        handle.batch(motions, out, wrenches, threads=threads)
+    else:
+        handle.floating_batch(
+            motions, base[0].reshape(count, 4, 4), base[1].reshape(count, orders + 1, 6), out,
+            wrenches, threads=threads)
+    return out.reshape(*batch, *out.shape[1:])

@@ -1,0 +1,381 @@
+"""Bodies in `LANES` motions side by side: joint screws, inertias and wrenches of subtrees.
+
+In Taylor coefficients and world axes. On a floating base all is about the base's origin, so that a
+base far away costs no digits. Poses are those of `newton_euler`, motion by motion. In what follows
+from them each body is its mass m, mass times position h and inertia Θ about the origin, with the
+momentum (Θ ω + h × v, m v − h × ω): unlike centres of mass, they are sums over the bodies.
+"""
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.kernels import lanes, newton_euler
+from hodyn_ros.dynamics.kernels.decorators import kernel, step
+from hodyn_ros.dynamics.kernels.lanes import LANES, Number, put3, put6, row3, row6
+from hodyn_ros.dynamics.kernels.workspace import block
+from hodyn_ros.robot.body_table import MASS
+
+Array = NDArray[np.float64]
+
+
+class Scratch(NamedTuple):
+    """Of one body in one motion.
+
+    Attributes
+    ----------
+    pose : (LANES, n, 12) array
+        Of all bodies in all motions: poses of the kernel frames, rows of R then r.
+    screw, twist : (1, 6) and (r + 1, 6) arrays
+        S at the time, and V.
+    com, inertia, origin : (1, 3), (1, 6) and (3,) arrays
+        Centre of mass, inertia about it, origin of a floating base.
+    frame, local, applied : (r + 1, 4, 3), (r + 1, 6) and (r + 1, 6) arrays
+        Body frame, and external wrench in it and in world axes.
+
+    """
+
+    pose: Array
+    screw: Array
+    twist: Array
+    com: Array
+    inertia: Array
+    origin: Array
+    frame: Array
+    local: Array
+    applied: Array
+
+
+class Bodies(NamedTuple):
+    """What the derivatives are made of.
+
+    Attributes
+    ----------
+    screw, twist : (n, r + 3, 6, LANES) and (n, r + 2, 6, LANES) arrays
+        S of the joint and V of the body.
+    rate, acceleration : (n, r + 1, 6, LANES) arrays
+        Ṡ = v × S and S̈ + (0, −g) × S, with v of the parent: how velocity and acceleration of the
+        bodies beyond change with the joint's position.
+    first, inertia, spin : (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3, LANES) arrays
+        Mass times position, inertia and angular momentum about the origin; of the body alone at
+        first, then of its subtree. So is the wrench that its joint transmits, and the mass.
+    wrench : (n, r + 1, 6, LANES) array
+        With the weight.
+    mass : (n,) array
+        kg.
+    velocity : (r + 2, 1, LANES) array
+        Scratch: q̇ of a joint.
+
+    """
+
+    screw: Array
+    twist: Array
+    rate: Array
+    acceleration: Array
+    first: Array
+    inertia: Array
+    spin: Array
+    wrench: Array
+    mass: Array
+    velocity: Array
+
+
+@kernel
+def size(n: int, orders: int) -> int:
+    """Return how many doubles the arrays of both take, for n bodies and r + 1 = orders."""
+    bodies = 9 * (orders + 2) + 15 * (orders + 1) + 18 * orders
+    return 18 + 30 * orders + n + LANES * (n * (12 + bodies) + orders + 1)
+
+
+@step
+def cut(memory: Array, n: int, orders: int) -> tuple[Scratch, Bodies]:
+    """Return the arrays, which start at the memory's begin."""
+    k = orders
+    scratch = Scratch(
+        block(memory, 18 + 30 * k, (LANES, n, 12)), block(memory, 0, (1, 6)),
+        block(memory, 18, (k, 6)), block(memory, 6, (1, 3)), block(memory, 9, (1, 6)),
+        block(memory, 15, (3,)), block(memory, 18 + 6 * k, (k, 4, 3)),
+        block(memory, 18 + 18 * k, (k, 6)), block(memory, 18 + 24 * k, (k, 6)))
+    start, row = 18 + 30 * k + LANES * 12 * n, n * LANES
+    one = start + 9 * row * (k + 2)
+    two = one + 15 * row * (k + 1)
+    three = two + 18 * row * k
+    return scratch, Bodies(
+        block(memory, start, (n, k + 2, 6, LANES)), block(memory, one, (n, k + 1, 6, LANES)),
+        block(memory, two, (n, k, 6, LANES)), block(memory, two + 6 * row * k, (n, k, 6, LANES)),
+        block(memory, start + 6 * row * (k + 2), (n, k + 2, 3, LANES)),
+        block(memory, one + 6 * row * (k + 1), (n, k + 1, 6, LANES)),
+        block(memory, one + 12 * row * (k + 1), (n, k + 1, 3, LANES)),
+        block(memory, two + 12 * row * k, (n, k, 6, LANES)), block(memory, three, (n,)),
+        block(memory, three + n, (k + 1, 1, LANES)))
+
+
+@step
+def place(
+    parent: NDArray[np.int64], body_table: Array, q: Array, base_pose: Array, base_twist: Array,
+    scratch: Scratch, bodies: Bodies, lane: int,
+) -> None:
+    """Place all bodies of one motion, and write to its lane what moves."""
+    pose, origin = scratch.pose[lane], scratch.origin
+    floating = len(parent) - len(q)
+    for i in range(len(parent)):
+        body = body_table[i]
+        if i < floating:
+            newton_euler.floating_base_pose(base_pose, pose[i], scratch.screw)
+            for c in range(3):
+                origin[c], pose[i, 9 + c] = base_pose[c, 3], 0.0
+            factorial = 1.0
+            for k in range(bodies.twist.shape[1]):
+                factorial *= max(k, 1)
+                for c in range(6):
+                    bodies.twist[i, k, c, lane] = base_twist[k, c] / factorial
+                newton_euler.cross_add(
+                    bodies.twist[i, k, :3, lane], origin, bodies.twist[i, k, 3:, lane])
+        else:
+            newton_euler.joint_pose(
+                parent[i], body, q[i - floating], pose, i, scratch.screw)
+            lanes.put_lane(scratch.screw, lane, bodies.screw[i, :1])
+        newton_euler.com_position(body, pose[i], scratch.com)
+        newton_euler.com_inertia(body, pose[i], scratch.inertia)
+        lanes.put_lane(scratch.com, lane, bodies.first[i, :1])
+        lanes.put_lane(scratch.inertia, lane, bodies.inertia[i, :1])
+
+
+@step
+def move(
+    parent: NDArray[np.int64], body_table: Array, gravity: Array, q: Array, count: int,
+    bodies: Bodies,
+) -> None:
+    """Move all bodies from where they are placed by their joints' velocities and derivatives."""
+    n = len(parent)
+    floating = n - q.shape[2]
+    for i in range(n):
+        if i >= floating:
+            factorial = 1.0
+            for k in range(len(bodies.velocity)):
+                factorial *= max(k, 1)
+                for lane in range(count):
+                    bodies.velocity[k, 0, lane] = q[lane, k + 1, i - floating] / factorial
+            _propagate_twist(bodies, parent[i], i)
+            _screw_rates(bodies, i, gravity)
+        bodies.mass[i] = body_table[i, MASS]
+        _move_mass(bodies, i)
+        _momentum_and_wrench(bodies, i, gravity)
+
+
+@step
+def _propagate_twist(bodies: Bodies, parent: int, i: int) -> None:
+    """Write joint screw and twist as `newton_euler.propagate_twist`: Ṡ = ad_V S, V += S q̇."""
+    screw, twist, like = bodies.screw[i], bodies.twist[i], lanes.zero()
+    for k in range(len(screw)):
+        if k > 0:
+            x, y, z, u, v, w = like, like, like, like, like, like
+            for a in range(k):
+                dx, dy, dz, du, dv, dw = _crossed(twist, a, screw, k - 1 - a)
+                x, y, z, u, v, w = x + dx, y + dy, z + dz, u + du, v + dv, w + dw
+            part = 1.0 / k
+            put6(screw, k, part * x, part * y, part * z, part * u, part * v, part * w)
+        if k < len(twist):
+            x, y, z, u, v, w = like, like, like, like, like, like
+            if parent >= 0:
+                x, y, z, u, v, w = row6(bodies.twist[parent], k)
+            for b in range(k + 1):
+                sx, sy, sz, su, sv, sw = row6(screw, k - b)
+                rate = lanes.read(bodies.velocity, b * LANES, like)
+                x, y, z = x + sx * rate, y + sy * rate, z + sz * rate
+                u, v, w = u + su * rate, v + sv * rate, w + sw * rate
+            put6(twist, k, x, y, z, u, v, w)
+
+
+@step
+def _screw_rates(bodies: Bodies, i: int, gravity: Array) -> None:
+    """Write Ṡ, and S̈ + (0, −g) × S."""
+    screw, gx, gy, gz = bodies.screw[i], gravity[0], gravity[1], gravity[2]
+    for k in range(bodies.rate.shape[1]):
+        x, y, z = row3(screw, 2 * k)
+        s = float(k + 1)
+        a, b, c, d, e, f = row6(screw, k + 1)
+        put6(bodies.rate[i], k, s * a, s * b, s * c, s * d, s * e, s * f)
+        s *= k + 2
+        a, b, c, d, e, f = row6(screw, k + 2)
+        put6(bodies.acceleration[i], k, s * a, s * b, s * c, s * d + (y * gz - z * gy),
+             s * e + (z * gx - x * gz), s * f + (x * gy - y * gx))
+
+
+@step
+def base_screws(bodies: Bodies, joints: int, gravity: Array) -> None:
+    """Write for the six unit twists of a floating base what joints have, from row `joints` on.
+
+    They stay as they are in world axes, so that of S = e the last is V × (V × e) + (V̇ − g) × e.
+    """
+    twist, gx, gy, gz = bodies.twist[0], gravity[0], gravity[1], gravity[2]
+    for c in range(6):
+        screw, rate = bodies.screw[joints + c], bodies.rate[joints + c]
+        screw[:] = 0.0
+        screw[0, c] = 1.0
+        for k in range(len(rate)):
+            put6(rate, k, *_crossed(twist, k, screw, 0))
+        for k in range(len(rate)):
+            s = float(k + 1)
+            x, y, z, u, v, w = _crossed(twist, k + 1, screw, 0)
+            x, y, z, u, v, w = s * x, s * y, s * z, s * u, s * v, s * w
+            if k == 0:
+                a, b, d = row3(screw, 0)
+                u, v, w = u + (b * gz - d * gy), v + (d * gx - a * gz), w + (a * gy - b * gx)
+            for a in range(k + 1):
+                dx, dy, dz, du, dv, dw = _crossed(twist, a, rate, k - a)
+                x, y, z, u, v, w = x + dx, y + dy, z + dz, u + du, v + dv, w + dw
+            put6(bodies.acceleration[joints + c], k, x, y, z, u, v, w)
+
+
+@step
+def displacements(bodies: Bodies, spread: Array) -> None:
+    """Write how a floating base is displaced by changes of its pose, twist and derivatives.
+
+    Coefficients of η, a displacement by the spatial twist η: η̇ = δV + V × η.
+
+    Parameters
+    ----------
+    bodies : Bodies
+        That move.
+    spread : (r + 3, 6, r + 1, 6, LANES) array
+        Of a unit of displacement at the time, of V, V̇, …; for each of six axes. Written.
+
+    """
+    twist = bodies.twist[0]
+    factorial = 1.0
+    for m in range(spread.shape[0]):
+        factorial *= max(m - 1, 1)
+        for c in range(6):
+            displaced = spread[m, c]
+            displaced[:] = 0.0
+            for k in range(len(displaced)):
+                if k == m:
+                    displaced[k, c] = 1.0 if m == 0 else 1.0 / (k * factorial)
+                x, y, z, u, v, w = row6(displaced, k)
+                for a in range(k):
+                    part = 1.0 / k
+                    dx, dy, dz, du, dv, dw = _crossed(twist, a, displaced, k - 1 - a)
+                    x, y, z = x + part * dx, y + part * dy, z + part * dz
+                    u, v, w = u + part * du, v + part * dv, w + part * dw
+                put6(displaced, k, x, y, z, u, v, w)
+
+
+@step
+def _crossed(
+    twist: Array, a: int, screw: Array, b: int,
+) -> tuple[Number, Number, Number, Number, Number, Number]:
+    """Return the screw product of coefficients a and b."""
+    px, py, pz, pu, pv, pw = row6(twist, a)
+    sx, sy, sz, su, sv, sw = row6(screw, b)
+    return (
+        py * sz - pz * sy, pz * sx - px * sz, px * sy - py * sx,
+        pv * sz - pw * sy + py * sw - pz * sv, pw * sx - pu * sz + pz * su - px * sw,
+        pu * sy - pv * sx + px * sv - py * su)
+
+
+@step
+def _move_mass(bodies: Bodies, i: int) -> None:
+    """Write h and Θ about the origin, of those about the centre of mass: İ = v ×* I − I v ×."""
+    mass, twist = bodies.mass[i], bodies.twist[i]
+    first, inertia = bodies.first[i], bodies.inertia[i]
+    x, y, z = row3(first, 0)
+    hx, hy, hz = mass * x, mass * y, mass * z
+    put3(first, 0, hx, hy, hz)
+    xx, yy, zz, xy, xz, yz = row6(inertia, 0)
+    put6(inertia, 0, xx + (y * hy + z * hz), yy + (x * hx + z * hz), zz + (x * hx + y * hy),
+         xy - x * hy, xz - x * hz, yz - y * hz)
+    like = lanes.zero()
+    for k in range(1, len(first)):
+        part = 1.0 / k
+        u, v, w = row3(twist, 2 * k - 1)
+        u, v, w = mass * u, mass * v, mass * w
+        ixx, iyy, izz, ixy, ixz, iyz = like, like, like, like, like, like
+        for a in range(k):
+            x, y, z, vx, vy, vz = row6(twist, a)
+            hx, hy, hz = row3(first, k - 1 - a)
+            u, v, w = u + (y * hz - z * hy), v + (z * hx - x * hz), w + (x * hy - y * hx)
+            xx, yy, zz, xy, xz, yz = row6(inertia, k - 1 - a)
+            ixx = ixx + 2.0 * (y * xz - z * xy + vy * hy + vz * hz)
+            iyy = iyy + 2.0 * (z * xy - x * yz + vx * hx + vz * hz)
+            izz = izz + 2.0 * (x * yz - y * xz + vx * hx + vy * hy)
+            ixy = ixy + (z * (xx - yy) + y * yz - x * xz - vx * hy - vy * hx)
+            ixz = ixz + (y * (zz - xx) + x * xy - z * yz - vx * hz - vz * hx)
+            iyz = iyz + (x * (yy - zz) + z * xz - y * xy - vy * hz - vz * hy)
+        put3(first, k, part * u, part * v, part * w)
+        if k < len(inertia):
+            put6(inertia, k, part * ixx, part * iyy, part * izz, part * ixy, part * ixz,
+                 part * iyz)
+
+
+@step
+def _momentum_and_wrench(bodies: Bodies, i: int, gravity: Array) -> None:
+    """Write the angular momentum, and the rate of the momentum less the weight."""
+    mass, first, spin = bodies.mass[i], bodies.first[i], bodies.spin[i]
+    gx, gy, gz = gravity[0], gravity[1], gravity[2]
+    for k in range(len(spin)):
+        x, y, z, _, _, _ = momentum(bodies, i, bodies.twist[i], k)
+        put3(spin, k, x, y, z)
+    for k in range(bodies.wrench.shape[1]):
+        s = float(k + 1)
+        x, y, z = row3(spin, k + 1)
+        hx, hy, hz = row3(first, k)
+        u, v, w = row3(first, k + 2)
+        t = s * (k + 2)
+        u, v, w = t * u, t * v, t * w
+        if k == 0:
+            u, v, w = u - mass * gx, v - mass * gy, w - mass * gz
+        put6(bodies.wrench[i], k, s * x - (hy * gz - hz * gy), s * y - (hz * gx - hx * gz),
+             s * z - (hx * gy - hy * gx), u, v, w)
+
+
+@step
+def subtract_external(
+    body_in_kernel: Array, wrenches: Array, scratch: Scratch, bodies: Bodies, lane: int,
+) -> None:
+    """Subtract external wrenches of one motion, in body axes about the body origins."""
+    for i in range(len(body_in_kernel)):
+        factorial = 1.0
+        for k in range(len(scratch.twist)):
+            factorial *= max(k, 1)
+            for c in range(6):
+                scratch.twist[k, c] = bodies.twist[i, k, c, lane]
+                scratch.local[k, c] = wrenches[k, i, c] / factorial
+        newton_euler.body_frame_pose(body_in_kernel[i], scratch.pose[lane, i], scratch.frame)
+        newton_euler.body_frame_motion(1, len(scratch.twist), scratch.twist, scratch.frame)
+        newton_euler.wrench_to_world(
+            0, len(scratch.twist), scratch.frame, scratch.local, scratch.applied)
+        for k in range(len(scratch.twist)):
+            for c in range(6):
+                bodies.wrench[i, k, c, lane] -= scratch.applied[k, c]
+
+
+@step
+def add_subtree(bodies: Bodies, i: int, parent: int) -> None:
+    """Add the sums over the bodies from i on to those of its parent."""
+    bodies.mass[parent] += bodies.mass[i]
+    lanes.add(bodies.first[parent], bodies.first[i])
+    lanes.add(bodies.inertia[parent], bodies.inertia[i])
+    lanes.add(bodies.spin[parent], bodies.spin[i])
+    lanes.add(bodies.wrench[parent], bodies.wrench[i])
+
+
+@step
+def momentum(
+    bodies: Bodies, i: int, motion: Array, k: int,
+) -> tuple[Number, Number, Number, Number, Number, Number]:
+    """Return coefficient k of the inertia of a body or subtree times a motion."""
+    mx, my, mz = lanes.zero(), lanes.zero(), lanes.zero()
+    fx, fy, fz = row3(motion, 2 * k + 1)
+    mass = bodies.mass[i]
+    fx, fy, fz = mass * fx, mass * fy, mass * fz
+    for a in range(k + 1):
+        x, y, z, u, v, w = row6(motion, k - a)
+        hx, hy, hz = row3(bodies.first[i], a)
+        xx, yy, zz, xy, xz, yz = row6(bodies.inertia[i], a)
+        mx, my, mz = (
+            mx + (xx * x + xy * y + xz * z + hy * w - hz * v),
+            my + (xy * x + yy * y + yz * z + hz * u - hx * w),
+            mz + (xz * x + yz * y + zz * z + hx * v - hy * u))
+        fx, fy, fz = fx + (y * hz - z * hy), fy + (z * hx - x * hz), fz + (x * hy - y * hx)
+    return mx, my, mz, fx, fy, fz

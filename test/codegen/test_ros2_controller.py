@@ -1,0 +1,189 @@
+"""The controller of ros2_control, with a manager that stands in for the real one."""
+from compiled_c import CC
+from controller_package import CXX, built, numbers
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CC is None or CXX is None, reason='no compiler of C and C++ here')]
+
+
+@pytest.fixture(scope='module')
+def manager(tmp_path_factory):
+    return built(hd.load_robot('panda'), 'manager', tmp_path_factory.mktemp('manager'))
+
+
+JOINTS = [f'fer_joint{k}' for k in range(1, 8)]
+BEGIN = ('init', 'configure', f'state {numbers(READY, np.zeros(7))}', 'activate')
+
+
+def message(word, times, positions, names=JOINTS):
+    return f'{word} {len(times)} {" ".join(names)} ' + ' '.join(
+        numbers(time, row) for time, row in zip(times, positions, strict=True))
+
+
+SILENT = 'the controller before this one sends nothing that goes on from its motion: stopping'
+MOVE = message('trajectory', [0.0, 1.0], [READY, READY + 0.1])
+
+
+def commands(lines):
+    """Return what each cycle sent."""
+    return np.array([line.split()[2:] for line in lines if line.startswith('cycle: 1')], float)
+
+
+def test_it_claims_efforts_and_states_and_offers_references(manager):
+    _, _, names, _ = manager.run('init', 'configure', 'names')
+    claimed = names.split()
+    assert claimed[:7] == [f'arm/{joint}/effort' for joint in JOINTS]
+    assert claimed[7:9] == ['arm/fer_joint1/position', 'arm/fer_joint1/velocity']
+    assert claimed[21:] == [
+        f'feedforward_controller/{joint}/{quantity}'
+        for quantity in ('position', 'velocity', 'acceleration', 'jerk', 'snap')
+        for joint in JOINTS]
+
+
+def test_a_plan_is_played_without_allocation_and_ends_at_rest(manager):
+    lines = manager.run(*BEGIN, 'set tracking_tolerance 0 0 0 0 0 0 0', 'cycle 0.001 20', MOVE,
+                        'cycle 0.001 1200')
+    sent = commands(lines)
+    assert 'activate: success' in lines
+    assert not sent[:20].any()  # a Franka holds itself
+    assert np.abs(sent).max() > 0.5
+    assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    assert np.abs(np.diff(sent, n=2, axis=0)).max() < 0.02 * np.abs(sent).max()
+    assert lines[-1] == 'allocations: 0'
+
+
+def test_a_goal_is_answered_when_it_is_over_canceled_or_wrong(manager):
+    goal = MOVE.replace('trajectory', 'goal')
+    far = message('goal', [0.0, 1.0], [READY + 0.5, READY])
+    other = message('goal', [0.0, 1.0], [READY, READY], ['elbow', *JOINTS[1:]])
+
+    def ends(*lines):
+        return [line for line in manager.run(
+            *BEGIN, 'cycle 0.001 2', *lines) if line.startswith('goal: ')]
+
+    assert ends(goal, 'cycle 0.001 1100') == ['goal: accepted', 'goal: succeeded 0 ']
+    canceled = ends(goal, 'cycle 0.001 300', 'cancel', 'cycle 0.001 900')
+    assert canceled == ['goal: accepted', 'goal: canceled 0 ']
+    assert ends(far, 'cycle 0.001 30')[1].startswith('goal: aborted -1 the plan was not begun')
+    assert ends(other) == ['goal: rejected']
+    assert ends(goal, 'cycle 0.001 300', goal)[1:] == ['goal: rejected']
+    stopped = ends(goal, 'cycle 0.001 300', 'hold', 'cycle 0.001 900')
+    assert stopped[1].startswith('goal: aborted -4 the plan was stopped')
+    gone = ends(goal, 'cycle 0.001 300', 'deactivate', 'cycle 0.001 11')
+    assert gone[1] == 'goal: aborted -1 the controller was deactivated'
+    # A manager that builds a chain restarts the controller within a cycle.
+    restarted = ends(goal, 'cycle 0.001 305', 'chain 1', 'chain 0', 'cycle 0.001 900')
+    assert restarted[1] == 'goal: aborted -1 the controller was deactivated'
+    early = ends(goal, 'cancel', 'cycle 0.001 30')
+    assert early == ['goal: accepted', 'goal: canceled 0 ']
+
+
+def test_wrong_trajectories_are_one_line_and_change_nothing(manager):
+    wrong = {
+        'nan': message('trajectory', [0.0, 1.0], [READY, [np.nan] * 7]),
+        'its time is not after': message('trajectory', [0.0, 0.0], [READY, READY]),
+        'leaves them far behind': message(
+            'trajectory', [0.0, 1.0, 1.0002, 2.0, 2.0002], [
+                READY, READY + 0.1, READY + 0.1001, READY + 0.2, READY + 0.1999]),
+        'its joints must be': message('trajectory', [0.0, 1.0], [READY, READY], ['a'] * 7),
+        'two points': message('trajectory', [0.0], [READY])}
+    for words, line in wrong.items():
+        lines = manager.run(*BEGIN, line, 'cycle 0.001 50')
+        said, = [one for one in lines if one.startswith('error: ')]
+        assert ('not finite' if words == 'nan' else words) in said
+        assert not commands(lines).any()
+
+
+def test_an_arm_that_departs_is_stopped_and_named(manager):
+    pushed = READY.copy()
+    pushed[2] += 0.4
+    lines = manager.run(
+        *BEGIN, MOVE, 'cycle 0.001 100', f'state {numbers(pushed, np.zeros(7))}',
+        'cycle 0.001 800')
+    assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: the ' \
+        'arm is held where it is' in lines
+    assert commands(lines)[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    # It is not pressed on: the feedback ends where the arm is.
+    held = commands(manager.run(
+        'set stiffness 400 400 400 400 400 400 400', *BEGIN, MOVE, 'cycle 0.001 100',
+        f'state {numbers(pushed, np.zeros(7))}', 'cycle 0.001 900'))
+    assert np.abs(held).max() > 20.0
+    assert held[-1] == pytest.approx(np.zeros(7), abs=1e-9)
+
+
+def test_a_chain_that_falls_silent_is_brought_to_rest(manager):
+    motion = np.zeros((5, 7))
+    lines = [*BEGIN, 'chain 1']
+    for k in range(400):
+        motion[0], motion[1], motion[2] = READY + 0.5 * (k * 1e-3)**2, k * 1e-3, 1.0
+        lines += [f'sample {numbers(motion)}', 'cycle 0.001 1']
+    printed = manager.run(*lines, 'cycle 0.001 900')
+    assert f'error: {SILENT}' in printed
+    sent = commands(printed)
+    assert np.abs(sent[300:400]).max() > 0.1
+    assert sent[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    assert np.abs(np.diff(sent, axis=0)).max() <= 1.0 + 1e-9  # N m in a millisecond
+    assert printed[-1] == 'allocations: 0'
+
+
+def test_what_cannot_be_measured_is_an_error_and_nothing_stays_commanded(manager):
+    nowhere = f'state {numbers([np.nan] * 7, np.zeros(7))}'
+    lines = manager.run('init', 'configure', nowhere, 'activate')
+    assert lines[-2] == 'activate: error'
+    lines = manager.run(*BEGIN, MOVE, 'cycle 0.001 300', nowhere, 'cycle 0.001 30', 'deactivate')
+    results = [line.split()[1] for line in lines if line.startswith('cycle:')]
+    assert results[300:].index('0') in (19, 20)  # reference_timeout
+    after = lines[lines.index('deactivate: success') + 1]
+    assert not np.array(after.split(), float).any()
+
+
+def test_a_chain_begins_and_ends_without_a_step_of_the_torque(manager):
+    """The manager restarts the controller for it, in motion too."""
+    moving = f'state {numbers(READY, [0.3] * 7)}'
+    lines = manager.run(
+        'set gravity 1', 'set damping 20 20 20 20 5 5 5', *BEGIN, 'cycle 0.001 700', moving,
+        'cycle 0.001 100', 'chain 1', 'cycle 0.001 600', 'chain 0', 'cycle 0.001 100')
+    sent = commands(lines)
+    assert np.abs(sent).max() > 10.0
+    assert np.abs(np.diff(sent, axis=0)).max() <= 1.0 + 1e-9  # N m in a millisecond
+
+
+def test_each_event_is_said_beside_others_that_last(manager):
+    lines = manager.run(
+        'set max_effort_rate 0.1 0.1 0.1 0.1 0.1 0.1 0.1', *BEGIN, MOVE, 'cycle 0.001 300',
+        f'state {numbers(READY + 0.5, np.zeros(7))}', 'cycle 0.001 50')
+    said = [line for line in lines if line.startswith('error: ')]
+    assert any('the torque is cut' in line for line in said)
+    assert any('departed' in line for line in said)
+
+
+def test_a_command_that_is_in_use_for_a_moment_is_no_end_and_none_stays(manager):
+    lines = manager.run(
+        *BEGIN, MOVE, 'cycle 0.001 200', 'busy 1', 'cycle 0.001 5', 'busy 0', 'cycle 0.001 100',
+        'busy 1', 'cycle 0.001 40', 'deactivate', 'busy 0', 'deactivate')
+    results = [line.split()[1] for line in lines if line.startswith('cycle:')]
+    assert set(results[:305]) == {'1'}
+    assert '0' in results[305:]
+    assert 'error: a command stays as it was: its interface is in use' in lines
+    assert 'deactivate: error' in lines
+    after = lines[lines.index('deactivate: success') + 1]
+    assert not np.array(after.split(), float).any()
+
+
+def test_slow_managers_play_plans_at_their_speed(manager):
+    lines = manager.run('rate 50', *BEGIN, MOVE, 'cycle 0.02 60')
+    sent = commands(lines)
+    assert np.abs(sent[10:45]).max() > 0.5
+    assert sent[52:] == pytest.approx(np.zeros((8, 7)), abs=1e-12)
+
+
+def test_limits_that_are_no_numbers_are_refused(manager):
+    lines = manager.run('set max_effort nan 1 1 1 1 1 1', 'init', 'configure')
+    assert 'configure: error' in lines
+    assert any('must be finite' in line for line in lines)
