@@ -123,6 +123,7 @@ def run_check(
         'stretch': prepared.stretch,
         'duration': plan.duration,
         'interpolation': plan.interpolation,
+        'unchecked': prepared.unchecked,
         'overshoot': prepared.overshoot,
         'deviation': prepared.deviation and prepared.deviation.value,
         'worst': _entries(limit_report),

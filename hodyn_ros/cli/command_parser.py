@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile, zip_longest
 from pathlib import Path
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
 """Options whose values are not files, and the least number of their values."""
@@ -24,10 +24,21 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None,
     ) -> tuple[Any, list[str]]:
         """Read the words of one command; end the process where some are unknown."""
+        self._words = list(args or ())
         options, unknown = super().parse_known_args(_files_first(args or ()), namespace)
         if unknown:
             self.error(f'unrecognized arguments: {" ".join(unknown)}')
         return options, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """End the process with what is wrong, and with where a missing plan went."""
+        if message.endswith('required: PLAN') and '--limits' in self._words:
+            taken = takewhile(
+                lambda word: not word.startswith('-'),
+                self._words[self._words.index('--limits') + 1:])
+            if plans := [word for word in taken if Path(word).suffix or Path(word).exists()]:
+                message += f'; {plans[-1]} went to --limits: put the plan before it'
+        super().error(message)
 
 
 def _files_first(words: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,13 +76,14 @@ def run(options: argparse.Namespace) -> int:
     return run_replay(
         bag, options.robot, options.output, topic=options.topic,
         prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet,
-        report=not options.no_report, bandwidth=options.bandwidth, force=options.force)
+        report=not options.no_report, bandwidth=options.bandwidth, force=options.force,
+        payload=[' '.join(words) for words in options.payload])
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
     csv: bool = False, parquet: bool = False, bandwidth: float | None = None, report: bool = True,
-    force: bool = False,
+    force: bool = False, payload: Sequence[str] = (),
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -109,6 +111,8 @@ def run_replay(
         Whether ``report.html`` is written and its plots drawn.
     force : bool
         Whether other files of the names of the report's are replaced.
+    payload : sequence of str
+        The loads that the robot was given for this replay, which are suspected where it fits ill.
 
     Raises
     ------
@@ -129,6 +133,7 @@ def run_replay(
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.replay.replay_bag import replay
     from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
+    from hodyn_ros.replay.statements import describes
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(robot_source)
@@ -157,6 +162,14 @@ def run_replay(
             write_report(result, robot, folder)
         else:
             write_summary(result, folder / 'summary.json')
+    if payload and not describes(result):
+        console.print(
+            f'! The load that was given, --payload {", ".join(payload)}, is the first suspect: '
+            'compare without it, or `hodyn identify --terms payload`.', style='bold')
+    if bandwidth is not None and bandwidth > 1.1 * result.bandwidth:
+        console.print(
+            f'! Of --bandwidth {bandwidth:g} Hz {result.bandwidth:.2g} Hz are used: samples at '
+            f'{1.0 / result.noise.step:.4g} Hz determine no more.', style='bold')
     _print(console, result, output / ('report.html' if report else 'summary.json'))
     say_what_is_lost('replay', result.counts)
     return 1 if result.counts.lost else 0

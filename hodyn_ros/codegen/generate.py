@@ -8,7 +8,7 @@ from hodyn_ros.codegen.files import file_names, files
 from hodyn_ros.codegen.functions import functions
 from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import Settings
-from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.common.output_files import UNFINISHED, Contents, replacing
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.robot_check import check_robot
@@ -18,13 +18,36 @@ _TOP = 300  # number of bytes at the top of a file in which the mark is searched
 
 @dataclass(frozen=True)
 class GeneratedContents(Contents):
-    """The files of generated code; an earlier result is known by its mark in each of them."""
+    """The files of generated code; an earlier result is known by its mark in each of them.
+
+    It may be another robot's, whose files have other names.
+    """
+
+    def present(self, folder: Path) -> list[Path]:
+        """Return what would be replaced: all of a folder that holds nothing else."""
+        if self.foreign(folder):
+            return super().present(folder)
+        return [path for path in sorted(folder.iterdir()) if not path.name.startswith(UNFINISHED)]
+
+    def foreign(self, folder: Path) -> list[Path]:
+        """Return what is not generated code of any robot."""
+        return [path for path in super().foreign(folder) if not _is_generated(path)]
 
     def is_result(self, folder: Path) -> bool:
         """Whether a folder holds generated code, and nothing else."""
         present = [folder / name for name in self.all_files() if (folder / name).is_file()]
         return bool(present) and not self.foreign(folder) and all(
-            MARK.encode() in path.read_bytes()[:_TOP] for path in present)
+            _is_generated(path) for path in present)
+
+
+def _is_generated(path: Path) -> bool:
+    """Whether a file, or each of a folder, has the mark."""
+    if path.is_symlink():
+        return False
+    if path.is_dir():
+        inner = list(path.iterdir())
+        return bool(inner) and all(map(_is_generated, inner))
+    return path.is_file() and MARK.encode() in path.read_bytes()[:_TOP]
 
 
 @dataclass(frozen=True)

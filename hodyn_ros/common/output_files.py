@@ -28,6 +28,8 @@ _STREAMS = {'stdout': 1, 'stderr': 2}
 _STREAM = re.compile(r'/dev/(?P<name>stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)')
 # Faults of writing, in whose errors Python names no file.
 _WRITE_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+_METADATA = 'metadata.yaml'
+_OF_BAGS = re.compile(rf'{re.escape(_METADATA)}|.*\.(mcap|db3)(\.zstd)?')
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -54,7 +56,7 @@ class Contents:
     @classmethod
     def of_bag(cls, name: str) -> Contents:
         """Return what is in a rosbag2 of one storage file, whose folder has a name."""
-        return cls(frozenset({'metadata.yaml', f'{name}.db3', f'{name}.mcap'}))
+        return cls(frozenset({_METADATA, f'{name}.db3', f'{name}.mcap'}))
 
     def all_files(self) -> list[str]:
         """Return all files, those in folders by their path."""
@@ -259,6 +261,10 @@ def _check_folder(path: Path, place: Path, contents: Contents, force: bool) -> N
     if not place.is_dir():
         raise NotADirectoryError(f'{path}: is not a folder')
     present, foreign = contents.present(place), contents.foreign(place)
+    bag = next((file.name for file in foreign if (
+        file.parent == place and _OF_BAGS.fullmatch(file.name))), None)
+    if bag is not None and _METADATA not in contents.files:
+        raise FileExistsError(f'{path}: is a rosbag2, with {bag}; choose another output')
     for file in foreign:
         name = file.relative_to(place).parts[0]
         if place / name in present:

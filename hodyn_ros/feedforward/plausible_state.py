@@ -1,9 +1,12 @@
 """Which measured states are believed: one wrong reading must not reach a torque."""
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
-from hodyn_ros.robot import Limits
+from hodyn_ros.feedforward.limit_table import unit
+from hodyn_ros.robot import Limits, Robot
 
 Array = NDArray[np.float64]
 _State = tuple[Array, Array, int]
@@ -23,6 +26,30 @@ LONGEST = 2.0
 STAY = 0.1
 """So long after the last reading there a place is not given up for another, s: two drivers that
 contradict each other must not take turns."""
+BEYOND = 1e-3
+"""So far beyond its range a joint is not said to be, rad or m."""
+FAR, FAR_TOGETHER = 2.0, 0.1
+"""So far beyond its range no joint is, nor several of them at a time, rad or m."""
+
+
+def beyond_range(
+    robot: Robot, names: Sequence[str], position: Array,
+) -> tuple[str, bool]:
+    """Return which joints a position, (n,), puts beyond their ranges; whether an arm may be so.
+
+    Empty if none is beyond by `BEYOND`. `names` are the joints' in the joint states.
+    """
+    limits = robot.limits
+    beyond = np.maximum(position - limits.position_max, limits.position_min - position)
+    is_plausible = bool(beyond.max() <= FAR and (beyond > FAR_TOGETHER).sum() < 2)
+    said = ', '.join(
+        f'{names[i]} is at {position[i]:.4g}, {beyond[i]:.3g} beyond its range'
+        for i in np.flatnonzero(beyond > BEYOND).tolist())
+    if is_plausible:
+        return said, True
+    in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
+    asked = 'rad: are these degrees?' if in_rad else 'm: are these millimetres?'
+    return f'{said}: no arm is there; positions are in {asked}', False
 
 
 class PlausibleState:

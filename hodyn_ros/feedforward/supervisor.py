@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
-from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState
-from hodyn_ros.feedforward.reasons import of_departure
+from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState, beyond_range
+from hodyn_ros.feedforward.reasons import joined, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_machine import StateMachine
@@ -31,9 +31,6 @@ WATCH_PERIOD = 0.005
 """How often `watch` is to be called, s."""
 # So slow a reference may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
-
-# So far beyond its range a joint is not said to be, rad or m.
-BEYOND = 1e-3
 
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
@@ -269,7 +266,12 @@ class Supervisor(StateMachine):
     # What follows
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
-        """Hold a position, unless the arm is too heavy there; return whether it is held."""
+        """Hold a position, unless no arm is there, or is too heavy there; return whether it is."""
+        beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
+        if not is_plausible:
+            self.why_waiting = beyond
+            self.reasons.notice('range', beyond, at, 'error')
+            return False
         self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
         controller = FeedforwardController(
             self.feedforward, position, self.clock.now, self.settings.controller)
@@ -279,13 +281,8 @@ class Supervisor(StateMachine):
             return False
         self.controller = controller
         self._go(Cause.FOUND)
-        limits = self.feedforward.robot.limits
-        beyond = np.maximum(position - limits.position_max, limits.position_min - position)
-        if beyond.max() > BEYOND:
-            joint = int(beyond.argmax())
-            self.reasons.why = (
-                f'{self._joints[joint]} is at {position[joint]:.4g}, {beyond[joint]:.3g} beyond '
-                'its range: it is held there')
+        if beyond:
+            self.reasons.why = f'{beyond}: held there'
             self.reasons.tell('warning', self.reasons.why)
         return True
 
@@ -334,8 +331,10 @@ class Supervisor(StateMachine):
 
     def _latch(self, when: str = '') -> None:
         position = self.measured[0]
+        beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         self._go(
-            Cause.ELSEWHERE, why=of_departure(self._tracking, self._joints, when),
+            Cause.ELSEWHERE, why=joined(
+                of_departure(self._tracking, self._joints, when), '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
 

@@ -143,12 +143,15 @@ class Bag:
         found = sorted(
             (file for file in self.path.iterdir() if _kind(file) in _KINDS), key=_natural)
         if len(found) != 1 and not _is_split(found):
+            without = 'whose ' if self.notes else f'without {_METADATA}'
             raise HodynError(
-                f'{self.path}: a folder without {_METADATA} and with '
+                f'{self.path}: a folder {without}{"; ".join(self.notes)} and with '
                 f'{len(found)} .db3 or .mcap files; name one, or run ros2 bag reindex')
         return found
 
     def _by_metadata(self, document: Any) -> list[Path]:
+        if document is None:
+            raise ValueError('it is empty')
         information = document['rosbag2_bagfile_information']
         paths = list(dict.fromkeys(  # one that is listed twice is read once
             self.path / PurePath(file).name for file in information['relative_file_paths']))
@@ -169,7 +172,9 @@ class Bag:
                 path.name, '', f'a bag of ROS 1: `rosbags-convert --src {path.name} --dst '
                 f'{path.stem}` makes one of ROS 2 of it (pip install rosbags)')
         if _kind(path) not in _KINDS:
-            return LostMessages(path.name, '', f'its ending is none of {", ".join(_KINDS)}')
+            return LostMessages(path.name, '', (
+                f'its ending is none of {", ".join(_KINDS)}; docs/replay.md, "Where a bag comes '
+                'from" on the site, makes one of a log'))
         try:
             if path.suffix == _ZSTD:
                 path = self._unpacked(path)

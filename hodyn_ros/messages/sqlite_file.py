@@ -12,6 +12,9 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import MAX_TIME, LostMessages, Message, Topic
 
 _DAMAGE = (sqlite3.Error, MemoryError)  # the latter for lengths that are damaged
+_FOREIGN = dict.fromkeys(
+    ('file is not a database', 'no such table: topics'),
+    "it is no SQLite file, or another program's")
 
 
 class SqliteFile:
@@ -31,7 +34,7 @@ class SqliteFile:
                 if isinstance(name, str) and isinstance(kind, str)}
         except _DAMAGE as error:
             self._folder.cleanup()
-            raise HodynError(str(error) or 'damaged') from None
+            raise HodynError(_FOREIGN.get(str(error), str(error) or 'damaged')) from None
         self.topics = dict.fromkeys(self._topics.values(), 0)
         with suppress(*_DAMAGE):  # those before the damage are counted
             for key, in self._database.execute('SELECT topic_id FROM messages ORDER BY rowid'):

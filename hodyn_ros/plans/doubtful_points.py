@@ -1,8 +1,9 @@
-"""Accepted points that are probably mistakes: contradictory velocities, steps, hasty ends."""
+"""Accepted points that are probably mistakes: contradictory velocities, steps, hasty ends, ms."""
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.feedforward.limit_table import unit
+from hodyn_ros.plans.retiming.path import comparable_speed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
@@ -18,6 +19,23 @@ STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
 # Number of points that are checked at an end; the later ones distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5
+# A share of the velocity limits, rad or m: nobody plans a motion so long so slow, nor pauses so
+# long (s).
+SLOWEST, LEAST_MOTION, LONGEST = 1e-3, 0.05, 1e3
+
+
+def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
+    """Return what to ask about times that are likely not in seconds; empty if they may well be."""
+    spacings = np.diff(points.times)
+    if not spacings.size or not np.ptp(points.positions, axis=0).max() > LEAST_MOTION:
+        return ''
+    shares = np.abs(np.diff(points.positions, axis=0)) / (
+        spacings[:, None] * comparable_speed(robot))
+    if shares.max() >= SLOWEST and spacings.max() <= LONGEST:
+        return ''
+    return (
+        f'times are in s: are these milliseconds? The points are up to {spacings.max():.3g} s '
+        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit')
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:

@@ -22,12 +22,15 @@ from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
 from hodyn_ros.plans.waypoints import QUANTITIES
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
+from hodyn_ros.robot.files.file_kinds import likeness
 
 MAX_BYTES = 256 * 1024 * 1024
 _TIMES = ('time', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds', 't')
 _ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
 _KEYS = {'header', 'joint_names', 'points'}
 _POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
+_CUT = '...'
+"""What ``ros2 topic echo`` prints in the place of the rest of an array."""
 _COLUMNS = {'position': 'positions', 'velocity': 'velocities', 'acceleration': 'accelerations'}
 
 
@@ -60,6 +63,8 @@ def read_trajectory(
     if path.stat().st_size > MAX_BYTES:
         raise HodynError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')
     readers = {'.yaml': _read_yaml, '.yml': _read_yaml, '.json': _read_json, '.csv': _read_csv}
+    if path.suffix.lower() in ('.urdf', '.xacro', '.xml'):
+        raise HodynError(f'{path}: a robot by its ending, and no plan; give it by --robot {path}')
     if path.suffix.lower() not in readers:
         raise HodynError(
             f'{path}: not a plan file; known are bags (a folder, .db3, .mcap), .yaml, .json, .csv')
@@ -139,7 +144,9 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _of_moveit(data: Any, path: Path) -> Any:
-    """Return the joint trajectory of a message of MoveIt that holds one, else what is given."""
+    """Return the joint trajectory of a goal, or a message of MoveIt, else what is given."""
+    if isinstance(data, Mapping) and isinstance(data.get('trajectory'), Mapping):
+        return data['trajectory']  # a goal of FollowJointTrajectory
     if isinstance(data, Mapping) and 'trajectory' in data:  # a DisplayTrajectory
         parts = data['trajectory']
         if not isinstance(parts, list) or len(parts) != 1:
@@ -168,6 +175,7 @@ def _from_mapping(data: Any, path: Path) -> JointWaypoints:
     rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
     for i, point in enumerate(points):
         where = f'{path}, point {i}'
+        _check_whole([point], where)
         _check_keys(point, _POINT_KEYS, where)
         times.append(_seconds(point.get('time_from_start'), where))
         for quantity in QUANTITIES:
@@ -182,7 +190,15 @@ def _check_keys(data: Any, known: set[str], where: str) -> None:
     unknown = [str(key) for key in data if key not in known]
     if unknown:
         raise HodynError(
-            f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}')
+            f'{where}: unknown key {unknown[0]!r}; known keys are {", ".join(sorted(known))}'
+            f'{likeness(data)}')
+
+
+def _check_whole(values: list[Any], where: str) -> None:
+    if _CUT in values:
+        raise HodynError(
+            f"{where}: '{_CUT}' stands for the rest, which ros2 topic echo left out: record it "
+            'with --full-length')
 
 
 def _seconds(value: Any, where: str) -> float:
@@ -192,6 +208,8 @@ def _seconds(value: Any, where: str) -> float:
             return float(value[0] + 1e-9 * value[1])
     if value is None:
         raise HodynError(f'{where}: time_from_start is missing')
+    if isinstance(value, Mapping):
+        _check_keys(value, {'sec', 'nanosec'}, f'{where}, time_from_start')
     return _numbers([value], f'{where}, time_from_start')[0]
 
 
@@ -200,6 +218,7 @@ def _numbers(values: Any, where: str) -> list[float]:
         return []
     if not isinstance(values, list):
         raise HodynError(f'{where}: expected a list of numbers')
+    _check_whole(values, where)
     try:
         if not any(isinstance(value, bool) for value in values):
             # Text too: YAML reads 1e-3 as such.

@@ -16,7 +16,7 @@ ANNOTATED_TOPIC = '/annotated_trajectory'
 
 def is_bag(path: Path) -> bool:
     """Whether a path is a folder, or ends as a bag's file does."""
-    return path.is_dir() or path.suffix.lower() in ('.db3', '.mcap')
+    return path.is_dir() or path.suffix.lower() in ('.db3', '.mcap', '.bag')
 
 
 def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> JointWaypoints:

@@ -16,7 +16,12 @@ from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.deviation import Deviation, deviation_of
-from hodyn_ros.plans.doubtful_points import contradicted_velocity, hasty_ends, steps
+from hodyn_ros.plans.doubtful_points import (
+    contradicted_velocity,
+    hasty_ends,
+    in_milliseconds,
+    steps,
+)
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.plans.retiming.path import PathPoints, comparable_speed, path_of
@@ -158,6 +163,8 @@ class PreparedPlan:
         With the stretch 'retime', what was found.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
+    unchecked : str
+        Which motion is asked for but no part of the plan; empty if none is.
     points : AcceptedWaypoints or None
         What the plan goes through, by the robot's order of joints; None where it was not accepted.
 
@@ -178,6 +185,7 @@ class PreparedPlan:
     reflexes: tuple[LimitMargin, ...] = ()
     points: AcceptedWaypoints | None = None
     fault: Fault = ''
+    unchecked: str = ''
 
     @property
     def summary(self) -> str:
@@ -221,18 +229,22 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         limit_report = check_limits(plan, feedforward)
     except HodynError as error:
         return refused(error)
+    joins = request.start is not None
     excess, note = _overshoot(request, plan, points.positions)
     deviation = deviation_of(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
     left_out = [name for name in request.trajectory.names if name not in points.names]
     others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
+    unchecked = '' if joins or retimed is not None or not points.times[0] else (
+        f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
+        'not in the plan and not checked')
     note = '; '.join(filter(None, (
-        contradicted_velocity(robot, points), resting, _steps(request, points, resting), others,
+        unchecked, in_milliseconds(robot, points), contradicted_velocity(robot, points), resting,
+        _steps(request, points, resting), others,
         note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []
-    joins = request.start is not None
     reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
     tripped = [str(peak) for peak in reflexes if peak.trips]
     if tripped or not limit_report.within_limits:
@@ -258,7 +270,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     if lines:
         return PreparedPlan(
             '; '.join(lines), plan, limit_report, factor, overshoot=excess,
-            deviation=deviation, note=note, reflexes=reflexes, points=points)
+            deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
@@ -266,7 +278,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             gravity=settings.gravity, friction=settings.friction)
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
-        reflexes=reflexes, points=points)
+        reflexes=reflexes, points=points, unchecked=unchecked)
 
 
 def refused(error: HodynError) -> PreparedPlan:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
-from hodyn_ros.reference.fit import MIN_PIECE
+from hodyn_ros.reference.fit import MAX_PIECE, MIN_PIECE
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -192,6 +192,11 @@ def _times(values: Sequence[float]) -> Array:
         raise HodynError(f'point {int(np.argmin(np.isfinite(times)))}: its time is not finite')
     if times[0] < 0.0:
         raise HodynError(f'point 0: time_from_start {times[0]:g} s is negative')
+    if times[0] > MAX_PIECE:
+        raise HodynError(
+            f'the first point is at {times[0]:.4g} s; times are seconds from the start of the '
+            f'motion, and it may take {MAX_PIECE:g} s to the first point: subtract the time at '
+            'which the motion starts')
     wrong = np.flatnonzero(np.diff(times) <= 0.0)
     if wrong.size:
         i = int(wrong[0])

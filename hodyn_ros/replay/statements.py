@@ -61,7 +61,7 @@ def warnings(result: Replay) -> list[str]:
         pass  # what follows from it would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
-    elif abs(share) > CLEAR and abs(share - 1.0) > CLEAR:
+    elif not describes(result):
         said.append(_gravity(share))
     said += _about_model(result)
     lag, deviation = result.velocity_lag
@@ -80,6 +80,14 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}.")
     return said
+
+
+def describes(result: Replay) -> bool:
+    """Whether the model describes the efforts, but for a bias of each joint and friction."""
+    share = abs(result.gravity_share)
+    return not (
+        result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
+        or (share > CLEAR and abs(share - 1.0) > CLEAR))
 
 
 def _another_unit(factor: float) -> str:

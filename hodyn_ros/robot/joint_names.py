@@ -76,6 +76,12 @@ class JointNames:
                 f'{complete[0] + joints[0]!r} and the others are of another arm than '
                 f'{self.driver_prefix + joints[0]!r}, which the joint states name; name the '
                 f'joints as these do, or without a prefix: {joints[0]!r}')
+        if complete and self.prefix:
+            raise HodynError(
+                f'the joint prefix that was given, {self.prefix!r}, does not fit: no '
+                f'{self.prefix + joints[0]!r} among the names. The joints of robot '
+                f'{self.robot.name!r} have {" or ".join(map(repr, sorted(complete)))} there; '
+                'give that')
         if complete:
             raise HodynError(
                 f'{complete[0] + joints[0]!r} and the others are not joints of robot '

@@ -1,6 +1,7 @@
 """Parameter files, checked before a node reads them: it would pass over what it does not know."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ VALUES = 'ros__parameters'
 # Parameters that the client library gives every node.
 OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
 OF_EVERY_TOPIC = 'qos_overrides.'
+OF_ROS = (
+    '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
+    '--log-config-file', '--log-file-name')
+"""Options after --ros-args that take a word."""
 
 
 def read(
@@ -82,9 +87,14 @@ def check_arguments(argv: Sequence[str], node: str, unknown: Callable[[str], str
     """
     files, remaps, others = _options(argv[1:])
     if others:
+        given = ' '.join(argv[1:]) if others[0] in OF_ROS else '-p NAME:=VALUE'
         raise HodynError(
-            f'argument {others[0]!r} would go unnoticed; parameters are given by '
-            '--ros-args -p NAME:=VALUE, or --params-file FILE')
+            f'argument {others[0]!r} would go unnoticed; write {node} --ros-args {given}'
+            + ('' if others[0] in OF_ROS else ', or --params-file FILE; the parameters are in '
+               'docs/node.md, "The node" on the site'))
+    for option, word in pairwise(argv):
+        if option in ('-p', '--param') and ':=' not in word and '=' in word:
+            raise HodynError(f'{option} {word}: write {option} {word.replace("=", ":=", 1)}')
     name, namespace = node, ''
     for rule in remaps:
         left, _, right = rule.partition(':=')
@@ -131,8 +141,7 @@ def _options(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
             is_of_ros = False
         elif not is_of_ros:
             others.append(word)
-        elif word in ('--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e',
-                      '--enclave', '--log-config-file', '--log-file-name'):
+        elif word in OF_ROS:
             option = word
     return files, remaps, others
 

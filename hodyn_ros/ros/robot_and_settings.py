@@ -39,6 +39,10 @@ def load_with(settings: Parameters, source: str) -> Robot:
 def with_payload(robot: Robot, settings: Parameters) -> Robot:
     """Return a robot with the payload that the parameters give it, if they do."""
     if not settings.payload_link:
+        if settings.payload_mass:
+            raise HodynError(
+                f'payload_mass {settings.payload_mass:g} kg needs payload_link, the link that '
+                f'carries it: one of {", ".join(body.name for body in robot.bodies)}')
         return robot
     return robot.with_payload(
         settings.payload_link, settings.payload_mass, settings.payload_com,

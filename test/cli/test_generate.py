@@ -104,6 +104,29 @@ def test_a_package_of_ros2_control_is_written_whole_and_replaced_but_never_mixed
     assert '--order, --float: the controller of --ros2-control' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('option', ['--output', '--ros2-control'])
+def test_the_code_of_another_robot_is_replaced_as_a_whole(option, tmp_path, monkeypatch):
+    def made(name, prefix, *options):
+        code = main([
+            'generate', '--robot', 'twolink', '--prefix', prefix, option, str(tmp_path / name),
+            *options])
+        return code, sorted(
+            str(path.relative_to(tmp_path / name)) for path in (tmp_path / name).rglob('*'))
+
+    code, arm = made('plain', 'arm')
+    assert code == 0
+    _, other = made('code', 'other')
+    assert made('code', 'arm') == (0, arm)
+    monkeypatch.chdir(tmp_path / 'code')  # which stays, and is emptied
+    assert made('code', 'other', '--force') == (0, other)
+    monkeypatch.chdir(tmp_path)
+    mine = next((tmp_path / 'code').rglob('other.h')).parent / 'mine.h'
+    mine.touch()
+    code, _ = made('code', 'arm')
+    assert code == 2
+    assert mine.exists()
+
+
 def test_what_is_refused_replaces_nothing_and_does_not_say_so(tmp_path, capsys):
     robot = {**robot_keys('twolink'), 'actuators': {
         joint: {'law': 'spring', 'stiffness': 1000.0, 'damping': 2.0, 'motor': {'inertia': 0.1}}

@@ -178,6 +178,54 @@ def test_positions_in_degrees_are_suspected(capsys, tmp_path):
         capsys.readouterr().err)
 
 
+def to_joint1(path, *points):
+    """Write a plan of a panda, of points by time and position of joint1."""
+    home = [-0.785, 0, -2.356, 0, 1.571, 0.785]
+    path.write_text(json.dumps({
+        'joint_names': [f'joint{i}' for i in range(1, 8)], 'points': [
+            {'time_from_start': time, 'positions': [position, *home]}
+            for time, position in points]}))
+    return ['check', str(path), '--robot', 'panda']
+
+
+def test_a_file_that_was_given_for_another_is_recognised(capsys, tmp_path):
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1.0, 0.1))[1]
+    for options in (('check', plan, '--robot', plan), ('check', plan, '--limits', plan)):
+        assert refusal(capsys, *options).endswith('; it looks like a plan')
+    with pytest.raises(SystemExit, match='2'):
+        main(('retime', '--limits', '0.8', plan, '--output', 'out.csv'))
+    assert capsys.readouterr().err.endswith(
+        f'required: PLAN; {plan} went to --limits: put the plan before it\n')
+
+
+def test_the_motion_to_the_first_point_is_not_said_to_be_checked(capsys, tmp_path):
+    path = tmp_path / 'goal.json'
+    for points in ([(2.0, 0.5)], [(2.0, 0.5), (3.0, 0.4)]):
+        command = to_joint1(path, *points)
+        assert main([*command, '--brief', '--json', 'figures.json', '--force']) == 0
+        assert capsys.readouterr().out == (
+            'within all limits, but the motion to the first point is not in the plan and not '
+            'checked\n')
+        said = json.loads((tmp_path / 'figures.json').read_text())['unchecked']
+        assert said.startswith('the motion to the first point, in 2 s from wherever the arm is')
+        assert main(['annotate', str(path), '--output', 'out.csv', '--force']) == 0
+        assert said in capsys.readouterr().out
+    assert main([*to_joint1(path, (0.0, 0.5), (1.0, 0.4)), '--brief']) == 0
+    assert capsys.readouterr().out == 'within all limits\n'
+
+
+def test_times_that_are_not_seconds_from_the_start_are_asked_about(capsys, tmp_path):
+    path = tmp_path / 'plan.json'
+    for start in (1.7e9, 1.7e12):
+        assert main(to_joint1(path, (start, 0.0), (start + 1.0, 0.1))) == 2
+        assert 'the first point is at 1.7e+' in capsys.readouterr().err
+    for points, is_asked in (
+            ([(0, 0.0), (500, 0.2), (1000, 0.4)], True), ([(0, 0.0), (2000, 0.4)], True),
+            ([(0, 0.0), (20, 0.2), (40, 0.4)], False), ([(0, 0.4), (500, 0.4)], False)):
+        assert main(to_joint1(path, *points)) == 0
+        assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
+
+
 @pytest.mark.parametrize('width', ['30', '60', '80'])
 def test_a_narrow_terminal_cuts_nothing(capsys, monkeypatch, plan, width):
     monkeypatch.setenv('COLUMNS', width)

@@ -60,6 +60,21 @@ def test_the_bandwidth_is_that_asked_for(capsys, tmp_path):
         assert f'with a bandwidth of {bandwidth} Hz' in capsys.readouterr().out
 
 
+def test_a_bandwidth_that_the_samples_do_not_have_is_said(capsys):
+    assert main(('replay', 'bag', '--no-report', '--bandwidth', '1000')) == 0
+    assert '! Of --bandwidth 1000 Hz 8 Hz are used: samples at 50 Hz determine' in (
+        ' '.join(capsys.readouterr().out.split()))
+
+
+def test_a_load_that_was_given_is_suspected_where_nothing_fits(capsys):
+    for load, is_suspected in (('100', True), ('0.01', False)):
+        assert main((
+            'replay', 'bag', '--no-report', '--output', load, '--payload', 'link7', load)) == 0
+        said = ' '.join(capsys.readouterr().out.split())
+        assert (f'! The load that was given, --payload link7 {load}, is the first' in said) == (
+            is_suspected)
+
+
 def test_the_topic_is_that_asked_for(capsys, tmp_path):
     recording = record(rate=50.0, duration=1.5)
     write(tmp_path / 'two', {

@@ -264,6 +264,15 @@ def test_what_is_foreign_under_our_names_is_never_replaced(tmp_path, obstacle):
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize('file', ['metadata.yaml', 'log_0.mcap', 'log_0.db3', 'a.db3.zstd'])
+@pytest.mark.parametrize('force', [False, True])
+def test_nothing_is_written_into_a_bag(tmp_path, file, force):
+    (tmp_path / file).touch()
+    with pytest.raises(FileExistsError, match=f'is a rosbag2, with {file}; choose another'):
+        write_report(tmp_path, 'new', force=force)
+    assert tree(tmp_path) == {file: b''}
+
+
 def test_a_folder_with_other_things_and_none_of_ours_is_written_to(tmp_path):
     (tmp_path / 'precious').write_text('mine')
     write_report(tmp_path, 'new')

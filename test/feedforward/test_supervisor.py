@@ -483,10 +483,38 @@ def test_an_arm_beyond_its_range_is_held_reported_and_can_be_led_back():
         world.state()
     name, reason = world.supervisor.report(world.at)
     assert name == 'holding'
-    assert 'joint6 is at 4.053, 0.3 beyond its range: it is held there' in reason
+    assert 'joint6 is at 4.053, 0.3 beyond its range: held there' in reason
     world.supervisor.take_trajectory(b'0.0', None, annotate=False)
     world.settle()
     np.testing.assert_allclose(world.supervisor.controller.q[0], HOME, atol=1e-9)
+
+
+def test_no_arm_is_activated_on_joint_states_in_degrees():
+    for arm, named in (
+            (np.degrees(HOME), ('joint2', 'joint4', 'joint6', 'joint7')),
+            (PANDA.limits.position_max + np.array([0.2, 0.2, 0, 0, 0, 0, 0]), (
+                'joint1', 'joint2'))):
+        world = World()
+        world.arm = arm
+        for _ in range(50):
+            world.state()
+        name, reason = world.supervisor.report(world.at)
+        assert name == 'waiting'
+        assert reason.endswith('no arm is there; positions are in rad: are these degrees?')
+        assert [joint for joint in PANDA.joint_names if f'{joint} is at' in reason] == list(named)
+        assert world.logged[reason] == 1
+        world.arm = HOME.copy()
+        for _ in range(50):
+            world.state()
+        assert world.supervisor.report(world.at)[0] == 'holding'
+
+
+def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
+    world = running()
+    world.pass_time(2.0)
+    for _ in range(10):
+        world.state(position=np.degrees(HOME))
+    assert 'are these degrees?' in world.supervisor.report(world.at)[1]
 
 
 def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():

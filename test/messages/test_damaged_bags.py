@@ -309,3 +309,16 @@ def test_damaged_bags_are_read_as_far_as_they_are_whole(tmp_path):
     for seed in range(30):
         bag = break_bag(tmp_path / str(seed), seed)
         assert not faults_of_reading(bag), f'seed {seed}: {bag.shape}, {bag.damage}'
+
+
+def test_what_is_no_bag_is_said_to_be_none(tmp_path):
+    (tmp_path / 'noise.db3').write_bytes(bytes(range(256)) * 20)
+    (tmp_path / 'log.csv').write_text('a,b')
+    (tmp_path / 'bag').mkdir()
+    (tmp_path / 'bag' / 'metadata.yaml').touch()
+    for name, message in (
+            ('noise.db3', "it is no SQLite file, or another program's"),
+            ('log.csv', '"Where a bag comes from" on the site, makes one of a log'),
+            ('bag', r'a folder whose metadata.yaml cannot be used \(it is empty\) and with 0 ')):
+        with pytest.raises(ValueError, match=message):
+            read(tmp_path / name)

@@ -70,6 +70,7 @@ def plain_plan(**time):
 @pytest.mark.parametrize('data', [
     plain_plan(sec=1, nanosec=500_000_000), plain_plan(secs=1, nsecs=500_000_000), plain_plan(),
     {'joint_trajectory': plain_plan(), 'multi_dof_joint_trajectory': {'points': []}},
+    {'trajectory': plain_plan(), 'path_tolerance': [], 'goal_time_tolerance': {'sec': 1}},
     {'model_id': 'arm', 'trajectory': [{'joint_trajectory': plain_plan()}],
      'trajectory_start': {'is_diff': False}}])
 def test_plans_of_moveit_and_of_ros_1_are_read(tmp_path, name, data):
@@ -84,7 +85,15 @@ def test_plans_of_moveit_and_of_ros_1_are_read(tmp_path, name, data):
     ({'trajectory': 1}, 'holds no trajectories'),
     ({'joint_trajectory': plain_plan(), 'multi_dof_joint_trajectory': {'points': [{}]}},
      'multi_dof_joint_trajectory has points'),
-    (plain_plan(secs=1, nanosec=5), 'point 1, time_from_start'),
+    (plain_plan(secs=1, nanosec=5), "point 1, time_from_start: unknown key 'secs'; known keys"),
+    (plain_plan(sec=1, nanosecs=5), "unknown key 'nanosecs'; known keys are nanosec, sec$"),
+    ({**plain_plan(), 'points': [*plain_plan()['points'], '...']}, 'point 2.* --full-length'),
+    ({**plain_plan(), 'points': [{'positions': [0.0, '...'], 'time_from_start': 0}]},
+     'point 0, positions.* --full-length'),
+    ({'header': {}, 'name': ['joint1'], 'position': [0.0]}, 'looks like a JointState message'),
+    ({'name': 'arm', 'bodies': []}, r'looks like a robot file \(--robot\)'),
+    ({'limits': {}}, r'looks like a file of limits \(--limits\)'),
+    ({'/**': {'ros__parameters': {}}}, 'looks like a parameter file of a node'),
 ])
 def test_what_no_plan_of_joints_is_in_is_named(tmp_path, data, message):
     (tmp_path / 'plan.json').write_text(json.dumps(data))
@@ -162,6 +171,8 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a,b.velocity\n0,1,1', 'name other joints'),
     ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),
     ('p.txt', '', 'not a plan file'),
+    ('p.urdf', '', 'a robot by its ending, and no plan; give it by --robot'),
+    ('p.bag', '', 'a bag of ROS 1: `rosbags-convert'),
     ('p.db3', 'x', 'p.db3'),
 ])
 def test_bad_files_exit_with_2_and_one_line(tmp_path, capsys, name, text, message):

@@ -201,6 +201,16 @@ def test_the_name_that_the_command_line_gives_the_node_counts(params_file):
             ['node', '--ros-args', '--params-file', path], 'feedforward', unknown)
 
 
+@pytest.mark.parametrize(('words', 'message'), [
+    (['--params-file', 'F'], 'write feedforward --ros-args --params-file F$'),
+    (['--help'], 'write feedforward --ros-args -p NAME:=VALUE, or --params-file FILE; the param'),
+    (['--ros-args', '-p', 'robot=panda'], '-p robot=panda: write -p robot:=panda$'),
+])
+def test_of_words_that_miss_something_the_command_is_said(words, message):
+    with pytest.raises(HodynError, match=message):
+        parameter_file.check_arguments(['node', *words], 'feedforward', unknown)
+
+
 def test_the_file_that_launch_hands_on_is_taken(params_file):
     """It is dumped with the tuples that launch_ros makes of arrays."""
     path = params_file(yaml.dump(

@@ -9,7 +9,9 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
 from rclpy.parameter import Parameter
 
+import hodyn_ros as hd
 from hodyn_ros.ros import parameters
+from hodyn_ros.ros.robot_and_settings import with_payload
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,3 +110,10 @@ def test_an_equal_value_is_no_change_and_types_stay():
         Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY, Parameter.Type.INTEGER,
         Parameter.Type.INTEGER]
     assert [one.value for one in kept[:2]] == [2.0, [0.0, 0.0, 1.0]]
+
+
+def test_a_mass_that_no_link_carries_is_refused():
+    robot = hd.load_robot('panda')
+    assert with_payload(robot, parameters.Parameters()) is robot
+    with pytest.raises(hd.HodynError, match=r'^payload_mass 2 kg needs payload_link, .* link7'):
+        with_payload(robot, parameters.Parameters(payload_mass=2.0))

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
+_MANY_TURNS = 8.0 * np.pi
+_FACTOR = 30.0
+"""A position, rad, or so many times the robot's own limit: what looks like degrees."""
 _KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
 _MOVEIT = 'joint_limits'
 _MOVEIT_KEYS = {
@@ -53,7 +57,8 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         data = strict_yaml.load(
             strict_yaml.read_text(path, MAX_FILE_BYTES, 'a file of limits'), context)
     if not (isinstance(data, Mapping) and {_MOVEIT, 'limits'} & set(data)):
-        raise HodynError(f"{context}: expected the key 'limits', or MoveIt's '{_MOVEIT}'")
+        raise HodynError(
+            f"{context}: expected the key 'limits', or MoveIt's '{_MOVEIT}'{likeness(data)}")
     if _MOVEIT in data:
         joints, read = data[_MOVEIT], _moveit_entry  # beside it stand scalings of MoveIt's own
     else:
@@ -82,7 +87,26 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
         raise HodynError(
             f'{context}, joint {joint!r}: its lower limit is not below the upper one')
+    if joints_in_degrees := _in_degrees(robot, values):
+        warnings.warn(
+            f'{context}: limits are in rad and rad/s: are these degrees? '
+            f'{", ".join(joints_in_degrees)}', stacklevel=2)
     return replace(robot, limits=replace(robot.limits, **values))
+
+
+def _in_degrees(robot: Robot, values: Mapping[str, Array]) -> list[str]:
+    """Return which limits of joints that turn are far larger than they may well be."""
+    found = []
+    for name in ('position_min', 'position_max', 'velocity', 'acceleration'):
+        before, after = np.abs(getattr(robot.limits, name)), np.abs(values[name])
+        is_far = (after > _FACTOR * before) & (before > 0.0)
+        if name.startswith('position'):
+            is_far |= (after > _MANY_TURNS) & (after != before)
+        found += [
+            f'{name} {values[name][i]:g} of {robot.joint_names[i]}'
+            for i in np.flatnonzero(is_far & np.isfinite(after))
+            if robot.joint_bodies[i].type == 'revolute']
+    return found
 
 
 def _joint(robot: Robot, name: str) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
+from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.files.xml_elements import first_tag
 
@@ -95,4 +96,6 @@ def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
     data = strict_yaml.load(text, context)
     if not isinstance(data, Mapping):
         raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')
+    if 'bodies' not in data and (kind := likeness(data)):
+        raise HodynError(f'{context}: no robot file, which has bodies{kind}')
     return data

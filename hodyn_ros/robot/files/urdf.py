@@ -15,9 +15,11 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 from hodyn_ros.robot.files.urdf_doubts import (
+    warn_of_angles,
     warn_of_dynamics,
     warn_of_masses,
     warn_of_ranges,
+    warn_of_units,
     warn_of_zeros,
 )
 from hodyn_ros.robot.files.xml_elements import Element, read_xml
@@ -105,6 +107,8 @@ def robot_mapping(
     mimics = resolved(mimics, context)
     moving = [joint for _, joint in order if joint is not None]
     limits = _limits(moving, mimics, locked)
+    warn_of_angles(root, context)
+    warn_of_units(bodies, context)
     warn_of_masses(bodies, context)
     warn_of_ranges({
         joint.name: (limits[joint.name].lower, limits[joint.name].upper) for joint in moving

@@ -1,4 +1,6 @@
 """Limits from a file of their own."""
+import warnings
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,19 @@ joint_limits:
 def test_mistakes_are_named(limits, message):
     with pytest.raises(hd.HodynError, match=message):
         with_limits(PANDA, limits)
+
+
+@pytest.mark.parametrize(('entry', 'asked'), [
+    ({'position': [-166, 166]}, 'position_min -166 of joint1, position_max 166 of joint1'),
+    ({'velocity': 150.0}, 'velocity 150 of joint1'),
+    ({'position': [-6.5, 6.5], 'velocity': 20.0, 'acceleration': None}, ''),
+])
+def test_limits_that_look_like_degrees_are_asked_about(entry, asked):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        with_limits(PANDA, {'limits': {'joint1': entry}})
+    assert [str(warning.message) for warning in caught] == (
+        [f'limits: limits are in rad and rad/s: are these degrees? {asked}'] if asked else [])
 
 
 def test_no_such_file_is_said():

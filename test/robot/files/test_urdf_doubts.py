@@ -11,7 +11,9 @@ INERTIAL = (
 SOUND = INERTIAL.format(2.1, 0.01, 0.01, 0.01)
 
 
-def arm(first=SOUND, second=SOUND, *, limit='lower="-2" upper="2" velocity="2" effort="50"'):
+def arm(
+        first=SOUND, second=SOUND, *, limit='lower="-2" upper="2" velocity="2" effort="50"',
+        origin='rpy="1.57 0 0"'):
     """Return a URDF of two joints, a hand fixed to the last link."""
     return (
         f'<robot name="arm"><link name="base"/><link name="l1">{first}</link>'
@@ -19,7 +21,7 @@ def arm(first=SOUND, second=SOUND, *, limit='lower="-2" upper="2" velocity="2" e
         f'<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>'
         f'<axis xyz="0 0 1"/><limit {limit}/></joint>'
         f'<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/>'
-        f'<origin rpy="1.57 0 0"/><axis xyz="0 0 1"/><limit {limit}/></joint>'
+        f'<origin {origin}/><axis xyz="0 0 1"/><limit {limit}/></joint>'
         '<joint name="fixed" type="fixed"><parent link="l2"/><child link="hand"/></joint></robot>')
 
 
@@ -53,6 +55,21 @@ def test_a_range_that_looks_like_degrees_is_asked_about(upper, is_told):
     if is_told:
         assert lines == [
             f'ranges are in rad: are these degrees? j1 (-2 to {upper}), j2 (-2 to {upper})']
+
+
+@pytest.mark.parametrize(('given', 'asked'), [
+    ({'origin': 'rpy="90 0 0"'}, 'rpy is in rad: are these degrees? j2 (90 0 0)'),
+    ({'origin': 'xyz="0 0 333"'}, (
+        'lengths are in m: are these mm? It is 333 m along the links to l2')),
+    ({'first': INERTIAL.format(2100, 10, 10, 10)}, (
+        'masses are in kg: are these grams? l1 (2100 kg)')),
+    ({'first': INERTIAL.format(2.1, 10000, 10000, 10000), 'origin': 'xyz="0 0 0.3"'}, (
+        'inertias are in kg m²: are these of a CAD program, in kg mm² or g mm²? The mass is as '
+        'if so far from its centre, of an arm of 0.3 m: l1 (69 m)')),
+    ({'origin': 'rpy="-6.2832 3.1416 0" xyz="0 0 12"'}, ''),
+])
+def test_what_is_not_in_si_units_is_asked_about(given, asked):
+    assert said(arm(**given)) == ([asked] if asked else [])
 
 
 def test_limits_of_zero_are_one_line_for_all_joints():

@@ -1,0 +1,20 @@
+"""What a YAML or JSON file looks like that was given in the place of another."""
+from collections.abc import Mapping
+from typing import Any
+
+_KINDS = {
+    'a robot file (--robot)': {'bodies'}, 'a plan': {'joint_names', 'points'},
+    'a file of limits (--limits)': {'limits'}, "MoveIt's file of limits (--limits)": {
+        'joint_limits'},
+    'a JointState message, one instant of no plan': {'name', 'position'},
+    'the metadata of a bag, whose folder is meant': {'rosbag2_bagfile_information'}}
+
+
+def likeness(data: Any) -> str:
+    """Return the end of a message, what a file's data look like; empty if nothing known."""
+    if not isinstance(data, Mapping):
+        return ''
+    known = next((kind for kind, keys in _KINDS.items() if keys <= set(data)), '')
+    if any(isinstance(value, Mapping) and 'ros__parameters' in value for value in data.values()):
+        known = 'a parameter file of a node'
+    return known and f'; it looks like {known}'
