@@ -44,6 +44,8 @@ def warnings(result: Replay) -> list[str]:
             'velocities of another: the state was read while it was written. '
             f'{"It is" if torn == 1 else "They are"} left out. Read it under a lock, or in the '
             'callback of the control loop.')
+    if found.astray:
+        said.append(_astray(result))
     if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period) and (
             not found.evenly_spaced):
         said.append(
@@ -80,6 +82,25 @@ def warnings(result: Replay) -> list[str]:
             said.append(
                 f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}.")
     return said
+
+
+def _astray(result: Replay) -> str:
+    found = result.timing_statistics
+    count = found.counts[StampStatus.ASTRAY]
+    passed, farthest, off = max(found.astray, key=lambda each: abs(each[2]))
+    where = f'{abs(off):.2g} rad off its neighbours'
+    if count == 1:
+        said = (
+            f'1 position of {result.names[farthest]} (t = {1e-9 * passed:.4g} s) is {where}: left '
+            'out with its message.')
+    else:
+        names = ', '.join(result.names[joint] for joint in sorted({
+            joint for _, joint, _ in found.astray}))
+        said = (
+            f'{count} positions of {names} are far off their neighbours, that of '
+            f'{result.names[farthest]} at t = {1e-9 * passed:.4g} s {where}: left out with their '
+            'messages.')
+    return f'{said} Faulty reads of an encoder and rows of zeros look so: see to the driver.'
 
 
 def _another_unit(factor: float) -> str:

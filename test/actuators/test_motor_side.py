@@ -266,7 +266,7 @@ def test_springs_with_dampers_are_told_the_time_or_refused():
     with pytest.raises(HodynError, match=r"joint 'j1': a spring with a damper needs dt, the time"):
         side.evaluate(q, 2.0 * torque)
     for each, wrong in itertools.product((side, plain), (-1.0, np.nan, np.inf)):
-        with pytest.raises(HodynError, match='dt is .* the time since the last call'):
+        with pytest.raises(HodynError, match=r'dt is .* the time since the last call'):
             each.evaluate(q, torque, dt=wrong)
     assert np.array_equal(side.reference, before)
     side.evaluate(q, torque, dt=1e-3)
