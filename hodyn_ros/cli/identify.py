@@ -15,6 +15,7 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
+from hodyn_ros.cli.used_robot import warn_of_locked
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(
         options, *options.bags, *options.unloaded, options.robot,
         contents=_contents(load_robot(options.robot)))
+    warn_of_locked(options, *options.bags, *options.unloaded)
     return run_identify(
         options.bags, options.robot, options.output, unloaded=options.unloaded,
         terms=options.terms, each_bag=options.offsets_per_bag, topic=options.topic,

@@ -174,7 +174,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     runs: list[Run] = []
     for begin, end in zip(begins, np.append(begins, len(index))[1:], strict=True):
         message = index[begin:end]
-        off[message] = astray(stamps[message] * 1e-9, states.position[message])
+        off[message] = astray(1e-9 * stamps[message].astype(np.float64), states.position[message])
         fits = ~off[message].any(axis=1)
         status[message[~fits]] = StampStatus.ASTRAY
         for run in _runs(states, message[fits], stamps, status, longest * 1e-9):

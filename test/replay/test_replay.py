@@ -132,6 +132,24 @@ def test_a_position_that_no_arm_had_is_left_out_and_named(tmp_path, capsys, undr
         command == 'replay')
 
 
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+@pytest.mark.parametrize(('position', 'said'), [
+    ('0', 'joint7 is locked at 0, and moves from '), ('moves', ''), ('away', 'stands at 0.8 in'),
+    ('there', '')])
+def test_a_joint_that_is_locked_and_moves_is_named(
+        tmp_path, capsys, undrawn, command, position, said):
+    recording = record(duration=15.0)
+    if position in ('away', 'there'):
+        recording.position[:, 6], recording.velocity[:, 6] = 0.8, 0.0
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    lock = {'0': ['--lock', 'joint7=0'], 'moves': [], 'away': ['--lock', 'joint7=0.7'],
+            'there': ['--lock', 'joint7=0.8']}[position]
+    assert main([command, str(bag), '--output', str(tmp_path / 'out'), *lock]) == 0
+    told = ' '.join(capsys.readouterr().out.split())
+    assert ('is locked at' in told) == bool(said)
+    assert said in told
+
+
 def test_recording_without_effort_still_gives_torques(tmp_path):
     recording = record(duration=3.0)
     pairs = [
