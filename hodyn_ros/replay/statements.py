@@ -59,7 +59,7 @@ def warnings(result: Replay) -> list[str]:
             'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
             'stepped.')
     share = result.gravity_share
-    if result.diagnosis.fit.is_wrong:
+    if result.diagnosis.is_wrong:
         pass  # what follows from it would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
@@ -140,7 +140,7 @@ def _about_model(result: Replay) -> list[str]:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so the prediction '
             'cannot be compared there. Check whether the driver reports it.')
-    if np.isfinite(result.effort_factor) or result.diagnosis.fit.is_wrong:
+    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
         return said
     if rubbing and not result.friction_modelled:
         said.append(
@@ -209,7 +209,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if not (np.isfinite(result.effort_factor) or result.diagnosis.fit.is_wrong):
+    if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
     lag, deviation = common_lag(result.joints)
     if abs(lag) > _SURE * deviation:
