@@ -11,7 +11,7 @@ from hodyn_ros.actuators.joint_actuators import (
 )
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
-from hodyn_ros.common.arrays import check_array, check_motion, numbers
+from hodyn_ros.common.arrays import check_array, check_finite, check_motion, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
@@ -139,12 +139,21 @@ class MotorSide:
         Raises
         ------
         HodynError
-            A joint cannot do it: names the joint, the time and what is missing.
+            Times that do not increase, values that are not finite; a joint cannot do it: names
+            the joint, the time and what is missing.
 
         """
         instants = numbers(times, 'times')
         if instants.shape != (len(q),):
             raise HodynError(f'times has shape {instants.shape}; expected {(len(q),)}')
+        check_finite(instants, 'times')
+        if not (np.diff(instants) > 0.0).all():
+            later = int(np.argmin(np.diff(instants) > 0.0)) + 1
+            raise HodynError(
+                f'times[{later}] is {instants[later]:g}, not after {instants[later - 1]:g}: '
+                'expected increasing times')
+        for values, name in ((q, 'q'), (torque, 'torque')):
+            check_finite(numbers(values, name), name)
         out, _, margin = self._many(instants, q, torque, stiffness)
         if not np.all(margin >= 0.0):
             # A margin that is not a number is as bad as a negative one.

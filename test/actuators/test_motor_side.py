@@ -272,6 +272,28 @@ def test_springs_with_dampers_are_told_the_time_or_refused():
     side.evaluate(q, torque, dt=1e-3)
 
 
+@pytest.mark.parametrize('given', [None, 'robot', 1.0])
+def test_what_are_no_actuators_is_refused(given):
+    with pytest.raises(HodynError, match=r'expected Actuators: robot\.actuators'):
+        MotorSide(given)
+
+
+@pytest.mark.parametrize(('changes', 'said'), [
+    ({'times': np.arange(5.0)[::-1]}, r'times\[1\] is 3, not after 4: expected increasing'),
+    ({'times': np.zeros(5)}, 'not after 0'),
+    ({'times': np.array([0.0, 1.0, np.nan, 3.0, 4.0])}, r'times\[2\] is nan: not finite'),
+    ({'q': np.full((5, 5, 1), np.nan)}, r'q\[0, 0, 0\] is nan: not finite'),
+    ({'torque': np.full((5, 3, 1), np.inf)}, r'torque\[0, 0, 0\] is inf: not finite')])
+@pytest.mark.parametrize('law', [LAWS['linear'], LinearSpring(400.0, 20.0)])
+def test_motions_that_are_none_are_refused(law, changes, said):
+    motion = {
+        'times': np.arange(5.0), 'q': np.zeros((5, 5, 1)), 'torque': np.zeros((5, 3, 1))}
+    side = MotorSide(actuators(law))
+    side.along(**motion)
+    with pytest.raises(HodynError, match=said):
+        side.along(**motion | changes)
+
+
 def test_arrays_that_do_not_fit_are_refused_unless_told_otherwise():
     """Guards reading beyond their ends."""
     side = MotorSide(actuators(LAWS['linear'], LAWS['variable']))
