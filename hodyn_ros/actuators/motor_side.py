@@ -11,7 +11,7 @@ from hodyn_ros.actuators.joint_actuators import (
 )
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
-from hodyn_ros.common.arrays import check_array, check_motion, numbers
+from hodyn_ros.common.arrays import check_array, check_finite, check_motion, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
@@ -49,6 +49,10 @@ class MotorSide:
     """
 
     def __init__(self, actuators: Actuators) -> None:
+        if not isinstance(actuators, Actuators):
+            raise HodynError(
+                f'actuators is {type(actuators).__name__}; expected Actuators: robot.actuators, '
+                'of a robot that has them')
         n = actuators.n
         self.actuators = actuators
         self.reference = np.zeros((4, actuators.n_motors))
@@ -59,6 +63,10 @@ class MotorSide:
         self._laws = (
             actuators.kinds, actuators.parameters, actuators.tables, actuators.table_rows,
             actuators.motor_of, actuators.motors)
+        self._damped = tuple(
+            name for name, kind, row in zip(
+                actuators.names, actuators.kinds, actuators.parameters, strict=True)
+            if kind == LINEAR and row[1] > 0.0)
         self._memory = np.zeros((4, n))
         self._started = False
 
@@ -82,14 +90,16 @@ class MotorSide:
             σ, σ̇, σ̈ of the joints with variable stiffness (others are not read); by default the
             one of the actuators.
         dt : float
-            Time since the last call, s; only dampers need it.
+            Time since the last call, s. Springs with a damper need it from the second call on:
+            their motors lead by what the damper took since then.
         check : bool
             False where the arrays are known to be such: others would corrupt memory.
 
         Raises
         ------
         HodynError, TypeError
-            For wrong shapes, and for anything but C-contiguous float64 arrays.
+            For wrong shapes, for anything but C-contiguous float64 arrays, and for a time that is
+            missing, negative or not finite.
 
         """
         n = self.actuators.n
@@ -98,11 +108,21 @@ class MotorSide:
             check_motion(q, 'q', 3, n)
             check_array(torque, 'torque', (3, n))
             check_array(stiffness, 'stiffness', (3, n))
+            self._check_time(float(dt))
         evaluate_instant(
             *self._laws, q, torque, stiffness, float(dt), self._started, self._memory,
             self.reference, self.elongation, self.margin, self.feasible)
         self._started = True
         return self.reference
+
+    def _check_time(self, dt: float) -> None:
+        if not 0.0 <= dt < np.inf:
+            raise HodynError(f'dt is {dt:g} s; expected the time since the last call, 0 or more')
+        if dt == 0.0 and self._started and self._damped:
+            raise HodynError(
+                f'joint {self._damped[0]!r}: a spring with a damper needs dt, the time since the '
+                'last call: `evaluate(q, torque, dt=…)`; `reset` begins anew, `along` takes whole '
+                'motions')
 
     def along(
         self, times: ArrayLike, q: Array, torque: Array, stiffness: Array | None = None,
@@ -119,12 +139,21 @@ class MotorSide:
         Raises
         ------
         HodynError
-            A joint cannot do it: names the joint, the time and what is missing.
+            Times that do not increase, values that are not finite; a joint cannot do it: names
+            the joint, the time and what is missing.
 
         """
         instants = numbers(times, 'times')
         if instants.shape != (len(q),):
             raise HodynError(f'times has shape {instants.shape}; expected {(len(q),)}')
+        check_finite(instants, 'times')
+        if not (np.diff(instants) > 0.0).all():
+            later = int(np.argmin(np.diff(instants) > 0.0)) + 1
+            raise HodynError(
+                f'times[{later}] is {instants[later]:g}, not after {instants[later - 1]:g}: '
+                'expected increasing times')
+        for values, name in ((q, 'q'), (torque, 'torque')):
+            check_finite(numbers(values, name), name)
         out, _, margin = self._many(instants, q, torque, stiffness)
         if not np.all(margin >= 0.0):
             # A margin that is not a number is as bad as a negative one.

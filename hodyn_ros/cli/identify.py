@@ -15,6 +15,7 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
+from hodyn_ros.cli.used_robot import warn_of_locked
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(
         options, *options.bags, *options.unloaded, options.robot,
         contents=_contents(load_robot(options.robot)))
+    warn_of_locked(options, *options.bags, *options.unloaded)
     return run_identify(
         options.bags, options.robot, options.output, unloaded=options.unloaded,
         terms=options.terms, each_bag=options.offsets_per_bag, topic=options.topic,
@@ -135,7 +137,7 @@ def run_identify(
             console.print(f'! {one.path}: {sentence}', style='bold')
     # Without a cause, the links may be what is wrong.
     is_misread = any(
-        one.fit.is_wrong and (one.fit.reading is not None or 'links' not in terms)
+        one.is_wrong and (one.has_a_cause or 'links' not in terms)
         for one in diagnoses)
     if is_misread:
         data = replace(data, factor=math.nan)  # of efforts that fit nothing
@@ -146,7 +148,10 @@ def run_identify(
                 robot_source, source, recordings, data, terms, found, each_bag=each_bag)
     except HodynError as error:
         damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
-        raise HodynError('; '.join([str(error), *damages])) from None
+        # What follows from a recording that is misread would mislead.
+        why = 'the recordings are not what they are taken for, see above: nothing can be ' \
+            'identified from them' if is_misread else str(error)
+        raise HodynError('; '.join([why, *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation)
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=force) as folder:

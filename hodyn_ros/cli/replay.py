@@ -16,6 +16,7 @@ from hodyn_ros.cli.options import (
     say_what_is_lost,
 )
 from hodyn_ros.cli.replay_many import replay_many
+from hodyn_ros.cli.used_robot import warn_of_locked
 from hodyn_ros.common.output_files import replacing
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
     bag = options.bags[0]
     check_outputs(options, bag, options.robot, contents=CONTENTS)
+    warn_of_locked(options, bag)
     return run_replay(
         bag, options.robot, options.output, topic=options.topic,
         prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet,

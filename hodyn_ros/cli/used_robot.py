@@ -51,6 +51,19 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         yield
 
 
+def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
+    """Print which joints that --lock names are elsewhere in recordings, a line each."""
+    if not options.lock:
+        return
+    from hodyn_ros.cli.tables import make_console
+    from hodyn_ros.estimation.locked_joints import locked_but_moving
+
+    for bag in bags:
+        for sentence in locked_but_moving(
+                bag, _locked(options.lock), topic=options.topic, prefix=options.joint_prefix):
+            make_console().print(f'! {bag}: {sentence}', style='bold')
+
+
 def _locked(texts: list[str]) -> dict[str, float]:
     locked: dict[str, float] = {}
     for text in texts:

@@ -31,6 +31,13 @@ def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
     raise HodynError(f'{name}: expected numbers, got {reprlib.repr(values)}')
 
 
+def check_finite(array: Array, name: str) -> None:
+    """Raise HodynError, naming the place, unless all are finite."""
+    if not np.isfinite(array).all():
+        place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
+        raise HodynError(f'{name}{place} is {array[tuple(place)]}: not finite')
+
+
 def check_kind(array: Array, name: str) -> None:
     """Raise TypeError for what kernels do not take."""
     if not isinstance(array, np.ndarray):

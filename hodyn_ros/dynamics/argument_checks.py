@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import Array, numbers
+from hodyn_ros.common.arrays import Array, check_finite, numbers
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -17,9 +17,7 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     array = numbers(values, name)
     if array.shape != shape:
         raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
-    if not np.all(np.isfinite(array)):
-        index = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise HodynError(f'{name}{index} is {array[tuple(index)]}: not finite')
+    check_finite(array, name)
     return array
 
 

@@ -62,6 +62,9 @@ class ClosedForm:
             For an order beyond that of the terms, and a k that is not from 1 to r + 2.
 
         """
+        for value, name in ((order, 'order'), (k, 'k')):
+            if not isinstance(value, (int, np.integer)):
+                raise HodynError(f'{name} is {value!r}: expected a whole number')
         if not 0 <= order < len(self.mass):
             raise HodynError(f'order {order}: the terms have orders 0 to {len(self.mass) - 1}')
         if not 1 <= k <= order + 2:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked_motions
+from hodyn_ros.dynamics.argument_checks import checked, checked_motions
 from hodyn_ros.robot import Body, HodynError, Robot
 from hodyn_ros.robot.inertia import pack
 from hodyn_ros.robot.lie import skew
@@ -36,7 +36,14 @@ def inertial_parameters(mass: float, com: Array, inertia: Array) -> Array:
     (10,) array
         m, m c, and the inertia about the origin: xx, yy, zz, xy, xz, yz.
 
+    Raises
+    ------
+    HodynError
+        For wrong shapes and values that are not finite.
+
     """
+    mass = float(checked(mass, 'mass', ()))
+    com, inertia = checked(com, 'com', (3,)), checked(inertia, 'inertia', (3, 3))
     about_origin = inertia - mass * skew(com) @ skew(com)
     return np.concatenate([[mass], mass * com, pack(about_origin)])
 

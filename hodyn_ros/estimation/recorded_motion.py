@@ -158,6 +158,11 @@ class RecordedMotion:
         if sum(statuses.values()) != bag.usable:
             raise HodynError(f'{bag.path}: changed while it was read')
         left_out = {reason: statuses[status] for status, reason in _REASONS.items()}
+        if astray := self.timing_statistics.astray:
+            passed, joint, off = max(astray, key=lambda each: abs(each[2]))
+            left_out[
+                f'a position off its neighbours, that of {bag.names[joint]} by {abs(off):.2g} rad '
+                f'at t = {1e-9 * passed:.4g} s'] = statuses[StampStatus.ASTRAY]
         return MessageCounts(
             topic=bag.topic, total=bag.total, used=bag.usable - sum(left_out.values()),
             unusable={

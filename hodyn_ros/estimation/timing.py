@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
+from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
 from hodyn_ros.estimation.period_count import MAX_MOVE
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
@@ -86,7 +87,7 @@ class StampStatus(IntEnum):
     AFTER_STEP: the samples show that the clock of the stamps was set by less than a gap.
     NO_MOTION: the run cannot be smoothed, which is found later than the others. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with
-    velocities of another.
+    velocities of another. ASTRAY: a position is far off those before and after.
     """
 
     FOLLOWS = 0
@@ -99,6 +100,7 @@ class StampStatus(IntEnum):
     LONE = 7
     STALE = 8
     TORN = 9
+    ASTRAY = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,8 @@ class Timing:
         StampStatus of each message; the first one has AFTER_RESET.
     republished : (T,) bool array
         Messages that repeat the state of the one before, bit for bit, under a new stamp.
+    off : (T, n) array
+        How far positions that went astray are off those before and after, rad; 0 for others.
     runs : tuple of Run
         Stretches without a gap.
 
@@ -127,6 +131,7 @@ class Timing:
     period: float
     status: NDArray[np.int8]
     republished: NDArray[np.bool_]
+    off: Array
     runs: tuple[Run, ...]
 
 
@@ -165,15 +170,20 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     begins = np.flatnonzero((status[index] == StampStatus.AFTER_RESET) | (
         (status[index] == StampStatus.AFTER_GAP) & apart))
     republished = np.zeros(len(states), dtype=bool)
+    off = np.zeros_like(states.position)
     runs: list[Run] = []
     for begin, end in zip(begins, np.append(begins, len(index))[1:], strict=True):
-        for run in _runs(states, index[begin:end], stamps, status, longest * 1e-9):
+        message = index[begin:end]
+        off[message] = astray(1e-9 * stamps[message].astype(np.float64), states.position[message])
+        fits = ~off[message].any(axis=1)
+        status[message[~fits]] = StampStatus.ASTRAY
+        for run in _runs(states, message[fits], stamps, status, longest * 1e-9):
             if len(run.time) < MIN_RUN:
                 status[run.message] = StampStatus.LONE
                 continue
             republished[run.message[1:]] = np.diff(run.sample) == 0
             runs.append(run)
-    return Timing(clock, stamps, period, status, republished, tuple(runs))
+    return Timing(clock, stamps, period, status, republished, off, tuple(runs))
 
 
 def typical_period(stamps: NDArray[np.int64]) -> float:

@@ -37,6 +37,9 @@ class TimingStatistics:
         The first ones: when they begin, and the length of the pause or the jump back.
     clock_steps : list of int
         The stamps after which the clock was set by less than a gap, ns.
+    astray : list of (ns, int, float)
+        The first positions that are far off those before and after: the stamp since the first of
+        the recording, which joint, and how far, rad.
     steps : tuple of float
         Count, mean and sum of squared deviations of the times between messages in runs, s.
     latency : (float, float)
@@ -57,9 +60,11 @@ class TimingStatistics:
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
     clock_steps: list[int] = field(default_factory=list)
+    astray: list[tuple[int, int, float]] = field(default_factory=list)
     steps: tuple[int, float, float] = (0, 0.0, 0.0)
     latency: tuple[float, float] = (np.inf, -np.inf)
     _misfit: tuple[int, float] = (0, 0.0)
+    _begin: int | None = None
 
     @property
     def misfit(self) -> float:
@@ -77,6 +82,7 @@ class TimingStatistics:
         """Count the messages of a chunk of joint states; those around it are its margins."""
         for status in StampStatus:
             self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
+        self._add_astray(timing, chunk)
         self.headers_not_ahead += not_ahead(
             states.stamp[max(chunk.start - 1, 0):chunk.stop])
         self.republished += int(np.count_nonzero(timing.republished[chunk]))
@@ -106,6 +112,16 @@ class TimingStatistics:
             delay = (states.received[chunk] - states.stamp[chunk]) * 1e-9
             self.latency = (
                 min(self.latency[0], float(delay.min())), max(self.latency[1], float(delay.max())))
+
+    def _add_astray(self, timing: Timing, chunk: slice) -> None:
+        if self._begin is None and len(timing.stamps):
+            self._begin = int(timing.stamps[0])
+        for i in np.flatnonzero(timing.status[chunk] == StampStatus.ASTRAY) + chunk.start:
+            if len(self.astray) < _LISTED:
+                joint = int(np.argmax(np.abs(timing.off[i])))
+                self.astray.append((
+                    int(timing.stamps[i]) - (self._begin or 0), joint,
+                    float(timing.off[i, joint])))
 
     def _add_run(self, timing: Timing, run: Run, chunk: slice) -> None:
         first = run.first_message

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.actuators.laws import EXPONENTIAL, QUADRATIC, RIGID, VARIABLE, LinearSpring
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.common.arrays import check_array, numbers
+from hodyn_ros.common.arrays import check_array, check_finite, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.feedforward.torque import FeedForward
@@ -100,8 +100,8 @@ class FlatnessFeedback:
         Raises
         ------
         HodynError
-            For wrong shapes, and a state at which a spring cannot give the torque: names the
-            joint.
+            For wrong shapes, values that are not finite, and a state at which a spring cannot
+            give the torque: names the joint.
 
         """
         n, actuators = self.robot.n, self.robot.require_actuators()
@@ -110,6 +110,11 @@ class FlatnessFeedback:
         check_array(theta, 'theta', (2, actuators.n_motors))
         wanted = actuators.constant_stiffness() if stiffness is None else stiffness
         check_array(wanted, 'stiffness', (3, n))
+        for values, name in (
+                (reference, 'reference'), (q, 'q'), (theta, 'theta'), (wanted, 'stiffness')):
+            check_finite(values, name)
+        if not np.isfinite(ahead):
+            raise HodynError(f'ahead is {ahead}: not finite')
         side, motion = self._link_side, self.motion
         side.evaluate(q[0], q[1], theta[0], theta[1], np.ascontiguousarray(wanted[0]))
         spring = np.vstack([side.torque, side.rates[0]])

@@ -13,7 +13,7 @@ from hodyn_ros.identification.determined import (
     keep,
     undetermined,
 )
-from hodyn_ros.identification.estimate import Estimate, estimate_of
+from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
 from hodyn_ros.identification.loads import linear_payload
 from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.regression import fit
@@ -86,12 +86,7 @@ def identify(
                 break
             doubts += more
             if len(doubts) == robot.n:
-                raise HodynError(
-                    'friction beyond the limits of effort of all joints: '
-                    + ', '.join(f'{doubt.joint} {doubt.friction:.3g} N m of {doubt.limit:.3g}'
-                                for doubt in doubts if doubt.limit > 0.0)
-                    + '; see in which unit efforts are recorded: with gains among the --terms it '
-                    'would be found')
+                raise HodynError(_all_doubted(doubts))
     except np.linalg.LinAlgError as error:
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
@@ -103,6 +98,22 @@ def identify(
             replace(doubt, factor=factor) if np.isfinite(doubt.factor) else doubt
             for doubt in doubts)
     return replace(found, standing=standing, rests_left_out=left_out, doubts=doubts)
+
+
+def _all_doubted(doubts: Collection[Doubt]) -> str:
+    beyond = [
+        f'{doubt.joint} {doubt.friction:.3g} N m of {doubt.limit:.3g}'
+        for doubt in doubts if doubt.limit > 0.0]
+    far = [
+        f'{doubt.joint} {doubt.recorded:.2g}'
+        for doubt in doubts if not np.isnan(doubt.recorded)]
+    said = [*filter(None, [
+        'friction is beyond the limits of effort: ' + ', '.join(beyond) if beyond else '',
+        "efforts are far from the model's torques, as many times as these: " + ', '.join(far)
+        if far else ''])]
+    return (
+        f'no joint is left to fit to: {"; ".join(said) or "the gain of none is told"}; see in '
+        'which unit efforts are recorded: with gains among the --terms it would be found')
 
 
 def _without(data: Data, joints: list[int]) -> Data:

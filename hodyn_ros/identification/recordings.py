@@ -171,7 +171,7 @@ def read_data(
         misread = [
             f'{recording.path}: {" ".join(motion.diagnosis.sentences)}'
             for motion, recording in zip(motions, recordings, strict=True)
-            if motion.diagnosis.fit.is_wrong]
+            if motion.diagnosis.is_wrong]
         if misread:
             raise HodynError('; '.join(misread))
         raise HodynError(

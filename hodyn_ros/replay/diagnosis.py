@@ -1,13 +1,14 @@
 """What a recording is instead of what it is taken for, from some samples of its motion."""
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.misreading import Fit, find_misreading, wrong_velocities
+from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES
+from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
 Array = NDArray[np.float64]
 
@@ -26,16 +27,37 @@ class Diagnosis:
         How well the efforts fit the model, and how the recording would have to be read to fit.
     wrong_velocities : list of str
         What the recorded velocities are instead of those of the positions, a clause each.
+    stamp_factor : float
+        How many times too far apart the stamps are; NaN where they may be in seconds.
 
     """
 
     names: tuple[str, ...]
     fit: Fit
     wrong_velocities: list[str]
+    stamp_factor: float = np.nan
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether what follows from the recording would mislead."""
+        return self.fit.is_wrong or bool(np.isfinite(self.stamp_factor))
+
+    @property
+    def has_a_cause(self) -> bool:
+        """Whether it is known what is wrong."""
+        return self.fit.reading is not None or bool(np.isfinite(self.stamp_factor))
 
     @property
     def sentences(self) -> list[str]:
         """What is wrong with the recording, and what to do about it."""
+        if np.isfinite(self.stamp_factor):
+            is_far = self.stamp_factor > 1.0
+            return [
+                f'The time stamps are a thousand times too {"far apart" if is_far else "dense"} '
+                'for the recorded velocities: by them the positions change '
+                f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
+                f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
+                'seconds and nanoseconds.']
         said = [self._misread] if self.fit.is_wrong else []
         if self.wrong_velocities:
             said.append(
@@ -46,7 +68,7 @@ class Diagnosis:
     def without(self, terms: Collection[str]) -> 'Diagnosis':
         """Return what is left to say where terms are identified that find the cause."""
         reading = self.fit.reading
-        if reading is None or reading.without(terms).changes:
+        if np.isfinite(self.stamp_factor) or reading is None or reading.without(terms).changes:
             return self
         return Diagnosis(self.names, Fit(self.fit.left), self.wrong_velocities)
 
@@ -102,6 +124,10 @@ class DiagnosisSamples:
         every = len(q) // MAX_SAMPLES + 1
         turns = np.array([
             body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
-        return Diagnosis(
-            names, find_misreading(feedforward, q[::every], effort[::every]),
-            wrong_velocities(q[:, 1], velocity, names, turns))
+        velocities = RecordedVelocities(q[:, 1], velocity, turns)
+        fit = find_misreading(feedforward, q[::every], effort[::every])
+        if fit.reading is not None and fit.reading.is_in_degrees and (
+                velocities.positions_are_in_degrees or not np.isfinite(velocity).any()):
+            fit = replace(fit, reading=replace(fit.reading, are_velocities_in_degrees=False))
+            velocities = RecordedVelocities(np.radians(q[:, 1]), velocity, turns)
+        return Diagnosis(names, fit, velocities.clauses(names), velocities.stamp_factor)

@@ -28,7 +28,6 @@ _RIGHT = 0.01  # unexplained share at which a reading needs no other change
 _CHANGES = 4  # of a reading, one after the other
 _HELD = 3  # readings that are changed further
 _PRICE = 0.01  # of the unexplained share: what a change must be better by than a simpler one
-_LIKE = 0.9  # correlation of a recorded velocity with what it is
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # of the largest effort of the joint, of the arm
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # a load: in units of the arm's mass; off its link's origin, m
 
@@ -235,33 +234,3 @@ def _swapped(order: Order, i: int, j: int) -> Order:
     other = list(order)
     other[i], other[j] = other[j], other[i]
     return tuple(other)
-
-
-def wrong_velocities(
-    moved: Array, recorded: Array, names: tuple[str, ...], turns: NDArray[np.bool_],
-) -> list[str]:
-    """Return what recorded velocities, (S, n), are instead of those of the positions, (S, n).
-
-    A clause each: of the opposite sign, in degrees or, of joints that do not turn, (n,), in
-    millimetres, those of another joint.
-    """
-    known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
-    moved, recorded = moved[known], recorded[known]
-    squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
-    product = recorded.T @ moved
-    like = product / np.sqrt(np.maximum(np.outer(squares[1], squares[0]), 1e-300))
-    own, slope = np.diag(like), np.diag(product) / np.maximum(squares[0], 1e-300)
-    said = [
-        f'those of {names[joint]} have the opposite sign'
-        for joint in np.flatnonzero(own < -_LIKE)]
-    for of_unit, factor, unit in (
-            (turns, 180.0 / np.pi, 'degrees'), (~turns, 1000.0, 'millimetres')):
-        is_in_unit = of_unit & (own > _LIKE) & (
-            np.abs(np.log(np.maximum(slope, 1e-9) / factor)) < 0.2)
-        if is_in_unit.any():
-            joints = [name for name, is_so in zip(names, is_in_unit, strict=True) if is_so]
-            said.append(f'those of {", ".join(joints)} are in {unit} per second')
-    for i, j in combinations(range(len(names)), 2):
-        if min(like[i, j], like[j, i]) > _LIKE and max(own[i], own[j]) < _LIKE:
-            said.append(f'those of {names[i]} and {names[j]} are swapped')
-    return said

@@ -22,7 +22,9 @@ class Reading:
     quarters : tuple of int
         How many quarter turns are added to the positions, from −1 to 2.
     is_in_degrees : bool
-        Whether positions and velocities are in degrees.
+        Whether positions are in degrees.
+    are_velocities_in_degrees : bool
+        Whether recorded velocities are too, if positions are.
     load : tuple of float or None
         Mass, kg, of a load on the last link, and its centre in the link's axes, m.
 
@@ -34,6 +36,7 @@ class Reading:
     reversed_position: frozenset[int] = field(default_factory=frozenset)
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
     is_in_degrees: bool = False
+    are_velocities_in_degrees: bool = True
     load: tuple[float, ...] | None = None
 
     @classmethod
@@ -99,7 +102,9 @@ class Reading:
             f'{0.5 * quarter:+.2g} π rad are added to the positions of {names[joint]}'
             for joint, quarter in enumerate(self.quarters) if quarter]
         if self.is_in_degrees:
-            said.append('positions and velocities are in degrees')
+            said.append(
+                f'positions {"and velocities " if self.are_velocities_in_degrees else ""}are in '
+                'degrees')
         if self.load is not None:
             said.append(f'the last link carries {self.load[0]:.2g} kg that the model lacks')
         return said

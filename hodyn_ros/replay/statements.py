@@ -44,6 +44,8 @@ def warnings(result: Replay) -> list[str]:
             'velocities of another: the state was read while it was written. '
             f'{"It is" if torn == 1 else "They are"} left out. Read it under a lock, or in the '
             'callback of the control loop.')
+    if found.astray:
+        said.append(_astray(result))
     if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period) and (
             not found.evenly_spaced):
         said.append(
@@ -57,7 +59,7 @@ def warnings(result: Replay) -> list[str]:
             'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
             'stepped.')
     share = result.gravity_share
-    if result.diagnosis.fit.is_wrong:
+    if result.diagnosis.is_wrong:
         pass  # what follows from it would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
@@ -88,6 +90,25 @@ def describes(result: Replay) -> bool:
     return not (
         result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
         or (share > CLEAR and abs(share - 1.0) > CLEAR))
+
+
+def _astray(result: Replay) -> str:
+    found = result.timing_statistics
+    count = found.counts[StampStatus.ASTRAY]
+    passed, farthest, off = max(found.astray, key=lambda each: abs(each[2]))
+    where = f'{abs(off):.2g} rad off its neighbours'
+    if count == 1:
+        said = (
+            f'1 position of {result.names[farthest]} (t = {1e-9 * passed:.4g} s) is {where}: left '
+            'out with its message.')
+    else:
+        names = ', '.join(result.names[joint] for joint in sorted({
+            joint for _, joint, _ in found.astray}))
+        said = (
+            f'{count} positions of {names} are far off their neighbours, that of '
+            f'{result.names[farthest]} at t = {1e-9 * passed:.4g} s {where}: left out with their '
+            'messages.')
+    return f'{said} Faulty reads of an encoder and rows of zeros look so: see to the driver.'
 
 
 def _another_unit(factor: float) -> str:
@@ -127,7 +148,7 @@ def _about_model(result: Replay) -> list[str]:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so the prediction '
             'cannot be compared there. Check whether the driver reports it.')
-    if np.isfinite(result.effort_factor) or result.diagnosis.fit.is_wrong:
+    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
         return said
     if rubbing and not result.friction_modelled:
         said.append(
@@ -196,7 +217,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if not (np.isfinite(result.effort_factor) or result.diagnosis.fit.is_wrong):
+    if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
     lag, deviation = common_lag(result.joints)
     if abs(lag) > _SURE * deviation:

@@ -35,7 +35,9 @@ def pose_fault(matrix: Array) -> str | None:
     """Return why a matrix (4, 4), or one of (…, 4, 4), is no pose, to 1e-6, or None."""
     rotation = matrix[..., :3, :3]
     error = np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(initial=0.0)
-    if error > 1e-6 or np.any(np.linalg.det(rotation) < 0.0):
+    if error <= 1e-6 and np.any(np.linalg.det(rotation) < 0.0):
+        return 'its rotation is a reflection (its determinant is -1): turn one of its axes around'
+    if error > 1e-6:
         return f'its rotation is not one (R R^T differs from I by {error:.1e})'
     if np.any(matrix[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
         return 'its last row must be 0, 0, 0, 1'

@@ -1,4 +1,6 @@
 """The motor side against forward laws differentiated to 50 digits."""
+import itertools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws_and_motions import LAWS, MOTOR, TABLE_Q, TABLE_X, Wave, actuators
@@ -17,6 +19,7 @@ from hodyn_ros.actuators.laws import (
 )
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.errors import HodynError
 
 mp.mp.dps = 50
 TIMES = (0.13, 0.71, 1.9)
@@ -248,6 +251,47 @@ def test_one_sample_after_another_is_the_whole_motion():
         for k in range(len(times))]
     assert np.array_equal(whole, np.array(single))
     assert side.actuators.motor_names[-4:] == ('j7_motor2', 'j8_motor1', 'j8_motor2', 'j9')
+
+
+def test_springs_with_dampers_are_told_the_time_or_refused():
+    """Without it the motors of a damped spring would stand where the first call left them."""
+    side = MotorSide(actuators(LAWS['linear'], LinearSpring(400.0, 20.0)))
+    plain = MotorSide(actuators(LAWS['linear'], LAWS['exponential']))
+    q, torque = np.zeros((5, 2)), np.ones((3, 2))
+    for _ in range(2):
+        plain.evaluate(q, torque)
+        side.reset()
+        side.evaluate(q, torque)
+    before = side.reference.copy()
+    with pytest.raises(HodynError, match=r"joint 'j1': a spring with a damper needs dt, the time"):
+        side.evaluate(q, 2.0 * torque)
+    for each, wrong in itertools.product((side, plain), (-1.0, np.nan, np.inf)):
+        with pytest.raises(HodynError, match=r'dt is .* the time since the last call'):
+            each.evaluate(q, torque, dt=wrong)
+    assert np.array_equal(side.reference, before)
+    side.evaluate(q, torque, dt=1e-3)
+
+
+@pytest.mark.parametrize('given', [None, 'robot', 1.0])
+def test_what_are_no_actuators_is_refused(given):
+    with pytest.raises(HodynError, match=r'expected Actuators: robot\.actuators'):
+        MotorSide(given)
+
+
+@pytest.mark.parametrize(('changes', 'said'), [
+    ({'times': np.arange(5.0)[::-1]}, r'times\[1\] is 3, not after 4: expected increasing'),
+    ({'times': np.zeros(5)}, 'not after 0'),
+    ({'times': np.array([0.0, 1.0, np.nan, 3.0, 4.0])}, r'times\[2\] is nan: not finite'),
+    ({'q': np.full((5, 5, 1), np.nan)}, r'q\[0, 0, 0\] is nan: not finite'),
+    ({'torque': np.full((5, 3, 1), np.inf)}, r'torque\[0, 0, 0\] is inf: not finite')])
+@pytest.mark.parametrize('law', [LAWS['linear'], LinearSpring(400.0, 20.0)])
+def test_motions_that_are_none_are_refused(law, changes, said):
+    motion = {
+        'times': np.arange(5.0), 'q': np.zeros((5, 5, 1)), 'torque': np.zeros((5, 3, 1))}
+    side = MotorSide(actuators(law))
+    side.along(**motion)
+    with pytest.raises(HodynError, match=said):
+        side.along(**motion | changes)
 
 
 def test_arrays_that_do_not_fit_are_refused_unless_told_otherwise():

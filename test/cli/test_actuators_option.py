@@ -87,7 +87,7 @@ def test_a_locked_joint_may_be_among_them(folder):
 @pytest.mark.parametrize(('text', 'said'), [
     (None, "no actuator file 'wrong.yaml'"),
     ('actuators: {joint1: {law: rigid, motor: {inertia: 0}}}', "joint 'joint2' is missing"),
-    ('springs: {}', "'springs'"),
+    ('springs: {}', 'expected the key actuators'),
 ])
 def test_a_wrong_file_is_named(folder, capsys, text, said):
     if text is not None:

@@ -96,6 +96,8 @@ def test_a_base_in_hybrid_twists_gets_the_spatial_ones_of_the_dynamics():
 @pytest.mark.parametrize(('call', 'message'), [
     (lambda: hd.pose_derivatives(np.eye(4), np.zeros(6)), r'twist has shape \(6,\)'),
     (lambda: hd.pose_derivatives(2 * np.eye(4), np.zeros((1, 6))), 'rotation'),
+    (lambda: hd.pose_derivatives(np.diag([1.0, 1.0, -1.0, 1.0]), np.zeros((1, 6))),
+     'a reflection'),
     (lambda: hd.pose_derivatives(np.eye(4), np.zeros((1, 6)), representation='x'),
      "representation 'x'"),
     (lambda: hd.pose_twist(np.eye(4)), 'derivatives has shape'),

@@ -32,3 +32,12 @@ def test_a_floating_base_is_refused():
     robot = load_robot('aerial_manipulator')
     with pytest.raises(ValueError, match='floating base'):
         torque_regressor(robot, np.zeros((1, 3, robot.n)))
+
+
+@pytest.mark.parametrize(('given', 'message'), [
+    ((1.0, [0.0, 0.0], np.eye(3)), r'com has shape \(2,\)'),
+    ((1.0, np.zeros(3), np.ones(3)), r'inertia has shape \(3,\)'),
+    ((np.nan, np.zeros(3), np.eye(3)), 'mass.* not finite')])
+def test_a_body_that_is_none_is_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        inertial_parameters(*given)

@@ -87,5 +87,12 @@ def test_poles_that_are_none_are_refused(poles):
 
 def test_a_state_that_is_none_says_so():
     feedback = FlatnessFeedback(arm(LinearSpring(800.0)))
-    with pytest.raises(hd.HodynError, match='tau'):
-        feedback.motor_torque(np.zeros((5, 2)), np.zeros((2, 2)), np.full((2, 2), np.nan))
+    given = {
+        'reference': np.zeros((5, 2)), 'q': np.zeros((2, 2)), 'theta': np.zeros((2, 2)),
+        'stiffness': np.full((3, 2), 800.0)}
+    feedback.motor_torque(**given)
+    for name, value in given.items():
+        with pytest.raises(hd.HodynError, match=rf'{name}\[0, 0\] is nan: not finite'):
+            feedback.motor_torque(**given | {name: np.full_like(value, np.nan)})
+    with pytest.raises(hd.HodynError, match='ahead is inf: not finite'):
+        feedback.motor_torque(**given, ahead=np.inf)

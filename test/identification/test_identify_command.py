@@ -680,6 +680,20 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
             assert claim not in out.partition('RMS errors')[2], claim
 
 
+def test_where_nothing_of_a_misread_recording_can_be_fitted_no_other_cause_is_given(
+        tmp_path, capsys):
+    """It asked for gains: what is wrong is the unit of the positions."""
+    recording = record(rate=RATE, duration=40.0)
+    in_degrees(recording)
+    recording.velocity = np.radians(recording.velocity)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    code = main(['identify', str(path), '--output', str(tmp_path / 'out')])
+    said = capsys.readouterr()
+    assert 'would be left if positions are in degrees' in ' '.join(said.out.split())
+    assert 'unit efforts are recorded' not in said.err
+    assert code == 0 or 'the recordings are not what they are taken for' in said.err
+
+
 @pytest.mark.parametrize(('change', 'terms', 'is_said'), [
     (flipped, ('gains', 'friction'), False), (in_degrees, ('gains', 'zeros'), True)])
 def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, is_said):

@@ -7,7 +7,9 @@ from recordings import with_fingers
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.misreading import find_misreading, wrong_velocities
+from hodyn_ros.replay.diagnosis import DiagnosisSamples
+from hodyn_ros.replay.misreading import find_misreading
+from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
 ROBOTS = [hd.load_robot(name) for name in ('panda', 'iiwa14', 'ur10e', 'fr3')]
 FAULTS = (
@@ -149,6 +151,67 @@ def test_a_recording_of_another_robot_is_called_wrong_without_a_cause():
     assert fit.reading is None
 
 
+def wrong_velocities(moved, recorded, names, turns):
+    return RecordedVelocities(moved, recorded, turns).clauses(names)
+
+
+def diagnosed(q, effort, velocity):
+    few = DiagnosisSamples()
+    few.add(q, effort, velocity)
+    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names)
+
+
+@pytest.mark.parametrize(('factor', 'said'), [
+    (1.0, 'positions and velocities are in degrees'),
+    (np.pi / 180.0, 'if positions are in degrees'), (np.nan, 'if positions are in degrees')])
+@pytest.mark.parametrize('seed', range(5))
+def test_velocities_that_agree_in_radians_are_not_said_to_be_in_degrees(seed, factor, said):
+    q, effort = recorded(np.random.default_rng(seed), ROBOTS[0])
+    q = np.degrees(q)
+    sentence, = diagnosed(q, effort, factor * q[:, 1]).sentences
+    assert said in sentence
+
+
+@pytest.mark.parametrize(('factor', 'said'), [
+    (1e3, 'too far apart for the recorded'), (1e-3, 'too dense for the recorded')])
+def test_stamps_in_another_unit_are_named_alone(factor, said):
+    """What else such a recording shows would mislead."""
+    q, effort = recorded(np.random.default_rng(7), ROBOTS[0])
+    velocity = q[:, 1].copy()
+    found = diagnosed(q / factor ** np.arange(5.0)[:, np.newaxis], effort, velocity)
+    sentence, = found.sentences
+    assert said in sentence
+    assert found.is_wrong
+    assert found.without(['gains', 'zeros', 'links']) is found
+    assert not diagnosed(q, effort, velocity).is_wrong
+
+
+@pytest.mark.parametrize(('factor', 'said'), [
+    (30.0 / np.pi, 'those of a, b, c, d, e are in revolutions per minute'),
+    (0.5 / np.pi, 'those of a, b, c, d, e are in revolutions per second'),
+    (2.0, 'those of a, b, c, d, e are about 2 times as large'),
+    (0.1, 'those of a, b, c, d, e are about 0.1 times as large')])
+@pytest.mark.parametrize('seed', range(5))
+def test_velocities_in_another_unit_are_named_by_it_or_by_their_factor(seed, factor, said):
+    moved = motion(np.random.default_rng(seed), ROBOTS[0])[:, 1]
+    found = moved.copy()
+    found[:, :5] *= factor
+    assert wrong_velocities(moved, found, tuple('abcdefg'), np.arange(7) < 5) == [said]
+
+
+@pytest.mark.parametrize('seed', range(40))
+def test_velocities_that_are_filtered_and_noisy_are_sound(seed):
+    rng = np.random.default_rng(seed)
+    moved = motion(rng, ROBOTS[0], rng.choice([0.1, 1.0]))[:, 1]
+    found = np.copy(moved)
+    for k in range(1, len(moved)):  # a low pass of 0.3 s at most, samples 0.1 s apart
+        found[k] = found[k - 1] + rng.uniform(0.3, 1.0) * (moved[k] - found[k - 1])
+    found += 0.1 * np.std(moved) * rng.standard_normal(moved.shape)
+    whole = RecordedVelocities(moved, found, np.ones(7, dtype=bool))
+    assert whole.clauses(tuple('abcdefg')) == []
+    assert np.isnan(whole.stamp_factor)
+
+
 def test_velocities_that_are_not_those_of_the_positions_are_named():
     rng = np.random.default_rng(6)
     moved = motion(rng, ROBOTS[0])[:, 1]
@@ -170,8 +233,9 @@ def test_a_joint_that_does_not_turn_has_millimetres_and_no_degrees():
     moved = motion(rng, ROBOTS[0])[:, 1]
     names, turns = tuple('abcdefg'), np.arange(7) < 5
     assert wrong_velocities(moved, np.degrees(moved), names, turns) == [
-        'those of a, b, c, d, e are in degrees per second']
-    assert wrong_velocities(moved, 1000.0 * moved, names, turns) == [
+        'those of a, b, c, d, e are in degrees per second',
+        'those of f, g are about 57 times as large']
+    assert wrong_velocities(moved, np.where(turns, 1.0, 1000.0) * moved, names, turns) == [
         'those of f, g are in millimetres per second']
 
 

@@ -116,6 +116,40 @@ def test_troubled_stamps_are_reported_and_not_bridged(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+def test_a_position_that_no_arm_had_is_left_out_and_named(tmp_path, capsys, undrawn, command):
+    """The times of all samples were moved to explain it, so that nothing fitted any more."""
+    recording = record(duration=15.0)
+    recording.position[777, 1] += 0.1
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    assert main([command, str(bag), '--output', str(tmp_path / 'out')]) == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    assert '1499 of 1500 messages' in said
+    assert ('Left out: 1 (a position off its neighbours, that of fer_joint2 by 0.1 rad at t = '
+            '7.77 s)') in said
+    assert 'The positions show that' not in said
+    assert ('! 1 position of fer_joint2 (t = 7.77 s) is 0.1 rad off' in said) == (
+        command == 'replay')
+
+
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+@pytest.mark.parametrize(('position', 'said'), [
+    ('0', 'joint7 is locked at 0, and moves from '), ('moves', ''), ('away', 'stands at 0.8 in'),
+    ('there', '')])
+def test_a_joint_that_is_locked_and_moves_is_named(
+        tmp_path, capsys, undrawn, command, position, said):
+    recording = record(duration=15.0)
+    if position in ('away', 'there'):
+        recording.position[:, 6], recording.velocity[:, 6] = 0.8, 0.0
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    lock = {'0': ['--lock', 'joint7=0'], 'moves': [], 'away': ['--lock', 'joint7=0.7'],
+            'there': ['--lock', 'joint7=0.8']}[position]
+    assert main([command, str(bag), '--output', str(tmp_path / 'out'), *lock]) == 0
+    told = ' '.join(capsys.readouterr().out.split())
+    assert ('is locked at' in told) == bool(said)
+    assert said in told
+
+
 def test_recording_without_effort_still_gives_torques(tmp_path):
     recording = record(duration=3.0)
     pairs = [

@@ -38,7 +38,7 @@ def timing(**changes):
         'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
         'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
         'republished': 0, 'restored': 0, 'determined': 0, 'evenly_spaced': 0,
-        'largest_move': 0.0, **changes})
+        'largest_move': 0.0, 'astray': [], **changes})
 
 
 def diagnosis(fit, *velocities):
@@ -103,6 +103,12 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      '15 messages have positions of one sample and velocities of another: the state was read'),
     ({'timing_statistics': timing(counts=Counter({StampStatus.TORN: 1}))},
      '1 message has positions of one sample and velocities of another'),
+    ({'timing_statistics': timing(
+        counts=Counter({StampStatus.ASTRAY: 1}), astray=[(3_885_000_000, 1, -0.1)])},
+     '1 position of b (t = 3.885 s) is 0.1 rad off its neighbours: left out with its message'),
+    ({'timing_statistics': timing(
+        counts=Counter({StampStatus.ASTRAY: 2}), astray=[(10**9, 1, -0.1), (2 * 10**9, 0, 0.3)])},
+     '2 positions of a, b are far off their neighbours, that of a at t = 2 s 0.3 rad off'),
     ({'timing_statistics': timing(misfit=1.01e-3)},
      'The stamps contradict the positions by 1 ms (RMS)'),
     ({'timing_statistics': timing(clock_steps=[1])}, 'The clock of the stamps was set once by'),

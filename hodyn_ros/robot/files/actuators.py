@@ -2,7 +2,9 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+import re
 from typing import Any
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,8 @@ from hodyn_ros.robot.model import Robot
 Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
+
+_SMALLEST_ROTOR = 1e-7  # kg m²: those of arms are larger
 
 # The class of each law, then its keys, mandatory and optional.
 _LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = {
@@ -79,18 +83,54 @@ def with_actuators(
 
     """
     data, context = source, f'robot {robot.name!r}'
+    if not isinstance(source, (str, Path, Mapping)):
+        raise HodynError(
+            f'source is {type(source).__name__}; expected the path of a YAML file, or a mapping '
+            'with the key actuators')
     if not isinstance(source, Mapping):
         path, context = Path(source), str(source)
         if not path.is_file():
             raise FileNotFoundError(f'no actuator file {context!r}')
-        data = strict_yaml.load(
-            strict_yaml.read_text(path, MAX_FILE_BYTES, 'such a file'), context)
+        text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'such a file')
+        is_xml = text.lstrip().startswith('<')
+        data = text if is_xml else strict_yaml.load(text, context)
+    why_not = _why_no_actuators(data, context)
+    if why_not:
+        raise HodynError(f'{context}: {why_not}')
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
     # The motors have inertias of their own, behind their springs.
     return replace(
         robot, actuators=read_actuators(section, list(robot.joint_names), tuple(locked)),
         rotor_inertia=None)
+
+
+def _why_no_actuators(data: Any, context: str) -> str:
+    """Return what else was given than actuators alone, and what is expected; or nothing."""
+    if isinstance(data, Mapping) and 'bodies' in data:
+        return f'this is a whole robot: use it as the robot, --robot {context}'
+    if isinstance(data, Mapping) and data.get('actuators'):
+        return ''
+    given = 'nothing' if not data else (
+        'keys ' + ', '.join(str(key) for key in list(data)[:3]) if isinstance(data, Mapping)
+        else 'a URDF' if str(data).lstrip().startswith('<') else type(data).__name__)
+    return (
+        f'expected the key actuators with the law and the motor of each joint, got {given}. For '
+        'example: actuators: {joint1: {law: spring, stiffness: 400, motor: {inertia: 0.4}}}')
+
+
+def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
+    """Warn of motors that would be far too small, did they mean the link's side of their gear."""
+    doubtful = [
+        name for name, motor in zip(
+            actuators.names, (joint.motor for joint in actuators.joints), strict=True)
+        if 0.0 < motor.inertia < _SMALLEST_ROTOR * motor.gear_ratio ** 2
+        and 'side' not in part.get(name)['motor'] and motor.gear_ratio != 1.0]
+    if doubtful:
+        warnings.warn(
+            f'{part.context}: gear_ratio of {", ".join(doubtful)} is given and side is not: '
+            'inertia is taken at the link, where it is far too small for a rotor behind that '
+            "gear; write `side: rotor` if it is the rotor's, `side: link` if not", stacklevel=2)
 
 
 def read_actuators(
@@ -111,8 +151,10 @@ def read_actuators(
         raise HodynError(
             f'{part.context}: joint {missing[0]!r} is missing; give every joint, those without a '
             "spring with 'law: rigid'")
-    return Actuators(tuple(joints), tuple(
+    actuators = Actuators(tuple(joints), tuple(
         _joint(part.get(joint), f'{part.context}, joint {joint!r}') for joint in joints))
+    _warn_of_side(part, actuators)
+    return actuators
 
 
 def _joint(data: Any, context: str) -> JointActuator:
@@ -141,6 +183,9 @@ def _value(section: CheckedMapping, key: str) -> Any:
         section.fail(key, f'expected true or false, got {value!r}')
     if key in ('deflection', 'torque'):
         return section.array(key, (len(value),) if isinstance(value, list) else (0,))
+    if isinstance(value, str) and re.fullmatch(r'-?\d+,\d+', value.strip()):
+        section.fail(
+            key, f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}")
     return section.number(key)
 
 

@@ -128,7 +128,7 @@ def test_a_robot_from_elsewhere_gets_its_actuators_from_a_separate_file(tmp_path
     assert with_actuators(bare, {'actuators': {'j0': SPRING, 'j1': SPRING}}).actuators is not None
     with pytest.raises(ValueError, match=r"actuators.yaml, actuators: unknown key 'j1'"):
         with_actuators(replace(load(SPRING), actuators=None), file)
-    with pytest.raises(ValueError, match="key 'actuators' is missing"):
+    with pytest.raises(ValueError, match='expected the key actuators'):
         with_actuators(bare, {})
     with pytest.raises(FileNotFoundError, match='no actuator file'):
         with_actuators(bare, tmp_path / 'nothing.yaml')
@@ -156,3 +156,49 @@ def test_the_place_that_the_docs_of_0_1_named_still_works():
     from hodyn_ros.actuator_files import with_actuators as old
 
     assert old is with_actuators
+
+
+ROTOR = {'inertia': 4.0e-5, 'gear_ratio': 100}
+
+
+def test_a_gear_ratio_without_a_side_is_doubted_once_a_file():
+    """The inertia of a rotor, taken at the link, is 10 000 times too small."""
+    with pytest.warns(UserWarning, match='gear_ratio of j0, j1 is given and side is not') as found:
+        load(SPRING | {'motor': ROTOR}, SPRING | {'motor': ROTOR}, SPRING)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize('side', ['link', 'rotor'])
+def test_a_side_that_is_given_is_not_doubted_nor_in_the_file_that_is_saved(
+        tmp_path, side, recwarn):
+    hd.save_robot(load(SPRING | {'motor': {
+        'side': side, 'gear_ratio': 100, 'inertia': 4.0e-5 if side == 'rotor' else 0.4}}),
+        tmp_path / 'arm.yaml')
+    load(SPRING | {'motor': ROTOR | {'side': side}})
+    hd.load_robot(tmp_path / 'arm.yaml')
+    assert not [one for one in recwarn if 'side' in str(one.message)]
+
+
+@pytest.mark.parametrize(('text', 'message'), [
+    ('<?xml version="1.0"?>\n<robot name="arm"/>',
+     'got a URDF. For example: actuators: {joint1: {law'),
+    ('', 'got nothing. For example'), ('actuators:\n', 'got keys actuators. For example'),
+    ('joint1: {law: rigid}', 'got keys joint1. For example'),
+    ('name: arm\nbodies: []\nactuators: {}', 'a whole robot: use it as the robot, --robot ')])
+def test_what_is_no_file_of_actuators_is_told_what_one_is(tmp_path, text, message):
+    file = tmp_path / 'springs.yaml'
+    file.write_text(text)
+    with pytest.raises(hd.HodynError, match='springs') as found:
+        with_actuators(hd.load_robot('twolink'), file)
+    assert message in str(found.value)
+
+
+@pytest.mark.parametrize('source', [None, 3, [SPRING]])
+def test_a_source_of_another_kind_is_refused(source):
+    with pytest.raises(hd.HodynError, match='expected the path of a YAML file, or a mapping'):
+        with_actuators(hd.load_robot('twolink'), source)
+
+
+def test_a_decimal_comma_is_named():
+    with pytest.raises(hd.HodynError, match=r"'150,5' has a decimal comma: write 150\.5"):
+        load(SPRING | {'stiffness': '150,5'})

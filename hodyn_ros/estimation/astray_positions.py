@@ -1,0 +1,67 @@
+"""Single positions that no arm can have had: far off those before and after them."""
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_AROUND = 10  # messages on both sides by which the motion of the arm is judged
+_OFF = 8.0  # times the usual deviation from the neighbours that noise and motion do not reach
+_FARTHER = 2.0  # times the usual step
+_OTHERS = 3  # largest deviations nearby that may be those of another such position
+_LEAST = 1e-3  # rad or m: less disturbs little
+_STEPS = 10.0  # steps of the resolution that encoders do not flicker by
+_ACCELERATION = 100.0  # rad/s²: what no arm reaches, and comes back, from sample to sample
+_LONG = 1.5  # times the longest time nearby: over a longer one an arm may move and come back
+_MOST = 0.01  # greatest share of messages
+
+
+def astray(time: Array, position: Array) -> Array:
+    """Return how far positions are off both of their neighbours, rad; 0 where they fit.
+
+    A faulty read or a row of zeros is a jump and back, alone among positions that fit each other.
+    Late or lost messages do not look so: they do not go beyond both neighbours. Such positions
+    are rare; where they are not, nothing is said.
+
+    Parameters
+    ----------
+    time : (T,) array
+        Stamps, s.
+    position : (T, n) array
+        rad.
+
+    """
+    off = np.zeros_like(position)
+    # A state that is read again is one sample.
+    fresh = np.append(True, (np.diff(position, axis=0) != 0.0).any(axis=1))[:len(position)]
+    first = np.flatnonzero(fresh)
+    time, read = time[first], position[first]
+    count = len(first)
+    if count < 2 * _AROUND + 3:
+        return off
+    steps = np.diff(read, axis=0)
+    before, after = steps[:-1], steps[1:]
+    jump = np.minimum(np.abs(before), np.abs(after))
+    sizes = np.abs(steps)
+    resolution = np.where(sizes > 0.0, sizes, np.inf).min(axis=0)
+    candidates = (before * after < 0.0) & (np.abs(before + after) < 0.5 * jump) & (
+        jump > np.maximum(_LEAST, _STEPS * resolution))
+    bend = 0.5 * np.abs(before - after)
+    spans = time[2:] - time[:-2]
+    i, joint = np.nonzero(candidates)  # of message i + 1
+    begin = np.clip(i - _AROUND, 0, count - 2 - (2 * _AROUND + 1))
+    window = begin[:, None] + np.arange(2 * _AROUND + 1)
+    others = np.abs(window - i[:, None]) > 1
+    usual, step = (
+        np.sort(np.where(others, values[window, joint[:, None]], 0.0), axis=1)[:, -1 - _OTHERS]
+        for values in (bend, np.maximum(np.abs(before), np.abs(after))))
+    longest = np.where(others, spans[window], 0.0).max(axis=1)
+    period = 0.5 * np.maximum(spans[window].mean(axis=1), spans[i])
+    found = (jump[i, joint] > np.maximum(_OFF * usual, _FARTHER * step)) & (
+        spans[i] <= _LONG * longest) & (2.0 * jump[i, joint] > _ACCELERATION * period ** 2)
+    i, joint = i[found], joint[found]
+    if len(np.unique(i)) > max(1.0, _MOST * count):
+        return off
+    sample = np.zeros_like(read)
+    sample[i + 1, joint] = read[i + 1, joint] - 0.5 * (read[i, joint] + read[i + 2, joint])
+    off[:] = sample[np.cumsum(fresh) - 1]
+    return off

@@ -1,0 +1,83 @@
+"""What recorded velocities are instead of those of the positions."""
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_LIKE = 0.9  # correlation of a recorded velocity with what it is
+_NEAR = 0.2  # logarithm of two factors that are the same
+_OTHER = 0.4  # of one that is not 1
+_DEGREES = 180.0 / np.pi
+_OF_TURNS = (
+    (_DEGREES, 'in degrees per second'), (30.0 / np.pi, 'in revolutions per minute'),
+    (0.5 / np.pi, 'in revolutions per second'))
+_OF_SLIDES = ((1000.0, 'in millimetres per second'),)
+
+
+class RecordedVelocities:
+    """Compares recorded velocities, (S, n), with those of the positions, (S, n), of joints."""
+
+    def __init__(self, moved: Array, recorded: Array, turns: NDArray[np.bool_]) -> None:
+        """Take both, and which joints turn, (n,)."""
+        known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
+        moved, recorded = moved[known], recorded[known]
+        squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
+        product = recorded.T @ moved
+        self._turns = turns
+        self._like = product / np.sqrt(np.maximum(np.outer(squares[1], squares[0]), 1e-300))
+        self._factor = np.diag(product) / np.maximum(squares[0], 1e-300)
+
+    @property
+    def stamp_factor(self) -> float:
+        """How many times too far apart the stamps are, 1000 or 0.001, by all joints; else NaN."""
+        turning = self._alike & self._turns
+        for factor in (1e3, 1e-3):
+            if turning.any() and self._are(factor)[self._alike].all():
+                return factor
+        return np.nan
+
+    @property
+    def positions_are_in_degrees(self) -> bool:
+        """Whether velocities in radians show that the positions alone are in degrees."""
+        turning = self._alike & self._turns
+        return bool(turning.any() and self._are(1.0 / _DEGREES)[turning].all())
+
+    def clauses(self, names: tuple[str, ...]) -> list[str]:
+        """Return what they are, a clause each.
+
+        Of the opposite sign, in another unit, larger or smaller, or those of another joint.
+        """
+        own = np.diag(self._like)
+        said = [
+            f'those of {names[joint]} have the opposite sign'
+            for joint in np.flatnonzero(own < -_LIKE)]
+        left = self._alike & ~self._are(1.0, _OTHER)
+        for of_unit, units in ((self._turns, _OF_TURNS), (~self._turns, _OF_SLIDES)):
+            for factor, unit in units:
+                is_in_unit = of_unit & left & self._are(factor)
+                left &= ~is_in_unit
+                if is_in_unit.any():
+                    said.append(f'those of {_listed(names, is_in_unit)} are {unit}')
+        while left.any():
+            factor = float(self._factor[np.argmax(left)])
+            alike = left & self._are(factor)
+            left &= ~alike
+            said.append(
+                f'those of {_listed(names, alike)} are about {factor:.2g} times as large')
+        for i, j in combinations(range(len(names)), 2):
+            if min(self._like[i, j], self._like[j, i]) > _LIKE and max(own[i], own[j]) < _LIKE:
+                said.append(f'those of {names[i]} and {names[j]} are swapped')
+        return said
+
+    @property
+    def _alike(self) -> NDArray[np.bool_]:
+        return np.asarray(np.diag(self._like) > _LIKE)
+
+    def _are(self, factor: float, apart: float = _NEAR) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(np.log(np.maximum(self._factor, 1e-9) / factor)) < apart)
+
+
+def _listed(names: tuple[str, ...], those: NDArray[np.bool_]) -> str:
+    return ', '.join(name for name, is_so in zip(names, those, strict=True) if is_so)
