@@ -12,6 +12,8 @@ import pytest
 import hodyn_ros as hd
 from hodyn_ros.codegen.ros2_control import generate_ros2_control
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.plans.annotate import annotate
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.simulation.examples import with_example_actuators
 
 EIGEN = Path('/usr/include/eigen3')
@@ -55,6 +57,24 @@ def test_a_plan_goes_through_its_points_with_the_torque_of_the_library(panda):
         assert np.abs(row - expected).max(axis=1) == pytest.approx(
             0.0, abs=1e-12 * np.abs(expected).max())
     assert np.array_equal(sent, torque[:, 0])  # the arm is where it is to be: no feedback
+
+
+def test_an_annotated_plan_is_played_as_it_was_checked(panda):
+    """The controller's curve through the samples is the plan's own, torque and rate included."""
+    plan = fit_plan([0.0, 0.9, 1.6, 2.5], READY + np.array([
+        [0.0] * 7, [0.4, 0.2, -0.3, 0.3, 0.4, 0.2, 0.5], [-0.2, 0.3, 0.2, -0.1, -0.3, 0.4, -0.3],
+        [0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.2]]))
+    feed_forward = FeedForward(panda.robot)
+    samples = annotate(plan, feed_forward)
+    _, q, torque, *_ = panda.cycles(
+        f'hold {numbers(READY)}', plan_line(samples.times, samples.motion[:, 0]),
+        'step 0.001 2500')
+    times = 1e-3 * np.arange(1, 2501)
+    expected = feed_forward.torque(plan.evaluate(times))
+    assert np.abs(q[:, 0] - plan.evaluate(times)[:, 0]).max() < 1e-9
+    for k, share in enumerate((1e-6, 1e-5, 1e-2)):  # of the largest Q, Q̇ and Q̈
+        off = np.abs(torque[:, k] - expected[:, k]).max()
+        assert off < share * np.abs(expected[:, k]).max(), k
 
 
 def script(draw, n):

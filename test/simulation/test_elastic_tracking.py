@@ -125,6 +125,7 @@ def test_methods_are_what_they_say():
             q[:, 0] + torque[:, 0] / 1000, q[:, 1] + torque[:, 1] / 1000,
             0.5 * (q[:, 2] + torque[:, 2] / 1000) + torque[:, 0]),
     }
+    assert {*expected, 'flatness'} == set(METHODS)  # which has no references of its own
     for method in expected:
         got = motor_references(FeedForward(robot), plan, times, method)
         for row, value in zip((0, 1, 3), expected[method], strict=True):

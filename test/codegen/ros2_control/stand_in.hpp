@@ -71,7 +71,6 @@ struct Duration
 };
 
 struct Logger {};
-struct Clock {};
 struct SystemDefaultsQoS {};
 struct TimerBase {using SharedPtr = std::shared_ptr<TimerBase>; std::function<void()> run;};
 
@@ -175,7 +174,6 @@ struct StandInNode
     return timer = std::make_shared<rclcpp::TimerBase>(rclcpp::TimerBase{callback});
   }
   rclcpp::Logger get_logger() const {return {};}
-  std::shared_ptr<rclcpp::Clock> get_clock() const {return std::make_shared<rclcpp::Clock>();}
   const char * get_name() const {return "feedforward_controller";}
 
   rclcpp::Subscription<Trajectory>::SharedPtr trajectory;
@@ -273,7 +271,6 @@ public:
   {
     on_deactivate({});
     in_chain = flag;
-    on_set_chained_mode(flag);
     on_activate({});
   }
 
@@ -288,7 +285,6 @@ public:
 protected:
   virtual std::vector<hardware_interface::CommandInterface::SharedPtr>
   on_export_reference_interfaces_list() = 0;
-  virtual bool on_set_chained_mode(bool) = 0;
 };
 
 }  // namespace controller_interface

@@ -53,7 +53,6 @@ public:
 protected:
   std::vector<hardware_interface::CommandInterface::SharedPtr>
   on_export_reference_interfaces_list() override;
-  bool on_set_chained_mode(bool chained) override;
 
 private:
   /// What the loop has to say, in the order of its words in the source; from DEPARTED on of a joint.

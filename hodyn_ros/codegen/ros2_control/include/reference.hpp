@@ -29,9 +29,6 @@ public:
 
   const Motion & motion() const {return motion_;}
 
-  /// Whether the last stop was of a chain that fell silent.
-  bool fell_silent() const {return fell_silent_;}
-
   /// The plan that came to its end in the last step, if one did.
   const Plan * arrived() const {return arrived_;}
 
@@ -120,7 +117,6 @@ public:
         latched_ = latched_ && quiet_ <= silence;
         if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
           mode_ = Mode::CHAIN;
-          fell_silent_ = false;
           silent_ = 0.0;
           take_over(*sample_);
         }
@@ -204,7 +200,6 @@ private:
     silent_ += dt;
     if (silent_ > silence) {
       come_to_rest_from_here();
-      fell_silent_ = true;
     }
   }
 
@@ -293,7 +288,7 @@ private:
   double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
   const Motion * sample_ = nullptr;
   const Plan * arrived_ = nullptr;
-  bool fell_silent_ = false, latched_ = false;
+  bool latched_ = false;  // until a chain pauses, after a stop that was asked for
 };
 
 }  // namespace @package@

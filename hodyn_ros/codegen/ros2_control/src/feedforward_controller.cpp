@@ -189,11 +189,6 @@ FeedforwardController::on_export_reference_interfaces_list()
   return list;
 }
 
-bool FeedforwardController::on_set_chained_mode(bool)
-{
-  return true;  // the manager deactivates the controller before and activates it after
-}
-
 FeedforwardController::CallbackReturn FeedforwardController::on_activate(
   const rclcpp_lifecycle::State &)
 {
