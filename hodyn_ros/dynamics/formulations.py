@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import closed_form, rnea_body_fixed, rnea_spatial
-from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled import body_fixed, spatial
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -34,21 +34,23 @@ class AnyOrderKernels(Protocol):
 
 
 class UnrolledKernels(Protocol):
-    """The module of a formulation's unrolled recursion for order 2."""
+    """The module of a formulation's unrolled recursion for the orders to `MAX_UNROLLED`."""
 
-    def workspace(self, robot: Robot, motions: int) -> Array:
+    def workspace(self, robot: Robot, order: int, motions: int) -> Array:
         """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
 
     def wrench_transforms(self, robot: Robot) -> Array:
         """Return what takes wrenches to the frames of the kernel, (n_bodies, 6, 6)."""
 
-    def single(self, memory: Array, q: Array, out: Array) -> None:
-        """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n)."""
+    def single(self, order: int) -> Any:
+        """Return the kernel that writes Q, Q̇, … of one motion: memory, q, out."""
 
-    def batch(
-        self, memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
-    ) -> None:
-        """Write Q, Q̇, Q̈ (T, 3, n) of motions q (T, 5, n) under wrenches (T, 3, n_bodies, 6)."""
+    def batch(self, order: int) -> Any:
+        """Return that of a batch: memory, q, out, transforms, and wrenches or None."""
+
+
+MAX_UNROLLED = 2
+"""The highest order of the unrolled kernels; the registers of one motion hold no more."""
 
 
 def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
@@ -64,8 +66,8 @@ def unrolled_kernels(robot: Robot, order: int, formulation: Formulation) -> Unro
     With numba switched off there are none: their numbers are registers, which Python has not.
     """
     numba_config: Any = config  # filled at run time
-    if order != 2 or formulation == 'closed_form' or numba_config.DISABLE_JIT:
+    if order > MAX_UNROLLED or formulation == 'closed_form' or numba_config.DISABLE_JIT:
         return None
     if formulation == 'spatial':
-        return second_order_spatial
-    return second_order_body_fixed if robot.serial else None
+        return spatial
+    return body_fixed if robot.serial else None

@@ -18,14 +18,15 @@ from hodyn_ros.dynamics.formulations import (
     unrolled_kernels,
 )
 from hodyn_ros.dynamics.kernels.decorators import prepare
-from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
-_NO_WRENCHES = np.zeros((1, 0, 0, 0))
+NO_WRENCHES = np.zeros((1, 0, 0, 0))
+"""What kernels take where none act: wrenches on no body."""
 
 
 class InverseDynamics(functools.partial[None]):
@@ -89,7 +90,7 @@ class InverseDynamics(functools.partial[None]):
             kernel = kernels.single
             arguments = *model_of(robot), kernels.workspace(bodies, order)
         else:
-            kernel, arguments = unrolled.single, (unrolled.workspace(robot, 1),)
+            kernel, arguments = unrolled.single(order), (unrolled.workspace(robot, order, 1),)
         prepare(
             kernel, *arguments, np.empty((order + 3, bodies)), np.empty((order + 1, bodies)))
         if robot.coupling.followers.size and not robot.floating:
@@ -115,15 +116,15 @@ class InverseDynamics(functools.partial[None]):
         motion, torque = self._of_bodies(q, out)
 
         def compute(part: slice) -> None:
-            acting = None if wrenches is None else wrenches[part]
+            acting = NO_WRENCHES if wrenches is None else wrenches[part]
             if self._unrolled is not None:
-                self._unrolled.batch(
-                    self._unrolled_scratch.array, motion[part], torque[part],
+                self._unrolled.batch(self.order)(
+                    self._scratch(LANES).array, motion[part], torque[part],
                     self._wrench_transforms, acting)
             else:
                 any_order_kernels(self.formulation).inverse_dynamics(
-                    *model_of(self.robot), self._scratch.array, (), or_none(acting), motion[part],
-                    torque[part])
+                    *model_of(self.robot), self._scratch(1).array, (), acting,
+                    motion[part], torque[part])
 
         in_threads(compute, len(q), threads, LANES)
         self._sum_up(torque, out)
@@ -143,18 +144,19 @@ class InverseDynamics(functools.partial[None]):
         check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
         check_array(base_wrench, 'base_wrench', (len(q), self.order + 1, 6))
         motion, torque = self._of_bodies(q, out)
+        together = 1 if len(q) == 1 else LANES
 
         def compute(part: slice) -> None:
             base = base_pose[part], base_twist[part]
-            acting = None if wrenches is None else wrenches[part]
+            acting = NO_WRENCHES if wrenches is None else wrenches[part]
             if self._unrolled is not None:
-                second_order_spatial.batch_floating(
-                    self._unrolled_scratch.array, self.robot.gravity, *base, motion[part],
+                spatial.floating(self.order, together)(
+                    self._scratch(together).array, self.robot.gravity, *base, motion[part],
                     torque[part], self._wrench_transforms, acting, base_wrench[part])
             else:
                 any_order_kernels(self.formulation).inverse_dynamics(
-                    *model_of(self.robot), self._scratch.array, (*base, base_wrench[part]),
-                    or_none(acting), motion[part], torque[part])
+                    *model_of(self.robot), self._scratch(1).array, (*base, base_wrench[part]),
+                    acting, motion[part], torque[part])
 
         in_threads(compute, len(q), threads, LANES)
         self._sum_up(torque, out)
@@ -189,27 +191,26 @@ class InverseDynamics(functools.partial[None]):
         assert unrolled is not None
         return unrolled.wrench_transforms(self.robot)
 
-    @functools.cached_property
-    def _unrolled_scratch(self) -> ThreadScratch:
-        unrolled = self._unrolled
-        assert unrolled is not None
-        return ThreadScratch(lambda: unrolled.workspace(self.robot, LANES))
+    def _scratch(self, together: int) -> ThreadScratch:
+        """Return the memory of a kernel that computes so many motions together."""
+        scratch = self._scratches.get(together)
+        if scratch is None:
+            unrolled, bodies, order = self._unrolled, len(self.robot.bodies), self.order
+            scratch = self._scratches.setdefault(together, ThreadScratch(
+                functools.partial(any_order_kernels(self.formulation).workspace, bodies, order)
+                if unrolled is None
+                else functools.partial(unrolled.workspace, self.robot, order, together)))
+        return scratch
 
     @functools.cached_property
-    def _scratch(self) -> ThreadScratch:
-        return ThreadScratch(lambda: any_order_kernels(self.formulation).workspace(
-            len(self.robot.bodies), self.order))
+    def _scratches(self) -> dict[int, ThreadScratch]:
+        return {}
 
 
 def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
     """Return what a robot is to the kernels of any order."""
     model = robot.kernel_model
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
-
-
-def or_none(wrenches: Array | None) -> Array:
-    """Return wrenches as the kernels of any order take them, of no body if there are none."""
-    return _NO_WRENCHES if wrenches is None else wrenches
 
 
 def _coupled(

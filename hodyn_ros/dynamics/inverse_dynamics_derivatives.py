@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array
 from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, external
-from hodyn_ros.dynamics.inverse_dynamics import model_of, or_none, refuse_without_base
+from hodyn_ros.dynamics.inverse_dynamics import NO_WRENCHES, model_of, refuse_without_base
 from hodyn_ros.dynamics.kernels import state_derivatives
 from hodyn_ros.dynamics.kernels.decorators import prepare
 from hodyn_ros.dynamics.kernels.lanes import LANES
@@ -116,7 +116,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
             partials = np.empty((*out.shape[:-2], size, size))
 
         def compute(part: slice) -> None:
-            acting = or_none(None if wrenches is None else wrenches[part])
+            acting = NO_WRENCHES if wrenches is None else wrenches[part]
             state_derivatives.inverse_dynamics_derivatives(
                 *model_of(robot), self._scratch.array, tuple(array[part] for array in base),
                 acting, motion[part], partials[part])

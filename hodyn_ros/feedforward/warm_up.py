@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from hodyn_ros.common.jit import is_kept
-from hodyn_ros.dynamics.kernels.unrolled import second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
@@ -96,4 +96,4 @@ def is_warm() -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk."""
     # Other commands compile the first, and a warm-up that was ended did not reach the last.
     return all(map(is_kept, (
-        second_order_spatial.single, second_order_spatial.batch, go_over)))
+        spatial.single(2), spatial.batch(2), go_over)))

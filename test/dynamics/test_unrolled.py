@@ -1,4 +1,4 @@
-"""The fast kernels of order 2 against the kernel of any order."""
+"""The unrolled kernels of orders 0 to 2 against the kernel of any order."""
 import copy
 import os
 import pickle
@@ -16,11 +16,12 @@ from random_robots import assert_close, random_base_motion, random_motion, rando
 import hodyn_ros as hd
 from hodyn_ros.dynamics import inverse_dynamics as inverse
 from hodyn_ros.dynamics.kernels.decorators import kernel
-from hodyn_ros.dynamics.kernels.unrolled import second_order_body_fixed, second_order_spatial
+from hodyn_ros.dynamics.kernels.unrolled import body_fixed, spatial
 from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import MAX_ANGLE, sine_cosine
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 
-FAST = {'spatial': second_order_spatial, 'body_fixed': second_order_body_fixed}
+FAST = {'spatial': spatial, 'body_fixed': body_fixed}
+ORDERS = st.integers(0, 2)
 NO_WRENCHES = np.zeros((1, 0, 0, 0))
 
 
@@ -30,31 +31,32 @@ def compiled_sine_cosine(x):
 
 
 def by_any_order(robot, q, formulation, wrenches=NO_WRENCHES, base=()):
-    """Return the torques of motions (T, 5, n) by the kernel of any order."""
+    """Return the torques of motions (T, r + 3, n) by the kernel of any order."""
     general = inverse.any_order_kernels(formulation)
-    out = np.empty((len(q), 3, robot.n))
+    order = q.shape[1] - 3
+    out = np.empty((len(q), order + 1, robot.n))
     model = robot.kernel_model
     general.inverse_dynamics(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity,
-        general.workspace(len(robot.bodies), 2), base, wrenches, q, out)
+        general.workspace(len(robot.bodies), order), base, wrenches, q, out)
     return out
 
 
 def by_fast(robot, q, formulation):
     """Return the same by the fast kernel for single motions."""
-    fast = FAST[formulation]
-    memory = fast.workspace(robot, 1)
-    out = np.full((len(q), 3, robot.n), np.nan)
+    fast, order = FAST[formulation], q.shape[1] - 3
+    memory = fast.workspace(robot, order, 1)
+    out = np.full((len(q), order + 1, robot.n), np.nan)
     for motion, torque in zip(q, out, strict=True):
-        fast.single(memory, motion, torque)
+        fast.single(order)(memory, motion, torque)
     return out
 
 
 def by_fast_batch(robot, q, formulation):
-    fast = FAST[formulation]
-    out = np.full((len(q), 3, robot.n), np.nan)
-    fast.batch(
-        fast.workspace(robot, LANES), q, out, fast.wrench_transforms(robot), None)
+    fast, order = FAST[formulation], q.shape[1] - 3
+    out = np.full((len(q), order + 1, robot.n), np.nan)
+    fast.batch(order)(
+        fast.workspace(robot, order, LANES), q, out, fast.wrench_transforms(robot), NO_WRENCHES)
     return out
 
 
@@ -64,40 +66,45 @@ def assert_all_close(actual, expected, tolerance):
 
 
 @pytest.mark.parametrize('formulation', FAST)
-@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20))
-@settings(max_examples=40, deadline=None)
-def test_equals_any_order_on_serial_arms(formulation, seed, bodies, samples):
+@given(
+    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
+    order=ORDERS)
+@settings(max_examples=60, deadline=None)
+def test_equals_any_order_on_serial_arms(formulation, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, bodies)
-    q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
+    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
     expected = by_any_order(robot, q, formulation)
     assert_all_close(by_fast(robot, q, formulation), expected, 1e-12)
     assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-12)
 
 
-@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 15))
-@settings(max_examples=40, deadline=None)
-def test_equals_any_order_on_trees(seed, bodies):
+@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 15), order=ORDERS)
+@settings(max_examples=60, deadline=None)
+def test_equals_any_order_on_trees(seed, bodies, order):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, bodies, serial=False)
-    q = np.array([random_motion(rng, robot, 2) for _ in range(9)])
+    q = np.array([random_motion(rng, robot, order) for _ in range(9)])
     expected = by_any_order(robot, q, 'spatial')
     assert_all_close(by_fast(robot, q, 'spatial'), expected, 1e-12)
     assert_all_close(by_fast_batch(robot, q, 'spatial'), expected, 1e-12)
 
 
-@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20))
-@settings(max_examples=40, deadline=None)
-def test_equals_any_order_on_floating_bases(seed, bodies, samples):
+@given(
+    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
+    order=ORDERS)
+@settings(max_examples=80, deadline=None)
+def test_equals_any_order_on_floating_bases(seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, bodies, floating=True, serial=False)
-    q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
-    base = [random_base_motion(rng, 2) for _ in range(samples)]
+    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
+    base = [random_base_motion(rng, order) for _ in range(samples)]
     pose, twist = (np.array(values) for values in zip(*base, strict=True))
-    acting = rng.normal(size=(samples, 3, bodies, 6))
-    handle = hd.InverseDynamics(robot, 2)
+    acting = rng.normal(size=(samples, order + 1, bodies, 6))
+    handle = hd.InverseDynamics(robot, order)
     for wrenches in (NO_WRENCHES, acting):
-        torque, wrench, expected = np.empty((samples, 3, robot.n)), *np.empty((2, samples, 3, 6))
+        torque = np.empty((samples, order + 1, robot.n))
+        wrench, expected = np.empty((2, samples, order + 1, 6))
         handle.floating_batch(
             q, pose, twist, torque, wrench, *(() if wrenches is NO_WRENCHES else (wrenches,)))
         assert_all_close(
@@ -106,14 +113,17 @@ def test_equals_any_order_on_floating_bases(seed, bodies, samples):
 
 
 @pytest.mark.parametrize('formulation', FAST)
-@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20))
-@settings(max_examples=40, deadline=None)
-def test_equals_any_order_under_external_wrenches(formulation, seed, bodies, samples):
+@given(
+    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
+    order=ORDERS)
+@settings(max_examples=60, deadline=None)
+def test_equals_any_order_under_external_wrenches(formulation, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, bodies, serial=formulation == 'body_fixed')
-    q = np.array([random_motion(rng, robot, 2) for _ in range(samples)])
-    wrenches = 10.0 * rng.normal(size=(samples, 3, bodies, 6))
-    handle, out = hd.InverseDynamics(robot, 2, formulation), np.empty((samples, 3, robot.n))
+    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
+    wrenches = 10.0 * rng.normal(size=(samples, order + 1, bodies, 6))
+    handle = hd.InverseDynamics(robot, order, formulation)
+    out = np.empty((samples, order + 1, robot.n))
     handle.batch(q, out, wrenches)
     assert_all_close(out, by_any_order(robot, q, formulation, wrenches), 1e-12)
     # Nothing of them is left for the next batch.
@@ -273,11 +283,26 @@ def test_without_numba_the_kernel_of_any_order_serves():
 
 
 @pytest.mark.slow
+def test_four_motions_side_by_side_as_without_avx512():
+    code = (
+        'import llvmlite.binding as b; b.get_host_cpu_features = b.FeatureMap; '
+        'import numpy as np, hodyn_ros as hd; '
+        'from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES; '
+        "robot = hd.load_robot('panda'); "
+        'q = np.random.default_rng(4).normal(size=(7, 5, 7)); '
+        'assert LANES == 4; print(repr(hd.inverse_dynamics(robot, q).tolist()))')
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    robot, q = hd.load_robot('panda'), np.random.default_rng(4).normal(size=(7, 5, 7))
+    assert_all_close(np.array(eval(done.stdout)), by_any_order(robot, q, 'spatial'), 1e-12)
+
+
+@pytest.mark.slow
 def test_importing_compiles_nothing():
     code = (
         'import hodyn_ros; from hodyn_ros.dynamics.kernels.unrolled import '
-        'second_order_body_fixed as body_fixed, second_order_spatial as spatial; '
-        'print([len(k.signatures) for k in (spatial.single, spatial.batch, body_fixed.single)])')
+        'body_fixed, spatial; print([len(k.signatures) for k in '
+        '(spatial.single(2), spatial.batch(2), body_fixed.single(2))])')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '[0, 0, 0]'
 

@@ -1,4 +1,4 @@
-"""Eight motions side by side: arrays (…, LANES) whose last axis is one number in a SIMD register.
+"""Motions side by side: arrays (…, LANES) whose last axis is one number in a SIMD register.
 
 The numbers add, subtract and multiply. With numba switched off they are arrays of numpy.
 """
@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import step
+from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES as LANES
 
 Array = NDArray[np.float64]
 Number = Any  # of LANES motions
 
-LANES = 8
-
 if TYPE_CHECKING or nb.config.DISABLE_JIT:
-    def zero() -> Number:
-        """Return the number 0."""
-        return np.zeros(LANES)
+    def numbers(width: int) -> Number:
+        """Return as many numbers 0."""
+        return np.zeros(width)
 
     def read(array: Array, start: int, like: Number) -> Number:
         """Return the number that starts at an entry of an array."""
@@ -28,8 +27,14 @@ if TYPE_CHECKING or nb.config.DISABLE_JIT:
         """Store a number there."""
         array.reshape(-1)[start:start + LANES] = number
 else:
-    from hodyn_ros.dynamics.kernels.unrolled.taylor import float64x8 as zero
+    from hodyn_ros.dynamics.kernels.unrolled.taylor import lanes as numbers
     from hodyn_ros.dynamics.kernels.unrolled.taylor import read, write
+
+
+@step
+def zero() -> Number:
+    """Return the number 0."""
+    return numbers(LANES)
 
 
 @step

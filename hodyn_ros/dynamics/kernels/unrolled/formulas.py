@@ -5,7 +5,7 @@ bytecode and types to a module with passes of its own, takes several times as lo
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import inspect
 import operator
 from typing import Any
@@ -21,6 +21,7 @@ from hodyn_ros.dynamics.kernels.unrolled.taylor import (
     combined,
     data_of,
     derivative,
+    gather,
     join,
     load,
     split,
@@ -37,6 +38,21 @@ class _Number:
     def __init__(self, kind: Any, registers: Any = None, builder: Any = None) -> None:
         self.kind, self.registers, self.builder = kind, registers, builder
 
+    @property
+    def coefficients(self) -> int:
+        """How many coefficients a polynomial has."""
+        count: int = self.kind.coefficients
+        return count
+
+    def made_of(self, numbers: Sequence[_Number]) -> _Number:
+        """Return the number of the same type that has these floats, or lanes, in its registers."""
+        if self.builder is None:
+            return self
+        parts = [number.registers[0] for number in numbers]
+        kind = self.kind
+        registers = parts if kind.registers > 1 else gather(self.builder, kind, parts)
+        return _Number(kind, registers, self.builder)
+
     def _constant(self, other: _Number | float) -> _Number:
         if isinstance(other, _Number):
             return other
@@ -46,7 +62,7 @@ class _Number:
         other = self._constant(other)
         kind = self.kind if isinstance(self.kind, Packed) else other.kind
         is_product = operation is operator.mul
-        if isinstance(kind, Packed) and kind.truncated and not (
+        if isinstance(kind, Packed) and kind.coefficients > 1 and not (
                 is_product or self.kind == other.kind):
             raise TypeError('a float added to a polynomial would land on every coefficient')
         if self.builder is None:

@@ -7,30 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import inlined, kernel
-from hodyn_ros.dynamics.kernels.unrolled.formulas import formula
-from hodyn_ros.dynamics.kernels.unrolled.taylor import (
-    COEFFICIENTS,
-    LANES,
-    float64x8,
-    float64x8_of,
-    read,
-    taylor4_of,
-    write,
-)
+from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
+from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES, lanes, read, size, write
 from hodyn_ros.dynamics.kernels.unrolled.vectors import Number
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
-DOUBLES_PER_JOINT = 4 * COEFFICIENTS  # and motion: the four polynomials
+NUMBERS_PER_JOINT = 4
+"""The polynomials."""
 
+_TOGETHER = 8  # joints of one motion whose sines are computed side by side
 MAX_ANGLE = 5e5
 """Largest |x| for `sine_cosine`, rad: below it, x is less than 2¹⁹ quarter turns."""
 _HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 _ROUNDING = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
 
 
-def packed_workspace(rotation: Array, table: Array, frames: Array) -> Array:
+def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int) -> Array:
     """Return the workspace of a kernel.
 
     Parameters
@@ -39,45 +33,49 @@ def packed_workspace(rotation: Array, table: Array, frames: Array) -> Array:
         rad per unit of q.
     table : (n_bodies, …) array
         The constants of the bodies.
-    frames : (…, 4, motions) array
+    frames : (…, size) array
         Polynomials: those of the base, and room for those of the bodies.
+    motions : int
+        How many are side by side.
 
     """
     table_at, joints_at, frames_at = offsets.py_func(
         len(table), table.shape[1], frames.shape[-1])
     # Aligned to the register size, for speed.
     size = frames_at + frames.size + 1
-    room = np.zeros(size + LANES)
-    start = -room.ctypes.data // 8 % LANES
+    room = np.zeros(size + _TOGETHER)
+    start = -room.ctypes.data // 8 % _TOGETHER
     array = room[start:start + size]
     array[:len(rotation)] = rotation
     array[table_at:table_at + table.size] = table.ravel()
-    rest = array[joints_at:frames_at - 2 * LANES].reshape(len(rotation), 4, *frames.shape[-2:])
-    rest[:, 0, 0] = 1.0  # cos 0, for a floating base, which is no joint
+    joints = array[joints_at:frames_at - 2 * _TOGETHER].reshape(len(rotation), -1)
+    joints[:, :motions] = 1.0  # cos 0, for a floating base, which is no joint
     array[frames_at:-1] = frames.ravel()
     array[-1] = len(rotation)  # for `check_shapes`
     return array
 
 
 @inlined
-def check_shapes(memory: Array, q: Array, out: Array) -> None:
-    """Raise HodynError unless q is (5, n) and out (3, n), n the joints of the workspace."""
+def check_shapes(memory: Array, q: Array, out: Array, coefficients: int) -> None:
+    """Raise HodynError unless q is (r + 3, n) and out (r + 1, n), for the workspace's n joints."""
     n = memory[memory.shape[0] - 1]
-    if q.shape[0] != 5 or q.shape[1] != n or out.shape[0] != 3 or out.shape[1] != n:
-        raise HodynError('q must be (5, n) and out (3, n), with n the number of joints')
+    if (q.shape[0] != coefficients + 1 or q.shape[1] != n or out.shape[0] != coefficients - 1
+            or out.shape[1] != n):
+        raise HodynError(
+            'q must be (order + 3, n) and out (order + 1, n), with n the number of joints')
 
 
 @inlined
-def offsets(bodies: int, columns: int, motions: int) -> tuple[int, int, int]:
-    """Return where table, joint polynomials and frames start in the workspace."""
-    table = bodies + LANES  # the angles per unit of q are read a register at a time
-    joints = (table + columns * bodies + LANES - 1) // LANES * LANES
-    return table, joints, joints + DOUBLES_PER_JOINT * motions * bodies + 2 * LANES
+def offsets(bodies: int, columns: int, unit: int) -> tuple[int, int, int]:
+    """Return where table, joint polynomials and frames start; `unit` is the size of a number."""
+    table = bodies + _TOGETHER  # the angles per unit of q are read a register at a time
+    joints = (table + columns * bodies + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    return table, joints, joints + NUMBERS_PER_JOINT * unit * bodies + 2 * _TOGETHER
 
 
 @formula
 def sine_cosine(x: Number) -> tuple[Number, Number]:
-    """Return sin x and cos x to 1 ulp, of a float or `Float64x8`, for |x| ≤ `MAX_ANGLE`.
+    """Return sin x and cos x to 1 ulp, of a float or `lanes`, for |x| ≤ `MAX_ANGLE`.
 
     x = n π/2 + y + tail: π/2 is taken in parts of 33 bits, whose products with n are exact. Then
     the minimax polynomials on |y| ≤ π/4 that libraries of the C language have used since fdlibm.
@@ -112,23 +110,33 @@ def sine_cosine(x: Number) -> tuple[Number, Number]:
 
 
 @formula
-def _turned(
-    sine: Number, cosine: Number, first: Number, second: Number, third: Number,
-) -> tuple[Number, Number, Number, Number, Number, Number, Number, Number]:
-    """Return the coefficients of cos and sin of q + d(t) with d = d₁ t + d₂ t² + d₃ t³.
+def _write_joint(
+    memory: Memory, at: int, turn: float, q: tuple[Number, ...], sine: Number, cosine: Number,
+    like: Number,
+) -> None:
+    """Write the four polynomials of a joint, from `at` on.
 
-    cos d = 1 − d₁² t²/2 − d₁ d₂ t³ and sin d = d₁ t + d₂ t² + (d₃ − d₁³/6) t³.
+    They are cos and sin of q + d(t) with d = d₁ t + d₂ t² + d₃ t³, of which
+    cos d = 1 − d₁² t²/2 − d₁ d₂ t³ and sin d = d₁ t + d₂ t² + (d₃ − d₁³/6) t³, then q̇ and q. What
+    `like` has no coefficient for is not computed.
     """
+    position, velocity, second, third, snap = q
+    second, third = 0.5 * second, third * (1.0 / 6.0)
+    first, bend, twist = turn * velocity, turn * second, turn * third
     square = -0.5 * first * first
-    mixed = -1.0 * first * second
-    cube = third + first * square * (1.0 / 3.0)
-    return (
-        cosine, -1.0 * sine * first, cosine * square - sine * second, cosine * mixed - sine * cube,
-        sine, cosine * first, sine * square + cosine * second, sine * mixed + cosine * cube)
+    mixed = -1.0 * first * bend
+    cube = twist + first * square * (1.0 / 3.0)
+    for k, numbers in enumerate((
+            (cosine, -1.0 * sine * first, cosine * square - sine * bend,
+             cosine * mixed - sine * cube),
+            (sine, cosine * first, sine * square + cosine * bend, sine * mixed + cosine * cube),
+            (velocity, 2.0 * second, 3.0 * third, snap * (1.0 / 6.0)),
+            (position, velocity, second, third))):
+        memory.write(at, k, like.made_of(numbers[:like.coefficients]))
 
 
 @inlined
-def single(memory: Array, first: int, at: int, q: Array) -> None:
+def single(memory: Array, first: int, at: int, q: Array, like: Number) -> None:
     """Write the polynomials of the joints of one motion.
 
     Parameters
@@ -137,29 +145,35 @@ def single(memory: Array, first: int, at: int, q: Array) -> None:
         From `packed_workspace`.
     first, at : int
         Body of joint 0, and where its polynomials start in the workspace.
-    q : (5, n) array
+    q : (r + 3, n) array
         Joint positions and derivatives.
+    like : number
+        Of the type of the polynomials.
 
     """
-    n = q.shape[1]
-    room = at + DOUBLES_PER_JOINT * n
+    n, joint = q.shape[1], NUMBERS_PER_JOINT * size(like)
+    room = at + joint * n
+    angles = lanes(_TOGETHER)
     large = False
-    for start in range(0, n, LANES):
-        sine, cosine = sine_cosine(float64x8_of((
+    for start in range(0, n, _TOGETHER):
+        sine, cosine = sine_cosine(_side_by_side((
             _angle(memory, first, q, start), _angle(memory, first, q, start + 1),
             _angle(memory, first, q, start + 2), _angle(memory, first, q, start + 3),
             _angle(memory, first, q, start + 4), _angle(memory, first, q, start + 5),
-            _angle(memory, first, q, start + 6), _angle(memory, first, q, start + 7))))
+            _angle(memory, first, q, start + 6), _angle(memory, first, q, start + 7)), angles))
         write(memory, room, sine)
-        write(memory, room + LANES, cosine)
-        for i in range(start, min(start + LANES, n)):
-            sine_i, cosine_i = memory[room + i - start], memory[room + i - start + LANES]
-            _write_joint(memory, first, at, q, i, sine_i, cosine_i)
+        write(memory, room + _TOGETHER, cosine)
+        for i in range(start, min(start + _TOGETHER, n)):
+            sine_i, cosine_i = memory[room + i - start], memory[room + i - start + _TOGETHER]
+            _write_joint(
+                memory, at + joint * i, memory[first + i], _row(q, i), sine_i, cosine_i, like)
             large |= not abs(memory[first + i] * q[0, i]) <= MAX_ANGLE
     if large:
         for i in range(n):
             angle = memory[first + i] * q[0, i]
-            _write_joint(memory, first, at, q, i, np.sin(angle), np.cos(angle))
+            _write_joint(
+                memory, at + joint * i, memory[first + i], _row(q, i), np.sin(angle),
+                np.cos(angle), like)
 
 
 @inlined
@@ -169,80 +183,71 @@ def _angle(memory: Array, first: int, q: Array, i: int) -> float:
     return angle
 
 
+@formula
+def _side_by_side(numbers: tuple[float, ...], like: Number) -> Number:
+    """Return floats in one register."""
+    return like.made_of(numbers)
+
+
 @inlined
-def _write_joint(
-    memory: Array, first: int, at: int, q: Array, i: int, sine: float, cosine: float,
-) -> None:
-    turn = memory[first + i]
-    velocity, second = q[1, i], 0.5 * q[2, i]
-    third, fourth = q[3, i] * (1.0 / 6.0), q[4, i] * (1.0 / 6.0)
-    c0, c1, c2, c3, s0, s1, s2, s3 = _turned(
-        sine, cosine, turn * velocity, turn * second, turn * third)
-    here = at + DOUBLES_PER_JOINT * i
-    write(memory, here, taylor4_of((c0, c1, c2, c3)))
-    write(memory, here + 4, taylor4_of((s0, s1, s2, s3)))
-    write(memory, here + 8, taylor4_of((velocity, q[2, i], 0.5 * q[3, i], fourth)))
-    write(memory, here + 12, taylor4_of((q[0, i], velocity, second, third)))
+def _row(q: Array, i: int) -> tuple[float, float, float, float, float]:
+    """Return the position of a joint and its first four derivatives, 0 where q has none."""
+    rows = q.shape[0]
+    return (
+        q[0, i], q[1, i], q[2, i], q[3, i] if rows > 3 else 0.0, q[4, i] if rows > 4 else 0.0)
 
 
 @kernel
-def lanes(memory: Array, first: int, at: int, q: Array, t: int) -> None:
-    """The same for the motions t … t + 7 of a batch; beyond its end the last one is repeated.
+def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) -> None:
+    """The same for the motions t … t + LANES − 1 of a batch; beyond its end the last is repeated.
 
     Parameters
     ----------
-    memory, first, at
+    memory, first, at, like
         As for `single`.
-    q : (T, 5, n) array
+    q : (T, r + 3, n) array
         The batch.
     t : int
         First motion.
 
     """
-    n = q.shape[2]
+    n, joint = q.shape[2], NUMBERS_PER_JOINT * size(like)
+    rows = size(like) // LANES + 1  # as q has, known to the compiler
     large = False
     for lane in range(LANES):
         s = min(t + lane, q.shape[0] - 1)
-        for k in range(5):
+        for k in range(rows):
             for i in range(n):
-                memory[at + DOUBLES_PER_JOINT * LANES * i + LANES * k + lane] = q[s, k, i]
+                memory[at + joint * i + LANES * k + lane] = q[s, k, i]
         for i in range(n):
             large |= not abs(memory[first + i] * q[s, 0, i]) <= MAX_ANGLE
-    like = float64x8()
+    zero = lanes(LANES)
     for i in range(n):
-        here = at + DOUBLES_PER_JOINT * LANES * i
+        here = at + joint * i
         turn = memory[first + i]
-        position = read(memory, here, like)
-        velocity = read(memory, here + LANES, like)
-        second = 0.5 * read(memory, here + 2 * LANES, like)
-        third = (1.0 / 6.0) * read(memory, here + 3 * LANES, like)
-        fourth = (1.0 / 6.0) * read(memory, here + 4 * LANES, like)
+        position = read(memory, here, zero)
         sine, cosine = sine_cosine(turn * position)
+        third = read(memory, here + 3 * LANES, zero)  # what is there at order 0 is not used
+        fourth = read(memory, here + 4 * LANES, zero)
+        motion = (
+            position, read(memory, here + LANES, zero), read(memory, here + 2 * LANES, zero),
+            third, fourth)
         if large:
             for lane in range(LANES):
                 angle = turn * memory[here + lane]
-                memory[here + 5 * LANES + lane] = np.sin(angle)
-                memory[here + 6 * LANES + lane] = np.cos(angle)
-            sine = read(memory, here + 5 * LANES, like)
-            cosine = read(memory, here + 6 * LANES, like)
-        for k, number in enumerate(_turned(
-                sine, cosine, turn * velocity, turn * second, turn * third)):
-            write(memory, here + LANES * k, number)
-        write(memory, here + 8 * LANES, velocity)
-        write(memory, here + 9 * LANES, 2.0 * second)
-        write(memory, here + 10 * LANES, 3.0 * third)
-        write(memory, here + 11 * LANES, fourth)
-        write(memory, here + 12 * LANES, position)
-        write(memory, here + 13 * LANES, velocity)
-        write(memory, here + 14 * LANES, second)
-        write(memory, here + 15 * LANES, third)
+                memory[here + rows * LANES + lane] = np.sin(angle)
+                memory[here + (rows + 1) * LANES + lane] = np.cos(angle)
+            sine = read(memory, here + rows * LANES, zero)
+            cosine = read(memory, here + (rows + 1) * LANES, zero)
+        _write_joint(memory, here, turn, motion, sine, cosine, like)
 
 
 @inlined
-def wrenches_of_lanes(
-    memory: Array, at: int, apart: int, transforms: Array, wrenches: Array, t: int,
+def wrenches_of_motions(
+    memory: Array, at: int, apart: int, transforms: Array, wrenches: Array, t: int, motions: int,
+    like: Number,
 ) -> None:
-    """Write the polynomials of the wrenches on bodies for the motions t … t + 7 of a batch.
+    """Write the polynomials of the wrenches on bodies for some motions of a batch from t on.
 
     Parameters
     ----------
@@ -252,39 +257,48 @@ def wrenches_of_lanes(
         Where those on body 0 start in the workspace, and how far after them those on body 1 do.
     transforms : (n_bodies, 6, 6) array
         What takes them to the frames of the kernel.
-    wrenches : (T, 3, n_bodies, 6) array
+    wrenches : (T, r + 1, n_bodies, 6) array
         The batch.
-    t : int
-        First motion.
+    t, motions : int
+        First motion, and how many a number has.
+    like : number
+        Of the type of the polynomials.
 
     """
-    for lane in range(min(LANES, wrenches.shape[0] - t)):
+    for lane in range(min(motions, wrenches.shape[0] - t)):
         for i in range(wrenches.shape[2]):
             factorial = 1.0
-            for k in range(3):
+            for k in range(wrenches.shape[1]):
                 factorial *= max(k, 1)
                 for c in range(6):
                     total = 0.0
                     for d in range(6):
                         total += transforms[i, c, d] * wrenches[t + lane, k, i, d]
-                    here = at + apart * i + LANES * (COEFFICIENTS * c + k)
-                    memory[here + lane] = total / factorial
+                    memory[at + apart * i + size(like) * c + motions * k + lane] = (
+                        total / factorial)
 
 
 @inlined
-def write_torques(memory: Array, at: int, out: Array) -> None:
-    """Write Q, Q̇ and Q̈ of one motion, found in place of cos q, to out (3, n)."""
+def write_derivatives(
+    memory: Array, at: int, apart: int, out: Array, lane: int, motions: int, rows: int,
+) -> None:
+    """Write the derivatives of polynomials of one of the motions side by side.
+
+    Parameters
+    ----------
+    memory : array
+        From `packed_workspace`.
+    at, apart : int
+        Where the first polynomial starts, and how far after it the next one does. Those of the
+        torques are in the place of cos q.
+    out : (r + 1, c) array
+        Of c polynomials.
+    lane, motions, rows : int
+        The motion, how many a number has, and r + 1.
+
+    """
     for i in range(out.shape[1]):
-        here = at + DOUBLES_PER_JOINT * i
-        out[0, i], out[1, i], out[2, i] = memory[here], memory[here + 1], 2.0 * memory[here + 2]
-
-
-@inlined
-def write_torques_of_lanes(memory: Array, at: int, out: Array, t: int) -> None:
-    """The same for the motions t … t + 7 of a batch, out (T, 3, n)."""
-    for lane in range(min(LANES, out.shape[0] - t)):
-        for i in range(out.shape[2]):
-            here = at + DOUBLES_PER_JOINT * LANES * i + lane
-            out[t + lane, 0, i] = memory[here]
-            out[t + lane, 1, i] = memory[here + LANES]
-            out[t + lane, 2, i] = 2.0 * memory[here + 2 * LANES]
+        factorial = 1.0
+        for k in range(rows):
+            factorial *= max(k, 1)
+            out[k, i] = factorial * memory[at + apart * i + motions * k + lane]

@@ -1,70 +1,73 @@
 """Taylor polynomials in time as numba numbers in SIMD registers, with +, − and ×.
 
-A number is a polynomial x(t) = Σ x_k tᵏ with x_k = x⁽ᵏ⁾/k!, cut off after t³ (a truncated Taylor
-series, as in automatic differentiation). Products are Cauchy products, so a formula evaluated on
-such numbers yields its own time derivatives. A kernel written with them reads like the one of
-order 0, and the types decide how it runs:
+A number is a polynomial x(t) = Σ x_k tᵏ with x_k = x⁽ᵏ⁾/k!, cut off after two to four of them (a
+truncated Taylor series, as in automatic differentiation). Products are Cauchy products, so a
+formula evaluated on such numbers yields its own time derivatives. A kernel written with them reads
+like the one of order 0, and the types decide to which order and how it runs:
 
-`Taylor4`
-    one motion, its four coefficients side by side in one register;
-`Taylor4x8`
-    eight motions, a register for each coefficient, for batches;
-`Float64x8`
-    eight plain numbers in a register, multiplied element by element.
+`polynomial(count, 1)`
+    one motion, its coefficients side by side in one register;
+`polynomial(count, LANES)`
+    several motions, a register for each coefficient, for batches;
+`lanes`
+    plain numbers in a register, multiplied element by element.
 
-All three mix with floats. Registers wider than the processor's are split by the compiler, so the
-types serve every architecture. They live inside kernels only; `read` and `write` convert from and
-to arrays of doubles.
+All mix with floats. Registers wider than the processor's are split by the compiler, so the types
+serve every architecture. They live inside kernels only; `read` and `write` convert from and to
+arrays of doubles.
 """
 from collections.abc import Callable, Sequence
 import operator
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-COEFFICIENTS = 4  # t⁰ … t³: twists and their first three derivatives, as order 2 needs
-LANES = 8
+
+def _lanes() -> int:
+    """Return how many motions are side by side: for eight, the registers of AVX2 are too few."""
+    try:
+        return 8 if binding.get_host_cpu_features().get('avx512f') else 4
+    except RuntimeError:  # not known of this processor
+        return 4
+
+
+LANES = _lanes()
 _DOUBLE = ir.DoubleType()
 
 Values = list[ir.Value]
 
 
 class Packed(types.Type):
-    """A numba number made of `registers` LLVM vectors of `width` doubles each."""
+    """A numba number of some coefficients, in `registers` LLVM vectors of `width` doubles each.
 
-    def __init__(self, name: str, registers: int, width: int, truncated: bool) -> None:
-        super().__init__(name)
-        self.registers, self.width, self.truncated = registers, width, truncated
+    With one coefficient it is plain numbers side by side.
+    """
+
+    def __init__(self, coefficients: int, registers: int, width: int) -> None:
+        super().__init__(f'Packed({coefficients}, {registers}, {width})')
+        self.coefficients, self.registers, self.width = coefficients, registers, width
         self.vector = ir.VectorType(_DOUBLE, width)
 
 
-class _Taylor4(Packed):
-    pass
+def polynomial_type(coefficients: int, motions: int) -> Packed:
+    """Return the type of polynomials of one motion, or of several side by side."""
+    if motions == 1:  # three coefficients as four: registers have 2 or 4 doubles
+        return Packed(coefficients, 1, 2 if coefficients == 2 else 4)
+    return Packed(coefficients, coefficients, motions)
 
 
-class _Taylor4x8(Packed):
-    pass
+def number_size(coefficients: int, motions: int) -> int:
+    """Return how many doubles a polynomial takes in memory."""
+    packed = polynomial_type(coefficients, motions)
+    return packed.registers * packed.width
 
 
-class _Float64x8(Packed):
-    pass
-
-
-TAYLOR4 = _Taylor4('Taylor4', 1, COEFFICIENTS, True)
-TAYLOR4X8 = _Taylor4x8('Taylor4x8', COEFFICIENTS, LANES, True)
-FLOAT64X8 = _Float64x8('Float64x8', 1, LANES, False)
-_TYPES = (TAYLOR4, TAYLOR4X8, FLOAT64X8)
-
-
+@register_model(Packed)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, packed: Packed) -> None:
         super().__init__(manager, packed, ir.ArrayType(packed.vector, packed.registers))
-
-
-for _kind in (_Taylor4, _Taylor4x8, _Float64x8):
-    register_model(_kind)(_Model)
 
 
 def split(builder: ir.IRBuilder, kind: types.Type, value: ir.Value) -> Values:
@@ -110,7 +113,7 @@ def _cauchy(builder: ir.IRBuilder, packed: Packed, a: Values, b: Values) -> Valu
     width = packed.width
     zero = ir.Constant(packed.vector, [0.0] * width)
     terms = [builder.fmul(_shuffle(builder, a[0], zero, [0] * width), b[0])]
-    for j in range(1, width):
+    for j in range(1, packed.coefficients):
         shifted = _shuffle(builder, zero, b[0], [0] * j + [width + k for k in range(width - j)])
         terms.append(builder.fmul(_shuffle(builder, a[0], zero, [j] * width), shifted))
     # A chain of fused multiply-adds; a tree would be shorter, but takes more instructions.
@@ -135,7 +138,7 @@ def combined(
             registers if isinstance(kind, Packed)
             else [_spread(builder, packed.vector, registers[0])] * packed.registers
             for kind, registers in zip(kinds, operands, strict=True)]
-    elif packed is not None and packed.truncated and operation is operator.mul:
+    elif packed is not None and packed.coefficients > 1 and operation is operator.mul:
         return _cauchy(builder, packed, *operands)
     return [_MAKE[operation](builder, a, b) for a, b in zip(*operands, strict=True)]
 
@@ -157,7 +160,7 @@ def _typer(operation: Any) -> None:
             for packed, other in ((left, right), (right, left)):
                 if isinstance(packed, Packed) and (other == packed or other == types.float64):
                     # A float added to a polynomial would land on every coefficient.
-                    plain = operation is operator.mul or not packed.truncated
+                    plain = operation is operator.mul or packed.coefficients == 1
                     if other == packed or plain:
                         return packed(left, right)
             return None
@@ -167,11 +170,9 @@ def _typer(operation: Any) -> None:
 
 for _operation in _MAKE:
     _typer(_operation)
-    for _packed in _TYPES:
-        for _left, _right in (
-            (_packed, _packed), (_packed, types.float64), (types.float64, _packed),
-        ):
-            _overload(_operation, _left, _right)
+    for _left, _right in (
+            (Packed, Packed), (Packed, types.float64), (types.float64, Packed)):
+        _overload(_operation, _left, _right)
 
 
 def _primitive(define: Callable[..., Any]) -> Any:
@@ -204,7 +205,7 @@ def store(
     builder: Any, packed: Packed, data: ir.Value, index: ir.Value, registers: Values, *,
     known: bool = False,
 ) -> None:
-    """Write a number there; of what is `known` without the last coefficient of `Taylor4x8`.
+    """Write a number there; of what is `known` without the register of the last coefficient.
 
     That is undefined after `derivative`, and the compiler needs not compute it.
     """
@@ -241,37 +242,36 @@ def _writer(known: bool) -> Any:
 write, write_known = _writer(False), _writer(True)
 
 
-def _gathered(packed: Packed) -> Any:
-    @_primitive
-    def gathered(typing: Any, numbers: Any) -> Any:
-        """Return the number whose register holds the floats of a tuple."""
-        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            register = ir.Constant(packed.vector, ir.Undefined)
-            for k in range(packed.width):
-                number = builder.extract_value(arguments[0], k)
-                register = builder.insert_element(
-                    register, number, ir.Constant(ir.IntType(32), k))
-            return join(builder, packed, [register])
-
-        return packed(types.UniTuple(types.float64, packed.width)), lower
-    return gathered
+def gather(builder: Any, packed: Packed, numbers: Values) -> Values:
+    """Return the register that holds some doubles, and as many zeros as it has room for."""
+    register = ir.Constant(packed.vector, [0.0] * packed.width)
+    for k, number in enumerate(numbers):
+        register = builder.insert_element(register, number, ir.Constant(ir.IntType(32), k))
+    return [register]
 
 
-taylor4_of, float64x8_of = _gathered(TAYLOR4), _gathered(FLOAT64X8)
+def _zero(packed: Packed, *arguments: types.Type) -> Any:
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(ir.ArrayType(packed.vector, packed.registers), None)
+
+    return packed(*arguments), lower
 
 
-def _zero(packed: Packed) -> Any:
-    @_primitive
-    def zero(typing: Any) -> Any:
-        """Return the number 0 of one type."""
-        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return ir.Constant(ir.ArrayType(packed.vector, packed.registers), None)
-
-        return packed(), lower
-    return zero
+@_primitive
+def polynomial(typing: Any, coefficients: Any, motions: Any) -> Any:
+    """Return the polynomial 0, of constant numbers of coefficients and motions."""
+    if not all(isinstance(count, types.IntegerLiteral) for count in (coefficients, motions)):
+        return None
+    packed = polynomial_type(coefficients.literal_value, motions.literal_value)
+    return _zero(packed, coefficients, motions)
 
 
-taylor4, taylor4x8, float64x8 = _zero(TAYLOR4), _zero(TAYLOR4X8), _zero(FLOAT64X8)
+@_primitive
+def lanes(typing: Any, width: Any) -> Any:
+    """Return as many plain numbers 0 side by side as a constant says."""
+    if not isinstance(width, types.IntegerLiteral):
+        return None
+    return _zero(Packed(1, 1, width.literal_value), width)
 
 
 @_primitive
@@ -284,14 +284,14 @@ def size(typing: Any, like: Any) -> Any:
 
 
 def derivative(builder: Any, packed: Packed, registers: Values) -> Values:
-    """Write the time derivative of a number; its last coefficient is undefined, here 0."""
-    zero = ir.Constant(packed.vector, [0.0] * packed.width)
+    """Write the time derivative of a number; its last coefficient is undefined."""
+    width, zero = packed.width, ir.Constant(packed.vector, [0.0] * packed.width)
     if packed.registers > 1:
-        factors = [ir.Constant(packed.vector, [float(k)] * packed.width) for k in range(1, 4)]
-        shifted = [builder.fmul(registers[k + 1], factors[k]) for k in range(3)]
-        return [*shifted, zero]
-    factors = ir.Constant(packed.vector, [1.0, 2.0, 3.0, 0.0])
-    return [builder.fmul(_shuffle(builder, registers[0], zero, [1, 2, 3, 4]), factors)]
+        return [*(
+            builder.fmul(registers[k], ir.Constant(packed.vector, [float(k)] * width))
+            for k in range(1, packed.registers)), zero]
+    factors = ir.Constant(packed.vector, [*map(float, range(1, width)), 0.0])
+    return [builder.fmul(_shuffle(builder, registers[0], zero, range(1, width + 1)), factors)]
 
 
 @_primitive
@@ -299,13 +299,13 @@ def integral(typing: Any, value: Any) -> Any:
     """Return the integral over time from 0."""
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         registers = split(builder, value, arguments[0])
-        zero = ir.Constant(value.vector, [0.0] * value.width)
+        width, zero = value.width, ir.Constant(value.vector, [0.0] * value.width)
         if value.registers > 1:
-            factors = [ir.Constant(value.vector, [1.0 / k] * value.width) for k in range(1, 4)]
-            shifted = [builder.fmul(registers[k], factors[k]) for k in range(3)]
-            return join(builder, value, [zero, *shifted])
-        factors = ir.Constant(value.vector, [0.0, 1.0, 1.0 / 2.0, 1.0 / 3.0])
-        shifted = _shuffle(builder, zero, registers[0], [0, 4, 5, 6])
+            return join(builder, value, [zero, *(
+                builder.fmul(registers[k - 1], ir.Constant(value.vector, [1.0 / k] * width))
+                for k in range(1, value.registers))])
+        factors = ir.Constant(value.vector, [0.0, *(1.0 / k for k in range(1, width))])
+        shifted = _shuffle(builder, zero, registers[0], [0, *range(width, 2 * width - 1)])
         return join(builder, value, [builder.fmul(shifted, factors)])
 
     return value(value), lower

@@ -1,4 +1,4 @@
-"""Inverse dynamics of order 2 in body-fixed representation: the recursion of KM21, serial arms.
+"""Inverse dynamics of orders 0 to 2 in body-fixed representation: KM21, for serial arms.
 
 Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
 on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
@@ -7,18 +7,21 @@ Every joint is about and along the z axis of its kernel frame, which may be turn
 moved along it freely. Here that freedom is used to make the step from one joint to the next a
 translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
 """
+import functools
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
+from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import NUMBERS_PER_JOINT
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
-    COEFFICIENTS,
     LANES,
+    number_size,
+    polynomial,
     read,
     size,
-    taylor4,
-    taylor4x8,
     write,
     write_known,
 )
@@ -54,12 +57,12 @@ _STEP_X, _STEP_Y, _STEP_COS, _STEP_SIN, _ZERO_COS, _ZERO_SIN = range(6)
 _ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
 
 
-def workspace(robot: Robot, motions: int) -> Array:
-    """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+def workspace(robot: Robot, order: int, motions: int) -> Array:
+    """Return the array for the kernels of an order and of so many motions side by side."""
     gravity, table, _ = _constants(robot)
-    frames = np.zeros((3 + 6 * len(robot.bodies), COEFFICIENTS, motions))
-    frames[:3, 1] = -gravity[:, np.newaxis]
-    return joint_polynomials.packed_workspace(table[:, _ROTATION], table, frames)
+    frames = np.zeros((3 + 6 * len(robot.bodies), number_size(order + 2, motions)))
+    frames[:3, motions:2 * motions] = -gravity[:, np.newaxis]
+    return joint_polynomials.packed_workspace(table[:, _ROTATION], table, frames, motions)
 
 
 def wrench_transforms(robot: Robot) -> Array:
@@ -103,15 +106,15 @@ def _constants(robot: Robot) -> tuple[Array, Array, Array]:
 
 
 @inlined
-def _recursion(memory: Array, n: int, acting: bool, motions: int, like: Number) -> None:
+def _recursion(memory: Array, n: int, acting: bool, like: Number) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
     Gravity enters as the velocity −g t of the base, which comes first among the frames, before
     the wrenches of the bodies; `acting` says that external ones are in their place; `like` is of
     the type to compute with.
     """
-    table, first, frames = joint_polynomials.offsets(n, COLUMNS, motions)
     unit = size(like)
+    table, first, frames = joint_polynomials.offsets(n, COLUMNS, unit)
     omega = (like, like, like)
     linear = read_vector(memory, frames, like)
     for i in range(n):
@@ -176,34 +179,55 @@ def _recursion(memory: Array, n: int, acting: bool, motions: int, like: Number) 
         force = (fx, fy, fz)
 
 
-@kernel
-def single(memory: Array, q: Array, out: Array) -> None:
-    """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); other shapes raise HodynError."""
-    memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
-    joint_polynomials.check_shapes(memory, q, out)
-    n = q.shape[1]
-    _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
-    joint_polynomials.single(memory, 0, first, q)
-    _recursion(memory, n, False, 1, taylor4())
-    joint_polynomials.write_torques(memory, first, out)
+@functools.cache
+def single(order: int) -> Any:
+    """Return the kernel that writes Q, Q̇, … to an order for one motion.
 
-
-@batch_kernel
-def batch(
-    memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
-) -> None:
-    """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
-
-    These are (T, 3, n, 6), or None, for which a kernel of its own is compiled; the transforms are
-    from `wrench_transforms`.
+    It takes memory from `workspace`, q (order + 3, n) and out (order + 1, n); other shapes raise
+    HodynError.
     """
-    n = q.shape[2]
-    number = COEFFICIENTS * LANES
-    _, first, frames = joint_polynomials.offsets(n, COLUMNS, LANES)
-    for t in range(0, q.shape[0], LANES):
-        joint_polynomials.lanes(memory, 0, first, q, t)
-        if wrenches is not None:
-            joint_polynomials.wrenches_of_lanes(
-                memory, frames + 3 * number, 6 * number, transforms, wrenches, t)
-        _recursion(memory, n, wrenches is not None, LANES, taylor4x8())
-        joint_polynomials.write_torques_of_lanes(memory, first, out, t)
+    coefficients = order + 2
+
+    @kernel
+    def single(memory: Array, q: Array, out: Array) -> None:
+        memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
+        joint_polynomials.check_shapes(memory, q, out, coefficients)
+        like = polynomial(coefficients, 1)
+        unit = size(like)
+        _, first, _ = joint_polynomials.offsets(q.shape[1], COLUMNS, unit)
+        joint_polynomials.single(memory, 0, first, q, like)
+        _recursion(memory, q.shape[1], False, like)
+        joint_polynomials.write_derivatives(
+            memory, first, NUMBERS_PER_JOINT * unit, out, 0, 1, order + 1)
+
+    return single
+
+
+@functools.cache
+def batch(order: int) -> Any:
+    """Return the kernel for a batch, by `LANES` motions at a time, with external wrenches.
+
+    It takes memory, q (T, order + 3, n) and out (T, order + 1, n), which are not checked, the
+    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6), or none (…, 0, 6).
+    """
+    coefficients = order + 2
+
+    @batch_kernel
+    def batch(
+        memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array,
+    ) -> None:
+        memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
+        n, like = q.shape[2], polynomial(coefficients, LANES)
+        unit, joint = size(like), NUMBERS_PER_JOINT * size(like)
+        _, first, frames = joint_polynomials.offsets(n, COLUMNS, unit)
+        for t in range(0, q.shape[0], LANES):
+            joint_polynomials.several(memory, 0, first, q, t, like)
+            if wrenches.shape[2] > 0:
+                joint_polynomials.wrenches_of_motions(
+                    memory, frames + 3 * unit, 6 * unit, transforms, wrenches, t, LANES, like)
+            _recursion(memory, n, wrenches.shape[2] > 0, like)
+            for lane in range(min(LANES, q.shape[0] - t)):
+                joint_polynomials.write_derivatives(
+                    memory, first, joint, out[t + lane], lane, LANES, order + 1)
+
+    return batch

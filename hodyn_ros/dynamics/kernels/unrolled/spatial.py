@@ -1,23 +1,25 @@
-"""Inverse dynamics of order 2 in spatial representation: Algorithms 1 and 3 of M21, for trees.
+"""Inverse dynamics of orders 0 to 2 in spatial form: Algorithms 1 and 3 of M21, for trees.
 
 Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
 on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0: since the
 poses are polynomials too, eqs. (9) and (18)–(22) of M21 come out of the products.
 """
+import functools
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
+from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import NUMBERS_PER_JOINT
 from hodyn_ros.dynamics.kernels.unrolled.taylor import (
-    COEFFICIENTS,
     LANES,
     integral,
-    read,
+    number_size,
+    polynomial,
     size,
-    taylor4,
-    taylor4x8,
     write_known,
 )
 from hodyn_ros.dynamics.kernels.unrolled.vectors import (
@@ -58,23 +60,21 @@ _TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # where these are
 _FRAME = 18  # numbers a slot: columns x, y, z of R, r, twist
 _X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # where these are
 _COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # polynomials of a joint
-_FACTORIALS = (1.0, 1.0, 2.0, 6.0)
 
 
-def workspace(robot: Robot, motions: int) -> Array:
-    """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+def workspace(robot: Robot, order: int, motions: int) -> Array:
+    """Return the array for the kernels of an order and of so many motions side by side."""
     model = robot.kernel_model
     parent = model.parent
     slots = _frame_slots(parent)
     table = np.column_stack([
         parent, slots[parent], slots[:-1], model.body_table[:, :ORIGIN_INERTIA]])
-    kept = np.zeros((_KEPT * (1 + len(parent)), COEFFICIENTS, motions))
-    frames = np.zeros((1 + slots.max(), _FRAME, COEFFICIENTS, motions))
-    frames[0, (0, 4, 8), 0] = 1.0
-    frames[0, 15:18, 1] = -robot.gravity[:, np.newaxis]
-    frames = frames.reshape(-1, COEFFICIENTS, motions)
+    kept = np.zeros((_KEPT * (1 + len(parent)), number_size(order + 2, motions)))
+    frames = np.zeros((_FRAME * (1 + slots.max()), kept.shape[1]))
+    frames[(_X, _Y + 1, _Z + 2), :motions] = 1.0
+    frames[_LINEAR:_LINEAR + 3, motions:2 * motions] = -robot.gravity[:, np.newaxis]
     return joint_polynomials.packed_workspace(
-        table[:, _BODY + ROTATION], table, np.concatenate([kept, frames]))
+        table[:, _BODY + ROTATION], table, np.concatenate([kept, frames]), motions)
 
 
 def wrench_transforms(robot: Robot) -> Array:
@@ -213,7 +213,7 @@ def _pass_on(memory: Memory, own: int, parent: int, like: Number) -> None:
 
 @inlined
 def _recursion(
-    memory: Array, bodies: int, free: int, acting: bool, motions: int, like: Number,
+    memory: Array, bodies: int, free: int, acting: bool, like: Number,
 ) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
@@ -222,8 +222,8 @@ def _recursion(
     `acting` says that external wrenches are in the place of the bodies' own; `like` is of the type
     to compute with.
     """
-    table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, motions)
     unit = size(like)
+    table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
     vector = 3 * unit
     frames = kept + _KEPT * unit * (bodies + 1)
     write_vector(memory, kept, (like, like, like))
@@ -263,128 +263,152 @@ def _recursion(
         _pass_on(memory, own, parent, like)
 
 
-@kernel
-def single(memory: Array, q: Array, out: Array) -> None:
-    """Write Q, Q̇, Q̈ (3, n) of a motion q (5, n); other shapes raise HodynError."""
-    memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
-    joint_polynomials.check_shapes(memory, q, out)
-    n = q.shape[1]
-    _, first, _ = joint_polynomials.offsets(n, COLUMNS, 1)
-    joint_polynomials.single(memory, 0, first, q)
-    _recursion(memory, n, 0, False, 1, taylor4())
-    joint_polynomials.write_torques(memory, first, out)
+@functools.cache
+def single(order: int) -> Any:
+    """Return the kernel that writes Q, Q̇, … to an order for one motion.
 
-
-@batch_kernel
-def batch(
-    memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array | None,
-) -> None:
-    """The same for q (T, 5, n) and out (T, 3, n), which are not checked, with external wrenches.
-
-    These are (T, 3, n, 6), or None, for which a kernel of its own is compiled; the transforms are
-    from `wrench_transforms`.
+    It takes memory from `workspace`, q (order + 3, n) and out (order + 1, n); other shapes raise
+    HodynError.
     """
-    n = q.shape[2]
-    _, first, kept = joint_polynomials.offsets(n, COLUMNS, LANES)
-    for t in range(0, q.shape[0], LANES):
-        joint_polynomials.lanes(memory, 0, first, q, t)
-        if wrenches is not None:
-            _place_wrenches(memory, kept, transforms, wrenches, t)
-        _recursion(memory, n, 0, wrenches is not None, LANES, taylor4x8())
-        joint_polynomials.write_torques_of_lanes(memory, first, out, t)
+    coefficients = order + 2
+
+    @kernel
+    def single(memory: Array, q: Array, out: Array) -> None:
+        memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
+        joint_polynomials.check_shapes(memory, q, out, coefficients)
+        like = polynomial(coefficients, 1)
+        unit = size(like)
+        _, first, _ = joint_polynomials.offsets(q.shape[1], COLUMNS, unit)
+        joint_polynomials.single(memory, 0, first, q, like)
+        _recursion(memory, q.shape[1], 0, False, like)
+        joint_polynomials.write_derivatives(
+            memory, first, NUMBERS_PER_JOINT * unit, out, 0, 1, order + 1)
+
+    return single
 
 
-@batch_kernel
-def batch_floating(
-    memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
-    transforms: Array, wrenches: Array | None, base_wrench: Array,
-) -> None:
-    """The same on a floating base, which body 0 then is.
+@functools.cache
+def batch(order: int) -> Any:
+    """Return the kernel for a batch, by `LANES` motions at a time, with external wrenches.
 
-    Parameters
-    ----------
-    memory : array
-        From `workspace`.
-    gravity : (3,) array
-        m/s².
-    base_pose, base_twist : (T, 4, 4) and (T, 4, 6) arrays
-        The spatial twist and its derivatives.
-    q, out : (T, 5, n) and (T, 3, n) arrays
-        As for `batch`.
-    transforms, wrenches : (n + 1, 6, 6) and (T, 3, n + 1, 6) arrays
-        As for `batch`.
-    base_wrench : (T, 3, 6) array
-        Written: what must act on the base, in world axes about the world origin.
-
+    It takes memory, q (T, order + 3, n) and out (T, order + 1, n), which are not checked, the
+    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6), or none (…, 0, 6).
     """
-    bodies = q.shape[2] + 1
-    _, first, kept = joint_polynomials.offsets(bodies, COLUMNS, LANES)
-    first += joint_polynomials.DOUBLES_PER_JOINT * LANES
-    number = COEFFICIENTS * LANES
-    base_frame = kept + _KEPT * number * (bodies + 1)
-    for t in range(0, q.shape[0], LANES):
-        for lane in range(LANES):
-            s = min(t + lane, q.shape[0] - 1)
-            for k in range(12):
-                memory[base_frame + number * k + lane] = base_pose[s, k % 3, k // 3]
-            for k in range(6):
-                for a in range(COEFFICIENTS):
-                    memory[base_frame + number * (12 + k) + LANES * a + lane] = (
-                        base_twist[s, a, k] / _FACTORIALS[a])
-        _move_base(memory, base_frame, gravity, taylor4x8())
-        joint_polynomials.lanes(memory, 1, first, q, t)
-        if wrenches is not None:
-            _place_wrenches(memory, kept, transforms, wrenches, t)
-        _recursion(memory, bodies, 1, wrenches is not None, LANES, taylor4x8())
-        joint_polynomials.write_torques_of_lanes(memory, first, out, t)
-        for lane in range(min(LANES, q.shape[0] - t)):
-            for k in range(6):
-                wrench = kept + number * k + lane
-                base_wrench[t + lane, 0, k] = memory[wrench]
-                base_wrench[t + lane, 1, k] = memory[wrench + LANES]
-                base_wrench[t + lane, 2, k] = 2.0 * memory[wrench + 2 * LANES]
+    coefficients = order + 2
+
+    @batch_kernel
+    def batch(
+        memory: Array, q: Array, out: Array, transforms: Array, wrenches: Array,
+    ) -> None:
+        memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
+        n, like = q.shape[2], polynomial(coefficients, LANES)
+        unit, joint = size(like), NUMBERS_PER_JOINT * size(like)
+        _, first, kept = joint_polynomials.offsets(n, COLUMNS, unit)
+        for t in range(0, q.shape[0], LANES):
+            joint_polynomials.several(memory, 0, first, q, t, like)
+            if wrenches.shape[2] > 0:
+                _place_wrenches(memory, kept, transforms, wrenches, t, LANES, like)
+            _recursion(memory, n, 0, wrenches.shape[2] > 0, like)
+            for lane in range(min(LANES, q.shape[0] - t)):
+                joint_polynomials.write_derivatives(
+                    memory, first, joint, out[t + lane], lane, LANES, order + 1)
+
+    return batch
+
+
+@functools.cache
+def floating(order: int, motions: int) -> Any:
+    """Return the kernel for a batch on a floating base, by 1 or `LANES` motions at a time.
+
+    It takes memory; gravity (3,); base_pose (T, 4, 4) and base_twist (T, order + 2, 6), the
+    spatial twist and its derivatives; q, out, transforms and wrenches as for `batch`, where body 0
+    is the base; and base_wrench (T, order + 1, 6), which is written: what must act on the base, in
+    world axes about the world origin.
+    """
+    coefficients = order + 2
+
+    @batch_kernel
+    def floating(
+        memory: Array, gravity: Array, base_pose: Array, base_twist: Array, q: Array, out: Array,
+        transforms: Array, wrenches: Array, base_wrench: Array,
+    ) -> None:
+        memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
+        base_wrench = borrowed(base_wrench)
+        bodies, like = q.shape[2] + 1, polynomial(coefficients, motions)
+        unit, joint = size(like), NUMBERS_PER_JOINT * size(like)
+        _, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
+        first += joint
+        frame = kept + _KEPT * unit * (bodies + 1)
+        for t in range(0, q.shape[0], motions):
+            _place_base(memory, frame, gravity, base_pose, base_twist, t, motions, like)
+            if motions == 1:
+                joint_polynomials.single(memory, 1, first, q[t], like)
+            else:
+                joint_polynomials.several(memory, 1, first, q, t, like)
+            if wrenches.shape[2] > 0:
+                _place_wrenches(memory, kept, transforms, wrenches, t, motions, like)
+            _recursion(memory, bodies, 1, wrenches.shape[2] > 0, like)
+            for lane in range(min(motions, q.shape[0] - t)):
+                joint_polynomials.write_derivatives(
+                    memory, first, joint, out[t + lane], lane, motions, order + 1)
+                joint_polynomials.write_derivatives(
+                    memory, kept, unit, base_wrench[t + lane], lane, motions, order + 1)
+
+    return floating
 
 
 @inlined
-def _place_wrenches(
-    memory: Array, kept: int, transforms: Array, wrenches: Array, t: int,
+def _place_base(
+    memory: Array, frame: int, gravity: Array, base_pose: Array, base_twist: Array, t: int,
+    motions: int, like: Number,
 ) -> None:
-    """Put the external wrenches of the motions t … t + 7 in the place of the bodies' own."""
-    body = _KEPT * COEFFICIENTS * LANES
-    joint_polynomials.wrenches_of_lanes(memory, kept + body, body, transforms, wrenches, t)
+    """Write the polynomials of the base's pose and twist, the latter less g t, of some motions."""
+    unit = size(like)
+    for lane in range(motions):
+        s = min(t + lane, base_pose.shape[0] - 1)
+        for k in range(12):
+            here = frame + unit * k + lane
+            memory[here] = base_pose[s, k % 3, k // 3]
+            for a in range(motions, unit, motions):
+                memory[here + a] = 0.0
+        for k in range(6):
+            factorial = 1.0
+            for a in range(base_twist.shape[1]):
+                factorial *= max(a, 1)
+                memory[frame + unit * (_OMEGA + k) + motions * a + lane] = (
+                    base_twist[s, a, k] / factorial)
+    _move_base(memory, frame, base_twist.shape[1] - 1, like)
+    for k in range(3):
+        for lane in range(motions):
+            memory[frame + unit * (_LINEAR + k) + motions + lane] -= gravity[k]
 
 
 @kernel
-def _move_base(memory: Array, base: int, gravity: Array, like: Number) -> None:
-    """Complete the polynomials of the base's pose by its twist; add −g t to the latter.
+def _move_base(memory: Array, frame: int, derivatives: int, like: Number) -> None:
+    """Complete the polynomials of the base's pose, of which coefficient 0 is given, by its twist.
 
-    Coefficient 0 is given. Ẋ = ω × X for the columns of R and ṙ = v + ω × r; each iteration yields
-    one coefficient more.
+    Ẋ = ω × X for the columns of R and ṙ = v + ω × r; each iteration yields one coefficient more.
     """
     step = size(like)
-    omega = read_vector(memory, base + 12 * step, like)
-    linear = read_vector(memory, base + 15 * step, like)
+    omega = read_vector(memory, frame + _OMEGA * step, like)
+    linear = read_vector(memory, frame + _LINEAR * step, like)
     for k in range(4):
-        address = base + 3 * k * step
-        present = (
-            _constant(memory, address, like), _constant(memory, address + step, like),
-            _constant(memory, address + 2 * step, like))
+        present = read_vector(memory, frame + 3 * k * step, like)
         moving = present
-        for _ in range(COEFFICIENTS - 1):
+        for _ in range(derivatives):
             rate = cross(omega, moving)
             if k == 3:
                 rate = add(rate, linear)
             moving = add(present, (integral(rate[0]), integral(rate[1]), integral(rate[2])))
-        write_vector(memory, address, moving)
-    for k in range(3):
-        address = base + (15 + k) * step + LANES
-        for lane in range(LANES):
-            memory[address + lane] -= gravity[k]
+        write_vector(memory, frame + 3 * k * step, moving)
 
 
-@kernel
-def _constant(memory: Array, address: int, like: Number) -> Number:
-    """Return the polynomial whose coefficient 0 is at an address, its further coefficients 0."""
-    for k in range(LANES, COEFFICIENTS * LANES):
-        memory[address + k] = 0.0
-    return read(memory, address, like)
+@inlined
+def _place_wrenches(
+    memory: Array, kept: int, transforms: Array, wrenches: Array, t: int, motions: int,
+    like: Number,
+) -> None:
+    """Put the external wrenches of some motions in the place of the bodies' own."""
+    body = _KEPT * size(like)
+    joint_polynomials.wrenches_of_motions(
+        memory, kept + body, body, transforms, wrenches, t, motions, like)
