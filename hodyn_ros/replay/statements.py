@@ -18,6 +18,7 @@ _ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
 _POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
 _NOTABLE = 1e-3  # of the largest torque of the arm: a smaller error is none
 _SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
+_MORE = 1.1  # times the bandwidth that is used: from there on less is used than was wanted
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
@@ -27,6 +28,11 @@ def warnings(result: Replay) -> list[str]:
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
+    said += result.moving_locked
+    if result.payload and not describes(result):
+        said.append(
+            f'The load that was given, --payload {", ".join(result.payload)}, is the first '
+            'suspect: compare without it, or `hodyn identify --terms payload`.')
     said += result.diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
@@ -58,6 +64,11 @@ def warnings(result: Replay) -> list[str]:
             f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
             'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
             'stepped.')
+    wanted = result.wanted_bandwidth
+    if wanted is not None and wanted > _MORE * result.bandwidth:
+        said.append(
+            f'Of --bandwidth {wanted:g} Hz {result.bandwidth:.2g} Hz are used: samples at '
+            f'{1.0 / result.noise.step:.4g} Hz determine no more.')
     share = result.gravity_share
     if result.diagnosis.is_wrong:
         pass  # what follows from it would mislead
