@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,8 +141,11 @@ def run_identify(
             console.print(f'! {one.path}: {sentence}', style='bold')
     damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
     # Without a cause, the links may be what is wrong.
-    if any(one.is_wrong and (one.has_a_cause or 'links' not in terms) for one in diagnoses):
+    if any(one.is_misread or (one.is_wrong and not one.has_a_cause and 'links' not in terms)
+           for one in diagnoses):
         raise HodynError('; '.join([_MISREAD, *damages]))
+    if any(one.is_wrong for one in diagnoses):
+        data = replace(data, factor=math.nan)  # of efforts that the model does not describe
     try:
         with console.status('identifying'):
             found = identify(robot, data, terms, each_bag=each_bag)
