@@ -162,7 +162,7 @@ def run_identify(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
             findings=[diagnosis.sentences for diagnosis in diagnoses])
     for one, count in pairs:
-        for sentence in count.sentences:
+        for sentence in filter(None, [*count.sentences, source.motion(one.path).lag]):
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
     for sentence in (

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
+from hodyn_ros.estimation.timing import Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.replay.effort_unit import EffortUnit
@@ -114,6 +115,18 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()))
 
 
+def within_bandwidth(
+    piece: MotionPiece, run: Run, predicted: Array, bandwidth: float,
+) -> Array:
+    """Return predicted and recorded efforts at the samples of a run below a bandwidth.
+
+    From predictions (S, n), N m, and Hz: (S, 2, n), N m, both by the same filter.
+    """
+    both = np.stack([predicted, piece.states.effort[run.first_message]], axis=1)
+    slow = low_pass(run.time, both.reshape(len(both), -1), bandwidth)
+    return np.asarray(slow.reshape(both.shape))
+
+
 class RecordedTorques:
     """Computes the torques of a recorded motion.
 
@@ -169,9 +182,8 @@ class RecordedTorques:
             if not self.efforts.with_gravity:
                 found = self._feedforward.torque(motion.q, gravity=False)
             predicted[run.message] = found[run.sample, :2]
-            both = np.hstack([found[:, 0], piece.states.effort[run.first_message]])
-            slow[run.message] = low_pass(
-                run.time, both, self.motion.bandwidth).reshape(-1, 2, n)[run.sample]
+            slow[run.message] = within_bandwidth(
+                piece, run, found[:, 0], self.motion.bandwidth)[run.sample]
         inner = piece.inner
         return Chunk(
             piece.states[inner], piece.stamps[inner], piece.instants[inner], piece.used[inner],

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
-from hodyn_ros.replay.comparison import common_lag
+from hodyn_ros.replay.comparison import lag_sentence
 from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
@@ -17,7 +17,7 @@ _ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
 
 _POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
 _NOTABLE = 1e-3  # of the largest torque of the arm: a smaller error is none
-_SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
+_CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _MORE = 1.1  # times the bandwidth that is used: from there on less is used than was wanted
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
@@ -230,12 +230,7 @@ def facts(result: Replay) -> list[str]:
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
     if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
-    lag, deviation = common_lag(result.joints)
-    if abs(lag) > _SURE * deviation:
-        said.append(
-            f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
-            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), all '
-            'joints together, estimated together with the friction of each joint.')
+        said += filter(None, [lag_sentence(result.joints)])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
         said.append('No limit of the robot is known, so none was checked.')
     elif not any(extreme.beyond for extreme in result.extremes):

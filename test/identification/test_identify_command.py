@@ -38,6 +38,7 @@ from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.replay.statements import facts
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.files.plain_values import plain
 
@@ -686,6 +687,24 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
             'hodyn identify: the recordings are not what they are taken for, see above: nothing '
             'is identified from them, and nothing written. Correct what is named, or add to the '
             '--terms ')
+
+
+@pytest.mark.parametrize('late', [-5, 0, 5])
+def test_a_delay_of_efforts_is_said_as_by_replay(tmp_path, capsys, late):
+    recording = record(rate=500.0, duration=12.0, bandwidth=0.6)
+    recording.effort = np.roll(recording.effort, late, axis=0)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with open_recording(path, PANDA) as source:
+        result = replay(source, FeedForward(PANDA), tmp_path / 'replay')
+    sentences = [said for said in facts(result) if said.startswith('Recorded efforts run')]
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert out.count('Recorded efforts run') == len(sentences) == abs(np.sign(late))
+    for said in sentences:
+        assert f'• {path}: {said}' in out
+        where, lag = re.match(r'Recorded efforts run (\w+).* by ([0-9.]+)', said).groups()
+        assert where == ('behind' if late > 0 else 'ahead')
+        assert float(lag) == pytest.approx(2.0 * abs(late), rel=0.1)
 
 
 def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
