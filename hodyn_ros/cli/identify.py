@@ -137,7 +137,8 @@ def run_identify(
     console = make_console()
     diagnoses = [source.motion(one.path).diagnosis.without(terms) for one in recordings]
     for one, diagnosis in zip(recordings, diagnoses, strict=True):
-        for sentence in diagnosis.sentences:
+        of_motors = '' if 'gains' in terms else source.motion(one.path).of_motors
+        for sentence in filter(None, [*diagnosis.sentences, of_motors]):
             console.print(f'! {one.path}: {sentence}', style='bold')
     damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
     # Without a cause, the links may be what is wrong.

@@ -17,6 +17,7 @@ from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.identification.rests import standing
 from hodyn_ros.replay.comparison import EffortComparison, lag_sentence
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
+from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.recorded_torques import (
     EffortContents,
     effort_contents,
@@ -64,6 +65,8 @@ class Motion:
         What the recorded efforts are.
     diagnosis : Diagnosis
         Whether the recording is what it is taken for.
+    of_motors : str
+        What `motor_side` says of the efforts.
     lag : str
         By how much the efforts lag behind the prediction of the given robot, in a sentence, '' if
         they do not or that cannot be said.
@@ -74,6 +77,7 @@ class Motion:
     usable: int
     efforts: EffortContents
     diagnosis: Diagnosis
+    of_motors: str
     lag: str
     _file: IO[bytes]
     _pieces: int
@@ -152,9 +156,10 @@ def _estimate(path: Path, source: Source) -> Motion:
                     f'({error}): set TMPDIR to one with room') from None
             pieces += 1
         diagnosis = few.diagnosis(feedforward, bag.names)
-        is_other = diagnosis.is_wrong or np.isfinite(efforts.factor)
+        of_motors = '' if diagnosis.is_wrong else motor_side(bag.names, efforts.gear_ratios)
+        is_other = bool(of_motors) or diagnosis.is_wrong or np.isfinite(efforts.factor)
         lag = '' if is_other else lag_sentence(comparison.joints)
-        return Motion(motion.counts, bag.usable, efforts, diagnosis, lag, file, pieces)
+        return Motion(motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
 
 
 def _predicted(

@@ -71,12 +71,15 @@ class EffortContents:
         another unit, and then contain gravity; NaN if they may be in N m.
     are_recorded : bool
         Whether any effort is.
+    gear_ratios : (n,) array
+        See `EffortUnit.gear_ratios`.
 
     """
 
     gravity_share: float
     factor: float
     are_recorded: bool
+    gear_ratios: Array
 
     @property
     def with_gravity(self) -> bool:
@@ -112,7 +115,8 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         product += float(np.sum((gravity * rest)[measured]))
         square += float(np.sum(gravity[measured] ** 2))
     return EffortContents(
-        product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()))
+        product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()),
+        unit.gear_ratios)
 
 
 def within_bandwidth(

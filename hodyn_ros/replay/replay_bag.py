@@ -54,7 +54,7 @@ class Replay:
         The same of Q, Q̇, Q̈.
     bandwidth, velocity_lag
         As in `RecordedMotion`.
-    gravity_share, effort_factor
+    gravity_share, effort_factor, gear_ratios
         As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
@@ -85,6 +85,7 @@ class Replay:
     bandwidth: float
     gravity_share: float
     effort_factor: float
+    gear_ratios: Array
     velocity_lag: tuple[float, float]
     friction_modelled: bool
     diagnosis: Diagnosis
@@ -266,7 +267,7 @@ def replay(
         timing_statistics=motion.timing_statistics, noise=motion.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
         bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
-        effort_factor=torques.efforts.factor,
+        effort_factor=torques.efforts.factor, gear_ratios=torques.efforts.gear_ratios,
         velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
         diagnosis=few.diagnosis(feedforward, bag.names),
         extremes=watch.extremes, curves=curves, wanted_bandwidth=bandwidth,

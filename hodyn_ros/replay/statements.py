@@ -6,6 +6,7 @@ from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import lag_sentence
+from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
@@ -70,11 +71,14 @@ def warnings(result: Replay) -> list[str]:
             f'Of --bandwidth {wanted:g} Hz {result.bandwidth:.2g} Hz are used: samples at '
             f'{1.0 / result.noise.step:.4g} Hz determine no more.')
     share = result.gravity_share
+    of_motors = motor_side(result.names, result.gear_ratios)
+    if of_motors and not result.diagnosis.is_wrong:
+        said.append(of_motors)
     if result.diagnosis.is_wrong:
         pass  # what follows from it would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
-    elif not describes(result):
+    elif not (of_motors or describes(result)):
         said.append(_gravity(share))
     said += _about_model(result)
     lag, deviation = result.velocity_lag
@@ -100,6 +104,7 @@ def describes(result: Replay) -> bool:
     share = abs(result.gravity_share)
     return not (
         result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
+        or np.isfinite(result.gear_ratios).any()
         or (share > CLEAR and abs(share - 1.0) > CLEAR))
 
 
@@ -151,8 +156,9 @@ def _about_model(result: Replay) -> list[str]:
     constant = [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
     least = _NOTABLE * result.torque_rms[0].max()
+    named = {*constant, *np.array(result.names)[np.isfinite(result.gear_ratios)]}
     poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
-        joint.rms_slow_error > least) and joint.name not in constant]
+        joint.rms_slow_error > least) and joint.name not in named]
     rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]
     said = []
     if constant:

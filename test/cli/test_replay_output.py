@@ -98,6 +98,21 @@ def test_one_bag_its_page_and_many_bags_say_the_same(capsys, tmp_path):
             assert f'<li>{_marked_up(said)}</li>' in (page / 'report.html').read_text()
 
 
+def test_efforts_on_the_motors_side_are_named_with_their_ratios(capsys, tmp_path):
+    recording = record(rate=50.0, duration=12.0, bandwidth=0.6)
+    recording.effort /= [1.0, 100.0, 1.0, 50.0, 1.0, 1.0, 1.0]
+    write(tmp_path / 'motors', {'/joint_states': messages(recording)})
+    assert main(('replay', 'motors', '--no-report')) == 0
+    said = (
+        '! {}Efforts are too small for the model, those of fer_joint2 100 times, of fer_joint4 50 '
+        "times: are they on the motor's side of gears of these ratios?")
+    assert said.format('') in ' '.join(capsys.readouterr().out.split())
+    main(('identify', 'motors'))
+    assert said.format('motors: ') in ' '.join(capsys.readouterr().out.split())
+    assert main(('replay', 'bag', '--no-report', '--output', 'sound')) == 0
+    assert 'too small for the model' not in ' '.join(capsys.readouterr().out.split())
+
+
 def test_the_topic_is_that_asked_for(capsys, tmp_path):
     recording = record(rate=50.0, duration=1.5)
     write(tmp_path / 'two', {
