@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     robot = load_robot(options.robot)
     save_robot(robot, options.output, force=options.force)
     has = ', '.join(name for name in ('friction', 'actuators') if getattr(robot, name) is not None)
-    left_out = has and options.output.suffix == '.urdf'
+    is_all = options.output.suffix != '.urdf'  # of what a URDF leaves out, `save_robot` warns
     print(f'{options.output}: {robot.name}, {robot.n} joints' + (
-        f', without {has}, for which URDF has no word' if left_out else has and f', with {has}'))
+        f', with {has}' if has and is_all else ''))
     return 0

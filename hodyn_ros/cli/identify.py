@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
 USUAL_TERMS = ('friction', 'payload', 'offsets')
 
+_MISREAD = (
+    'the recordings are not what they are taken for, see above: nothing is identified from them, '
+    'and nothing written. Correct what is named, or add to the --terms what finds it: gains for '
+    'signs and units of efforts, zeros, payload, links for a model that does not fit')
+
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
@@ -101,7 +106,7 @@ def run_identify(
     Raises
     ------
     HodynError, OSError
-        One line that says what is wrong.
+        One line that says what is wrong, also where the recordings are misread.
 
     """
     from hodyn_ros.cli.identify_report import (
@@ -109,7 +114,6 @@ def run_identify(
         doubts,
         far_gains,
         print_identified,
-        print_validation,
         verdict,
     )
     from hodyn_ros.cli.tables import make_console
@@ -133,25 +137,23 @@ def run_identify(
     console = make_console()
     diagnoses = [source.motion(one.path).diagnosis.without(terms) for one in recordings]
     for one, diagnosis in zip(recordings, diagnoses, strict=True):
-        for sentence in diagnosis.sentences:
+        of_motors = '' if 'gains' in terms else source.motion(one.path).of_motors
+        for sentence in filter(None, [*diagnosis.sentences, of_motors]):
             console.print(f'! {one.path}: {sentence}', style='bold')
+    damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
     # Without a cause, the links may be what is wrong.
-    is_misread = any(
-        one.is_wrong and (one.has_a_cause or 'links' not in terms)
-        for one in diagnoses)
-    if is_misread:
-        data = replace(data, factor=math.nan)  # of efforts that fit nothing
+    if any(one.is_misread or (one.is_wrong and not one.has_a_cause and 'links' not in terms)
+           for one in diagnoses):
+        raise HodynError('; '.join([_MISREAD, *damages]))
+    if any(one.is_wrong for one in diagnoses):
+        data = replace(data, factor=math.nan)  # of efforts that the model does not describe
     try:
         with console.status('identifying'):
             found = identify(robot, data, terms, each_bag=each_bag)
             validation = validate(
                 robot_source, source, recordings, data, terms, found, each_bag=each_bag)
     except HodynError as error:
-        damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
-        # What follows from a recording that is misread would mislead.
-        why = 'the recordings are not what they are taken for, see above: nothing can be ' \
-            'identified from them' if is_misread else str(error)
-        raise HodynError('; '.join([why, *damages])) from None
+        raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation)
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=force) as folder:
@@ -161,15 +163,9 @@ def run_identify(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
             findings=[diagnosis.sentences for diagnosis in diagnoses])
     for one, count in pairs:
-        for sentence in count.sentences:
+        for sentence in filter(None, [*count.sentences, source.motion(one.path).lag]):
             console.print(f'• {one.path}: {sentence}')
         say_what_is_lost(f'identify: {one.path}', count)
-    if is_misread:  # numbers that were fitted to it would be taken for what the arm has
-        print_validation(console, robot, validation)
-        console.print(
-            f'{file} is what a fit of these recordings gives, which are not what they are taken '
-            'for, see above: do not use it.', style='bold')
-        return 1 if any(count.lost for count in counts) else 0
     for sentence in (
             *doubts(robot, found, doubtful), *far_gains(robot, found),
             *differing_loads(found, [one.path for one in recordings])):

@@ -117,10 +117,7 @@ def outcome(prepared: PreparedPlan) -> str:
         report = prepared.limit_report
         kept = report is not None and report.within_limits
         return f'{"refused" if kept else "beyond limits"}: {prepared.refusal}'
-    report, missed = prepared.limit_report, prepared.deviation
-    but = f', but {missed}' if missed and missed.value else ''
-    if prepared.unchecked:
-        but += ', but the motion to the first point is not in the plan and not checked'
+    report, but = prepared.limit_report, prepared.reservations
     if report is not None and not report.knows_limits:
         return f'within all limits (none is known){but}'
     unknown = [] if report is None else report.unknown_quantities

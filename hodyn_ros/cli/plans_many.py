@@ -62,7 +62,8 @@ def plans_many(
 
 def _row(outcome: Outcome) -> list[str]:
     share, nearest = _nearest(outcome)
-    return [outcome.name, nearest, f'{share:.3f}' if nearest else '', outcome.status]
+    but = outcome.rows[0].get('reservations', '') if outcome.is_ok else ''
+    return [outcome.name, nearest, f'{share:.3f}' if nearest else '', f'{outcome.status}{but}']
 
 
 def _nearest(outcome: Outcome) -> tuple[float, str]:

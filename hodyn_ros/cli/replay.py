@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,7 @@ from hodyn_ros.cli.options import (
     say_what_is_lost,
 )
 from hodyn_ros.cli.replay_many import replay_many
-from hodyn_ros.cli.used_robot import warn_of_locked
-from hodyn_ros.common.output_files import replacing
+from hodyn_ros.cli.used_robot import given_locked, given_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,18 +73,17 @@ def run(options: argparse.Namespace) -> int:
 
     bag = options.bags[0]
     check_outputs(options, bag, options.robot, contents=CONTENTS)
-    warn_of_locked(options, bag)
     return run_replay(
         bag, options.robot, options.output, topic=options.topic,
         prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet,
         report=not options.no_report, bandwidth=options.bandwidth, force=options.force,
-        payload=[' '.join(words) for words in options.payload])
+        payload=given_payload(options), locked=given_locked(options))
 
 
 def run_replay(
     bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
     csv: bool = False, parquet: bool = False, bandwidth: float | None = None, report: bool = True,
-    force: bool = False, payload: Sequence[str] = (),
+    force: bool = False, payload: Sequence[str] = (), locked: Mapping[str, float] | None = None,
 ) -> int:
     """Replay a bag, write the report and print its essence; return the exit code.
 
@@ -115,6 +113,8 @@ def run_replay(
         Whether other files of the names of the report's are replaced.
     payload : sequence of str
         The loads that the robot was given for this replay, which are suspected where it fits ill.
+    locked : mapping of str to float, optional
+        Joints that are locked in the robot and their positions, which the recording may deny.
 
     Raises
     ------
@@ -131,47 +131,26 @@ def run_replay(
     )
 
     from hodyn_ros.cli.tables import make_console
-    from hodyn_ros.estimation.open_recording import open_recording
-    from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.replay.replay_bag import replay
-    from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
-    from hodyn_ros.replay.statements import describes
+    from hodyn_ros.replay.replay_file import replay_file
     from hodyn_ros.robot.files import load_robot
 
     robot = load_robot(robot_source)
     console = make_console()
-    with (
-        open_recording(bag, robot, prefix=prefix, topic=topic) as source,
-        replacing(output, CONTENTS, force=force) as folder,
-    ):
-        folder.mkdir()
-        columns = (
-            TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
-            TextColumn('{task.fields[rate]}'), TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as progress:
-            task = progress.add_task('replaying', total=source.total, rate='')
+    columns = (
+        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
+        TextColumn('{task.fields[rate]}'), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task('replaying', total=None, rate='')
 
-            def advance(count: int) -> None:
-                progress.advance(task, count)
-                speed = progress.tasks[0].speed
-                progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
+        def advance(total: int, count: int) -> None:
+            progress.update(task, total=total, advance=count)
+            speed = progress.tasks[0].speed
+            progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
 
-            result = replay(
-                source, FeedForward(robot), folder, advance, csv=csv,
-                parquet=folder / 'computed.parquet' if parquet else None,
-                bandwidth=bandwidth)
-        if report:
-            write_report(result, robot, folder)
-        else:
-            write_summary(result, folder / 'summary.json')
-    if payload and not describes(result):
-        console.print(
-            f'! The load that was given, --payload {", ".join(payload)}, is the first suspect: '
-            'compare without it, or `hodyn identify --terms payload`.', style='bold')
-    if bandwidth is not None and bandwidth > 1.1 * result.bandwidth:
-        console.print(
-            f'! Of --bandwidth {bandwidth:g} Hz {result.bandwidth:.2g} Hz are used: samples at '
-            f'{1.0 / result.noise.step:.4g} Hz determine no more.', style='bold')
+        result, _ = replay_file(
+            bag, robot, output, topic=topic, prefix=prefix, bandwidth=bandwidth, csv=csv,
+            parquet=Path('computed.parquet') if parquet else None, report=report,
+            payload=payload, locked=locked, progress=advance, force=force)
     _print(console, result, output / ('report.html' if report else 'summary.json'))
     say_what_is_lost('replay', result.counts)
     return 1 if result.counts.lost else 0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.many_files import print_ranking, run_many
+from hodyn_ros.cli.used_robot import given_locked, given_payload
 
 if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Outcome
@@ -22,7 +23,8 @@ def replay_many(options: argparse.Namespace) -> int:
     task = ReplayTask(
         load_robot(options.robot), options.output.resolve(), topic=options.topic,
         prefix=options.joint_prefix, bandwidth=options.bandwidth, csv=options.csv,
-        report=not options.no_report)
+        report=not options.no_report, payload=given_payload(options),
+        locked=tuple(given_locked(options).items()))
 
     def show(outcomes: Sequence[Outcome]) -> None:
         page = options.output / OVERVIEW

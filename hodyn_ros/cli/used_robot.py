@@ -33,7 +33,7 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         return
     from hodyn_ros.robot.files import load_robot, save_robot, with_actuators
 
-    locked = _locked(options.lock)
+    locked = given_locked(options)
     robot = load_robot(
         options.robot, inertia_check=options.inertia_check, limits=options.limits,
         locked_joints=locked)
@@ -60,13 +60,19 @@ def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
 
     for bag in bags:
         for sentence in locked_but_moving(
-                bag, _locked(options.lock), topic=options.topic, prefix=options.joint_prefix):
+                bag, given_locked(options), topic=options.topic, prefix=options.joint_prefix):
             make_console().print(f'! {bag}: {sentence}', style='bold')
 
 
-def _locked(texts: list[str]) -> dict[str, float]:
+def given_payload(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the loads that --payload gives, in its words."""
+    return tuple(' '.join(words) for words in options.payload)
+
+
+def given_locked(options: argparse.Namespace) -> dict[str, float]:
+    """Return the joints that --lock names, and their positions."""
     locked: dict[str, float] = {}
-    for text in texts:
+    for text in options.lock:
         joint, _, value = text.rpartition('=')
         position = _number(value)
         if not joint or position is None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 import math
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,9 @@ def symbolic_torques(
         return variable
 
     table = without_round_off(robot.kernel_model.body_table).astype(object)
+    if symbols is not None and not isinstance(symbols, Mapping):
+        raise HodynError(
+            f'symbols: expected a mapping from bodies to mappings, got {reprlib.repr(symbols)}')
     for name, given in (symbols or {}).items():
         index = _body(robot, name)
         for column, formula in _row(robot, index, given).items():
@@ -144,17 +148,23 @@ def _formulas(values: Any, name: str, shape: tuple[int, ...]) -> Expressions:
     for place, value in np.ndenumerate(array):
         if isinstance(value, (int, float)) and math.isfinite(value):
             result[place] = _number(float(value))
-        elif isinstance(value, sympy.Expr) and value.is_finite is not False:
+        elif isinstance(value, sympy.Expr) and (  # a nan says nothing of itself
+                value.is_real if value.is_number else False not in (
+                    value.is_real, value.is_finite)):
             result[place] = value
         else:
             raise HodynError(
-                f'{name}: {value!r} is neither a finite number nor an expression of SymPy')
+                f'{name}: {value!r} is neither a finite number nor a real expression of SymPy')
     return result
 
 
 def _row(robot: Robot, index: int, given: Mapping[str, Any]) -> dict[int, Any]:
     """Return the columns of a body's row that differ by its symbols."""
     body, name = robot.bodies[index], robot.bodies[index].name
+    if not isinstance(given, Mapping):
+        raise HodynError(
+            f'symbols of {name!r}: expected a mapping of some of {", ".join(KEYS)}, got '
+            f'{reprlib.repr(given)}')
     unknown = [key for key in given if key not in KEYS]
     if unknown:
         raise HodynError(

@@ -71,6 +71,7 @@ class PlanTask(Task):
             'points': points, 'duration': plan.duration, 'stretch': prepared.stretch,
             'interpolation': plan.interpolation,
             'deviation': prepared.deviation and prepared.deviation.value,
+            'reservations': prepared.reservations,
             'findings': [*filter(None, [prepared.note]), *dict.fromkeys(
                 str(warning.message) for warning in caught)]}
         return self.outcome(

@@ -32,8 +32,10 @@ class ReplayTask(Task):
     output : Path
         Folder of the fleet: a bag's report goes to ``reports/NAME``, its Parquet file to
         ``motion/robot=ROBOT/bag=NAME``. What is there of it is replaced.
-    topic, prefix, bandwidth, csv, report
+    topic, prefix, bandwidth, csv, report, payload
         As for `replay.replay_file`.
+    locked : tuple of (str, float)
+        Joints that are locked in the robot, and their positions.
 
     """
 
@@ -44,6 +46,8 @@ class ReplayTask(Task):
     bandwidth: float | None = None
     csv: bool = False
     report: bool = True
+    payload: tuple[str, ...] = ()
+    locked: tuple[tuple[str, float], ...] = ()
 
     key = 'bag'
 
@@ -69,7 +73,7 @@ class ReplayTask(Task):
             result, time = replay_file(
                 job.path, robot, report, topic=self.topic, prefix=self.prefix,
                 bandwidth=self.bandwidth, csv=self.csv, parquet=parquet, report=self.report,
-                force=True)
+                payload=self.payload, locked=dict(self.locked), force=True)
         except BaseException:
             if is_new:
                 parquet.unlink(missing_ok=True)

@@ -9,16 +9,23 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.identification.rests import standing
+from hodyn_ros.replay.comparison import EffortComparison, lag_sentence
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
-from hodyn_ros.replay.recorded_torques import EffortContents, effort_contents
+from hodyn_ros.replay.effort_unit import motor_side
+from hodyn_ros.replay.recorded_torques import (
+    EffortContents,
+    effort_contents,
+    within_bandwidth,
+)
 from hodyn_ros.robot import HodynError, Robot
+
+Array = NDArray[np.float64]
 
 MAX_SAMPLES = 2000
 """More samples of the same motion tell little more and take time; they are thinned evenly."""
@@ -58,6 +65,11 @@ class Motion:
         What the recorded efforts are.
     diagnosis : Diagnosis
         Whether the recording is what it is taken for.
+    of_motors : str
+        What `motor_side` says of the efforts.
+    lag : str
+        By how much the efforts lag behind the prediction of the given robot, in a sentence, '' if
+        they do not or that cannot be said.
 
     """
 
@@ -65,6 +77,8 @@ class Motion:
     usable: int
     efforts: EffortContents
     diagnosis: Diagnosis
+    of_motors: str
+    lag: str
     _file: IO[bytes]
     _pieces: int
 
@@ -117,18 +131,23 @@ def _estimate(path: Path, source: Source) -> Motion:
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
         pieces, begin = 0, None
+        comparison = EffortComparison(bag.names)
         for piece in motion.pieces():
             inner = piece.inner
             stamps, used = piece.stamps[inner], piece.used[inner]
             begin = int(stamps[0]) if begin is None else begin
             block = np.maximum((stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             q, deviation = piece.q[inner][used], piece.deviation[inner][used]
+            effort = piece.states.effort[inner][used]
+            predicted, slow = (values[inner][used] for values in _predicted(
+                piece, feedforward, efforts, motion.bandwidth))
+            comparison.add(stamps[used], predicted[:, 0], effort)
+            comparison.add_slow(slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
             if not few.are_enough:
-                few.add(q, _slow_effort(piece, motion.bandwidth)[inner][used],
-                        piece.states.velocity[inner][used])
+                few.add(q, slow[:, 1], piece.states.velocity[inner][used])
             stands = standing(piece.instants[inner][used], q[:, 1], deviation[:, 1])
             try:
-                for values in (q, piece.states.effort[inner][used], block[used], stands):
+                for values in (q, effort, block[used], stands):
                     np.save(file, values)
                 file.flush()
             except OSError as error:
@@ -136,18 +155,24 @@ def _estimate(path: Path, source: Source) -> Motion:
                     f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
                     f'({error}): set TMPDIR to one with room') from None
             pieces += 1
-        return Motion(
-            motion.counts, bag.usable, efforts, few.diagnosis(feedforward, bag.names), file,
-            pieces)
+        diagnosis = few.diagnosis(feedforward, bag.names)
+        of_motors = '' if diagnosis.is_wrong else motor_side(bag.names, efforts.gear_ratios)
+        is_other = bool(of_motors) or diagnosis.is_wrong or np.isfinite(efforts.factor)
+        lag = '' if is_other else lag_sentence(comparison.joints)
+        return Motion(motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
 
 
-def _slow_effort(piece: MotionPiece, bandwidth: float) -> NDArray[np.float64]:
-    """Return the recorded efforts within the bandwidth of the motion, (T, n), N m."""
-    slow = np.full(piece.states.effort.shape, np.nan)
-    for run, _ in piece.runs:
-        slow[run.message] = low_pass(
-            run.time, piece.states.effort[run.first_message], bandwidth)[run.sample]
-    return slow
+def _predicted(
+    piece: MotionPiece, feedforward: FeedForward, efforts: EffortContents, bandwidth: float,
+) -> tuple[Array, Array]:
+    """Return predicted efforts and rates, and both efforts below a bandwidth, (T, 2, n) each."""
+    count, _, n = piece.q.shape
+    predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
+    for run, motion in piece.runs:
+        found = feedforward.torque(motion.q, gravity=efforts.with_gravity)
+        predicted[run.message] = found[run.sample, :2]
+        slow[run.message] = within_bandwidth(piece, run, found[:, 0], bandwidth)[run.sample]
+    return predicted, slow
 
 
 def read_data(

@@ -201,6 +201,14 @@ class PreparedPlan:
             line += f', made {self.stretch:.4f} times slower'
         return f'{line}; {self.note}' if self.note else line
 
+    @property
+    def reservations(self) -> str:
+        """What to add to 'within all limits': points that are missed, motion not checked."""
+        missed = self.deviation
+        return (f', but {missed}' if missed and missed.value else '') + (
+            ', but the motion to the first point is not in the plan and not checked'
+            if self.unchecked else '')
+
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
     """Accept, fit, check and annotate; faults of the trajectory are in the result, not raised.

@@ -12,6 +12,7 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
+_SURE = 2.0  # standard deviations beyond which a lag is a finding
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 
 
@@ -86,6 +87,17 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
     excess, freedom = float(np.sum(weights * (lags - lag) ** 2)), len(known) - 1
     is_chance = not freedom or chdtrc(freedom, excess) > _CHANCE
     return lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum()))
+
+
+def lag_sentence(joints: Sequence[JointComparison]) -> str:
+    """Return by how much the efforts lag behind the prediction, or lead; '' if that is chance."""
+    lag, deviation = common_lag(joints)
+    if not abs(lag) > _SURE * deviation:
+        return ''
+    return (
+        f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
+        f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), all '
+        'joints together, estimated together with the friction of each joint.')
 
 
 class EffortComparison:

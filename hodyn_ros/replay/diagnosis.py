@@ -48,6 +48,13 @@ class Diagnosis:
         return self.fit.reading is not None or bool(np.isfinite(self.stamp_factor))
 
     @property
+    def is_misread(self) -> bool:
+        """Whether the recording says something else than it is taken to; a load alone does not."""
+        reading = self.fit.reading
+        return bool(np.isfinite(self.stamp_factor)) or (
+            reading is not None and reading.without({'payload'}).changes > 0)
+
+    @property
     def sentences(self) -> list[str]:
         """What is wrong with the recording, and what to do about it."""
         if np.isfinite(self.stamp_factor):

@@ -1,4 +1,6 @@
 """Efforts that are recorded in another unit than the model's torques, as the motion shows."""
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,8 @@ AGREE = 3.0
 """Largest factor from the median of the joints that wrong links and loads explain."""
 
 _MIN_SAMPLES = 10
+_MATCHES = 0.9  # the same of a joint whose factor is said
+_ALIKE = 1.5  # largest ratio of a joint's two factors
 _EXPLAINS = 0.5  # least explained share of the variance left by friction and a constant
 
 
@@ -63,6 +67,26 @@ class EffortUnit:
         factor = _of_most(np.array(factors))
         return factor if abs(np.log(factor)) > np.log(FAR) else np.nan
 
+    @property
+    def gear_ratios(self) -> Array:
+        """How many times too small the efforts of each joint are, (n,); NaN where they may fit.
+
+        That much smaller are torques on the motor's side of a gear. No load and no error of the
+        model makes them so in several joints by a constant factor each: of one alone none is said.
+        """
+        coefficients, _, errors = self._fit.coefficients
+        matches = errors < (1.0 - _MATCHES) * self._fit.left[:, -1, -1]
+        clear = self._fit.clear & (self._fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
+        least = np.where(clear, coefficients, np.inf).min(axis=1)
+        largest = np.where(clear, coefficients, -np.inf).max(axis=1)
+        small = matches & clear.any(axis=1) & (least > 0.0) & (largest < 1.0 / FAR)
+        small &= largest < _ALIKE * least
+        ratios = np.full(len(small), np.nan)
+        if small.sum() > 1:
+            # Where both torques tell the factor, the fit has it between the two.
+            ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
+        return ratios
+
 
 def _of_most(factors: Array) -> float:
     """Return the median of similar factors, if most joints and at least two have them."""
@@ -71,3 +95,16 @@ def _of_most(factors: Array) -> float:
     ratio = factors / np.median(factors)
     alike = factors[(ratio > 1.0 / AGREE) & (ratio < AGREE)]
     return float(np.median(alike)) if len(alike) > max(1.0, 0.5 * len(factors)) else np.nan
+
+
+def motor_side(names: Sequence[str], gear_ratios: Array) -> str:
+    """Return what efforts that are too small seem to be, in a sentence; '' where none is."""
+    far = [
+        f'of {name} {ratio:.0f} times' for name, ratio in zip(names, gear_ratios, strict=True)
+        if np.isfinite(ratio)]
+    if not far:
+        return ''
+    return (
+        f'Efforts are too small for the model, those {", ".join(far)}: are they on the motor\'s '
+        'side of gears of these ratios? Let the driver send torques of the joints, or write '
+        '`effort_gain` to the robot file, which `hodyn identify --terms gains` finds.')

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
+from hodyn_ros.estimation.timing import Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.replay.effort_unit import EffortUnit
@@ -70,12 +71,15 @@ class EffortContents:
         another unit, and then contain gravity; NaN if they may be in N m.
     are_recorded : bool
         Whether any effort is.
+    gear_ratios : (n,) array
+        See `EffortUnit.gear_ratios`.
 
     """
 
     gravity_share: float
     factor: float
     are_recorded: bool
+    gear_ratios: Array
 
     @property
     def with_gravity(self) -> bool:
@@ -111,7 +115,20 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         product += float(np.sum((gravity * rest)[measured]))
         square += float(np.sum(gravity[measured] ** 2))
     return EffortContents(
-        product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()))
+        product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()),
+        unit.gear_ratios)
+
+
+def within_bandwidth(
+    piece: MotionPiece, run: Run, predicted: Array, bandwidth: float,
+) -> Array:
+    """Return predicted and recorded efforts at the samples of a run below a bandwidth.
+
+    From predictions (S, n), N m, and Hz: (S, 2, n), N m, both by the same filter.
+    """
+    both = np.stack([predicted, piece.states.effort[run.first_message]], axis=1)
+    slow = low_pass(run.time, both.reshape(len(both), -1), bandwidth)
+    return np.asarray(slow.reshape(both.shape))
 
 
 class RecordedTorques:
@@ -169,9 +186,8 @@ class RecordedTorques:
             if not self.efforts.with_gravity:
                 found = self._feedforward.torque(motion.q, gravity=False)
             predicted[run.message] = found[run.sample, :2]
-            both = np.hstack([found[:, 0], piece.states.effort[run.first_message]])
-            slow[run.message] = low_pass(
-                run.time, both, self.motion.bandwidth).reshape(-1, 2, n)[run.sample]
+            slow[run.message] = within_bandwidth(
+                piece, run, found[:, 0], self.motion.bandwidth)[run.sample]
         inner = piece.inner
         return Chunk(
             piece.states[inner], piece.stamps[inner], piece.instants[inner], piece.used[inner],

@@ -1,5 +1,5 @@
 """A replay: the chunks of a recording gathered to results, and written while they come."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -54,7 +54,7 @@ class Replay:
         The same of Q, Q̇, Q̈.
     bandwidth, velocity_lag
         As in `RecordedMotion`.
-    gravity_share, effort_factor
+    gravity_share, effort_factor, gear_ratios
         As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
@@ -66,6 +66,8 @@ class Replay:
         For the plots.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
+    wanted_bandwidth, payload, moving_locked
+        What `replay` was given.
 
     """
 
@@ -83,12 +85,16 @@ class Replay:
     bandwidth: float
     gravity_share: float
     effort_factor: float
+    gear_ratios: Array
     velocity_lag: tuple[float, float]
     friction_modelled: bool
     diagnosis: Diagnosis
     extremes: list[LimitMargin]
     curves: 'Curves'
     reflexes: list[LimitMargin] = field(default_factory=list)
+    wanted_bandwidth: float | None = None
+    payload: tuple[str, ...] = ()
+    moving_locked: tuple[str, ...] = ()
 
     @property
     def torque_supported(self) -> NDArray[np.bool_]:
@@ -175,7 +181,8 @@ def replay(
     bag: JointStateBag, feedforward: FeedForward, output: Path,
     progress: Callable[[int], None] | None = None, *, csv: bool = False,
     parquet: Path | None = None, listen: Callable[[Chunk], None] | None = None,
-    bandwidth: float | None = None, force: bool = False,
+    bandwidth: float | None = None, payload: Sequence[str] = (),
+    moving_locked: Sequence[str] = (), force: bool = False,
 ) -> Replay:
     """Compute the torques of a recorded motion and compare them with the recorded efforts.
 
@@ -197,6 +204,10 @@ def replay(
         Called with each chunk.
     bandwidth : float, optional
         Of the estimated motion, Hz; that of maximum likelihood by default.
+    payload : sequence of str
+        The loads that the robot was given for this replay, which are suspected where it fits ill.
+    moving_locked : sequence of str
+        What `locked_but_moving` says of the recording.
     force : bool
         Whether files of these names are replaced, see `common.output_files.replacing`.
 
@@ -256,9 +267,10 @@ def replay(
         timing_statistics=motion.timing_statistics, noise=motion.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
         bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
-        effort_factor=torques.efforts.factor,
+        effort_factor=torques.efforts.factor, gear_ratios=torques.efforts.gear_ratios,
         velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
         diagnosis=few.diagnosis(feedforward, bag.names),
-        extremes=watch.extremes, curves=curves)
+        extremes=watch.extremes, curves=curves, wanted_bandwidth=bandwidth,
+        payload=tuple(payload), moving_locked=tuple(moving_locked))
     return replace(result, reflexes=watch.reflexes(
         result.motion_supported, result.torque_supported))

@@ -1,7 +1,10 @@
 """A recording from its file to its report, in one call."""
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from hodyn_ros.common.output_files import replacing
+from hodyn_ros.estimation.locked_joints import locked_but_moving
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.recorded_torques import Chunk
@@ -28,7 +31,8 @@ class RecordedTime:
 def replay_file(
     bag: Path, robot: Robot, output: Path, *, topic: str | None = None, prefix: str = '',
     bandwidth: float | None = None, csv: bool = False, parquet: Path | None = None,
-    report: bool = True, force: bool = False,
+    report: bool = True, payload: Sequence[str] = (), locked: Mapping[str, float] | None = None,
+    progress: Callable[[int, int], None] | None = None, force: bool = False,
 ) -> tuple[Replay, RecordedTime]:
     """Replay a bag and write its report and files.
 
@@ -49,9 +53,15 @@ def replay_file(
     csv : bool
         Write ``computed.csv`` as well.
     parquet : Path, optional
-        File for the motion and its torques, see `ComputedParquet`.
+        File for the motion and its torques, see `ComputedParquet`; a relative one is in `output`.
     report : bool
         Whether ``report.html`` is written and its plots drawn.
+    payload : sequence of str
+        The loads that the robot was given for this replay, which are suspected where it fits ill.
+    locked : mapping of str to float, optional
+        Joints that are locked in the robot and their positions, which the recording may deny.
+    progress : callable, optional
+        Called with the number of messages in the bag, and of those done since the last call.
     force : bool
         Whether existing files are replaced.
 
@@ -67,14 +77,17 @@ def replay_file(
 
     """
     time = RecordedTime()
+    moving_locked = locked_but_moving(bag, locked or {}, topic=topic, prefix=prefix)
     with (
         open_recording(bag, robot, prefix=prefix, topic=topic) as source,
         replacing(output, CONTENTS, force=force) as folder,
     ):
         folder.mkdir()
         result = replay(
-            source, FeedForward(robot), folder, csv=csv, parquet=parquet, bandwidth=bandwidth,
-            listen=time.add, force=force)
+            source, FeedForward(robot), folder,
+            None if progress is None else partial(progress, source.total), csv=csv,
+            parquet=None if parquet is None else folder / parquet, bandwidth=bandwidth,
+            payload=payload, moving_locked=moving_locked, listen=time.add, force=force)
         if report:
             write_report(result, robot, folder)
         else:

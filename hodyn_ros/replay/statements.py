@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
-from hodyn_ros.replay.comparison import common_lag
+from hodyn_ros.replay.comparison import lag_sentence
+from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
@@ -17,7 +18,8 @@ _ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
 
 _POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
 _NOTABLE = 1e-3  # of the largest torque of the arm: a smaller error is none
-_SURE, _CERTAIN = 2.0, 3.0  # standard deviations beyond which a lag is a finding, a warning
+_CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
+_MORE = 1.1  # times the bandwidth that is used: from there on less is used than was wanted
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
@@ -27,6 +29,11 @@ def warnings(result: Replay) -> list[str]:
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
+    said += result.moving_locked
+    if result.payload and not describes(result):
+        said.append(
+            f'The load that was given, --payload {", ".join(result.payload)}, is the first '
+            'suspect: compare without it, or `hodyn identify --terms payload`.')
     said += result.diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
@@ -58,12 +65,20 @@ def warnings(result: Replay) -> list[str]:
             f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
             'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
             'stepped.')
+    wanted = result.wanted_bandwidth
+    if wanted is not None and wanted > _MORE * result.bandwidth:
+        said.append(
+            f'Of --bandwidth {wanted:g} Hz {result.bandwidth:.2g} Hz are used: samples at '
+            f'{1.0 / result.noise.step:.4g} Hz determine no more.')
     share = result.gravity_share
+    of_motors = motor_side(result.names, result.gear_ratios)
+    if of_motors and not result.diagnosis.is_wrong:
+        said.append(of_motors)
     if result.diagnosis.is_wrong:
         pass  # what follows from it would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
-    elif not describes(result):
+    elif not (of_motors or describes(result)):
         said.append(_gravity(share))
     said += _about_model(result)
     lag, deviation = result.velocity_lag
@@ -89,6 +104,7 @@ def describes(result: Replay) -> bool:
     share = abs(result.gravity_share)
     return not (
         result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
+        or np.isfinite(result.gear_ratios).any()
         or (share > CLEAR and abs(share - 1.0) > CLEAR))
 
 
@@ -140,8 +156,9 @@ def _about_model(result: Replay) -> list[str]:
     constant = [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
     least = _NOTABLE * result.torque_rms[0].max()
+    named = {*constant, *np.array(result.names)[np.isfinite(result.gear_ratios)]}
     poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
-        joint.rms_slow_error > least) and joint.name not in constant]
+        joint.rms_slow_error > least) and joint.name not in named]
     rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]
     said = []
     if constant:
@@ -219,12 +236,7 @@ def facts(result: Replay) -> list[str]:
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
     if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
-    lag, deviation = common_lag(result.joints)
-    if abs(lag) > _SURE * deviation:
-        said.append(
-            f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
-            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), all '
-            'joints together, estimated together with the friction of each joint.')
+        said += filter(None, [lag_sentence(result.joints)])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
         said.append('No limit of the robot is known, so none was checked.')
     elif not any(extreme.beyond for extreme in result.extremes):

@@ -20,6 +20,9 @@ from hodyn_ros.robot.reflexes import Reflexes
 Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
 
+STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
+"""Acceleration of a robot whose file gives none, m/s²."""
+
 
 @dataclass(frozen=True, eq=False)
 class Body:

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
+from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,11 @@ class MotorLoop:
     seed : int
         Seed of the noise.
 
+    Raises
+    ------
+    HodynError
+        For a motor without inertia: its gains would be 0, and the loop open.
+
     """
 
     actuators: Actuators
@@ -38,6 +44,11 @@ class MotorLoop:
 
     def __post_init__(self) -> None:
         inertia = self.actuators.motors[:, INERTIA]
+        weightless = np.flatnonzero(inertia == 0.0)
+        if weightless.size:
+            raise HodynError(
+                f'motor {self.actuators.motor_names[weightless[0]]!r} has no inertia, of which '
+                'the gains of its loop are made: give motor.inertia in actuators')
         self._gains = np.array([
             inertia * self.bandwidth**2, inertia * 2.0 * self.damping * self.bandwidth])
         joints = [self.actuators.joints[joint] for joint in self.actuators.motor_joints]

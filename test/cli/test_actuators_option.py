@@ -46,7 +46,11 @@ def test_a_urdf_and_its_springs_become_one_file(folder, capsys):
     assert 'one.yaml: twolink, 2 joints, with actuators' in capsys.readouterr().out
     assert repr(robot_mapping(hd.load_robot('one.yaml'))) == repr(robot_mapping(elastic()))
     assert main(['convert', 'one.yaml', '--output', 'back.urdf']) == 0
-    assert 'without actuators, for which URDF has no word' in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert said.out == 'back.urdf: twolink, 2 joints\n'
+    assert said.err == (
+        'hodyn convert: warning: back.urdf: without actuators, for which URDF has no word: a '
+        '.yaml has all that is known of the robot\n')
     assert hd.load_robot('back.urdf').actuators is None
     assert hd.load_robot('back.urdf').joint_names == elastic().joint_names
     assert main(['convert', 'one.yaml', '--output', 'one.yaml', '--force']) == 2

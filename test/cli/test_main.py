@@ -51,6 +51,18 @@ def test_a_stiffness_without_springs_or_of_none_is_refused(capsys, options, mess
     assert message in said or (compare and 'give --actuator' in said)
 
 
+@pytest.mark.parametrize('law', [{'law': 'rigid'}, {'law': 'spring', 'stiffness': 1000.0}])
+def test_a_motor_without_inertia_is_not_compared(capsys, tmp_path, law):
+    motors = [{'inertia': 0.5}, {'inertia': 0.0}]
+    (tmp_path / 'motors.yaml').write_text(yaml.safe_dump({'actuators': {
+        f'joint{i + 1}': {**law, 'motor': motor} for i, motor in enumerate(motors)}}))
+    said = refusal(
+        capsys, 'demo', '--compare', '--robot', 'twolink', '--actuators', 'motors.yaml',
+        '--duration', '0.5')
+    assert said.startswith("hodyn demo: motor 'joint2' has no inertia")
+    assert not (tmp_path / 'hodyn_demo').exists()
+
+
 def test_a_comparison_is_not_retimed(capsys):
     assert '--retime goes without --compare' in refusal(
         capsys, 'demo', '--compare', '--actuator', 'sea', '--retime')

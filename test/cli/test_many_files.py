@@ -18,11 +18,11 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, 'engine', lambda *_: engine.one_after_another)
 
 
-def write_plan(name, distance):
+def write_plan(name, distance, begin=0.0):
     with open(name, 'w', encoding='utf-8') as file:
         json.dump({'joint_names': ['joint1', 'joint2'], 'points': [
-            {'positions': [0.0, 0.0], 'time_from_start': 0.0},
-            {'positions': [distance, 0.0], 'time_from_start': 1.0}]}, file)
+            {'positions': [0.0, 0.0], 'time_from_start': begin},
+            {'positions': [distance, 0.0], 'time_from_start': begin + 1.0}]}, file)
 
 
 def rows(text):
@@ -73,6 +73,19 @@ def test_no_more_than_the_first_plans_are_printed(check):
     said = check(0, *names)
     assert [row[0] for row in rows(said)] == names[:15]
     assert '17 of 17 plans are within limits' in said
+
+
+def test_motion_that_is_not_checked_is_said_of_its_plan(check, capsys):
+    write_plan('a.json', 0.5)
+    write_plan('late.json', 0.5, begin=2.0)
+    write_plan('fast.json', 1.6, begin=2.0)
+    said = ' '.join(cell for row in rows(check(1, 'a.json', 'late.json', 'fast.json'))
+                    for cell in row)
+    but = 'but the motion to the first point is not in the plan and not checked'
+    assert said.count(f'ok, {but}') == 1 == said.count(but)
+    assert said.index('a.json') < said.index('late.json') < said.index(but)
+    assert main(['check', 'late.json', '--robot', 'twolink', '--brief']) == 0
+    assert but in capsys.readouterr().out
 
 
 def test_where_no_limit_is_known_that_is_said_of_each_plan(check):

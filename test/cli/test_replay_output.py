@@ -6,7 +6,7 @@ from recordings import messages, record, write
 
 from hodyn_ros.cli import main
 from hodyn_ros.replay import statements
-from hodyn_ros.replay.report import figures_of
+from hodyn_ros.replay.report import _marked_up, figures_of
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +73,44 @@ def test_a_load_that_was_given_is_suspected_where_nothing_fits(capsys):
         said = ' '.join(capsys.readouterr().out.split())
         assert (f'! The load that was given, --payload link7 {load}, is the first' in said) == (
             is_suspected)
+
+
+@pytest.mark.slow
+def test_one_bag_its_page_and_many_bags_say_the_same(capsys, tmp_path):
+    parquet = pytest.importorskip('pyarrow.parquet')
+    pytest.importorskip('distributed')
+    given = (
+        '--lock', 'joint7=0.3', '--payload', 'link6', '100', '--bandwidth', '1000')
+    assert main(('replay', 'bag', *given)) == 0
+    printed = ' '.join(capsys.readouterr().out.split())
+    assert main(('replay', 'bag', *given, '--jobs', '1', '--output', 'many')) == 0
+    rows = parquet.read_table('many/summary.parquet').to_pylist()
+    findings = rows[0]['findings']
+    for begin in ('joint7 is locked at 0.3, and moves', 'The load that was given, --payload link6',
+                  'Of --bandwidth 1000 Hz'):
+        assert sum(said.startswith(begin) for said in findings) == 1, begin
+    pages = [
+        tmp_path / 'hodyn_replay', tmp_path / 'many' / 'reports' / rows[0]['bag']]
+    for said in findings:
+        assert f'! {said}' in printed
+        for page in pages:
+            assert said in json.loads((page / 'summary.json').read_text())['warnings']
+            assert f'<li>{_marked_up(said)}</li>' in (page / 'report.html').read_text()
+
+
+def test_efforts_on_the_motors_side_are_named_with_their_ratios(capsys, tmp_path):
+    recording = record(rate=50.0, duration=12.0, bandwidth=0.6)
+    recording.effort /= [1.0, 100.0, 1.0, 50.0, 1.0, 1.0, 1.0]
+    write(tmp_path / 'motors', {'/joint_states': messages(recording)})
+    assert main(('replay', 'motors', '--no-report')) == 0
+    said = (
+        '! {}Efforts are too small for the model, those of fer_joint2 100 times, of fer_joint4 50 '
+        "times: are they on the motor's side of gears of these ratios?")
+    assert said.format('') in ' '.join(capsys.readouterr().out.split())
+    main(('identify', 'motors'))
+    assert said.format('motors: ') in ' '.join(capsys.readouterr().out.split())
+    assert main(('replay', 'bag', '--no-report', '--output', 'sound')) == 0
+    assert 'too small for the model' not in ' '.join(capsys.readouterr().out.split())
 
 
 def test_the_topic_is_that_asked_for(capsys, tmp_path):

@@ -38,6 +38,7 @@ from hodyn_ros.identification.recordings import Recording, Source, read_data
 from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.identification.validation import validate
 from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.replay.statements import facts
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.files.plain_values import plain
 
@@ -669,29 +670,77 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
     with open_recording(path, PANDA) as source:
         sentences = replay(source, FeedForward(PANDA), tmp_path / 'replay').diagnosis.sentences
     assert said in sentences[0]
-    summary = identified(tmp_path / 'out', path)
-    assert summary['recordings'][0]['findings'] == sentences
-    out = ' '.join(capsys.readouterr().out.split())
+    output = tmp_path / 'out'
+    is_used = change is slow_velocities  # the motion is that of the positions
+    assert main(['identify', str(path), '--output', str(output)]) == (0 if is_used else 2)
+    written = capsys.readouterr()
+    out = ' '.join(written.out.split())
     assert out.startswith('! ' + ' '.join(f'{path}: {sentences[0]}'.split()))
-    assert 'RMS errors of robot files' in out
-    if change is not slow_velocities:
-        assert out.endswith('do not use it.')
-        for claim in ('friction', 'gravity', 'Payload', 'payload', 'offset', 'better'):
-            assert claim not in out.partition('RMS errors')[2], claim
+    if is_used:
+        summary = json.loads((output / 'identification.json').read_text())
+        assert summary['recordings'][0]['findings'] == sentences
+    else:
+        assert 'RMS' not in out
+        assert not output.exists()
+        (line,) = written.err.strip().splitlines()
+        assert line.startswith(
+            'hodyn identify: the recordings are not what they are taken for, see above: nothing '
+            'is identified from them, and nothing written. Correct what is named, or add to the '
+            '--terms ')
 
 
-def test_where_nothing_of_a_misread_recording_can_be_fitted_no_other_cause_is_given(
-        tmp_path, capsys):
+@pytest.mark.parametrize('late', [-5, 0, 5])
+def test_a_delay_of_efforts_is_said_as_by_replay(tmp_path, capsys, late):
+    recording = record(rate=500.0, duration=12.0, bandwidth=0.6)
+    recording.effort = np.roll(recording.effort, late, axis=0)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with open_recording(path, PANDA) as source:
+        result = replay(source, FeedForward(PANDA), tmp_path / 'replay')
+    sentences = [said for said in facts(result) if said.startswith('Recorded efforts run')]
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert out.count('Recorded efforts run') == len(sentences) == abs(np.sign(late))
+    for said in sentences:
+        assert f'• {path}: {said}' in out
+        where, lag = re.match(r'Recorded efforts run (\w+).* by ([0-9.]+)', said).groups()
+        assert where == ('behind' if late > 0 else 'ahead')
+        assert float(lag) == pytest.approx(2.0 * abs(late), rel=0.1)
+
+
+def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.6)
+    good = write(tmp_path / 'good', {'/joint_states': messages(recording)})
+    swapped(recording)
+    misread = write(tmp_path / 'misread', {'/joint_states': messages(recording)})
+    output = tmp_path / 'out'
+    assert main(['identify', str(good), '--output', str(output)]) == 0
+    before = (output / 'panda_identified.yaml').read_bytes()
+    assert main(['identify', str(misread), '--output', str(output), '--force']) == 2
+    assert 'nothing written' in capsys.readouterr().err
+    assert (output / 'panda_identified.yaml').read_bytes() == before
+
+
+@pytest.mark.parametrize('terms', ['links friction offsets', 'friction offsets'])
+def test_what_fits_in_no_way_is_fitted_where_links_are(tmp_path, capsys, terms):
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.6)
+    of_no_arm(recording)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    code = main(['identify', str(path), '--output', str(tmp_path / 'out'), '--terms',
+                 *terms.split()])
+    assert code == (0 if 'links' in terms else 2)
+    assert 'None of these explains it' in ' '.join(capsys.readouterr().out.split())
+
+
+def test_where_a_recording_is_misread_no_other_cause_is_given(tmp_path, capsys):
     """It asked for gains: what is wrong is the unit of the positions."""
     recording = record(rate=RATE, duration=40.0)
     in_degrees(recording)
     recording.velocity = np.radians(recording.velocity)
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    code = main(['identify', str(path), '--output', str(tmp_path / 'out')])
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     said = capsys.readouterr()
     assert 'would be left if positions are in degrees' in ' '.join(said.out.split())
     assert 'unit efforts are recorded' not in said.err
-    assert code == 0 or 'the recordings are not what they are taken for' in said.err
 
 
 @pytest.mark.parametrize(('change', 'terms', 'is_said'), [
@@ -700,6 +749,7 @@ def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, i
     recording = record(rate=RATE, duration=12.0, bandwidth=0.6)
     change(recording)
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    summary = identified(tmp_path / 'out', path, terms=terms)
-    assert bool(summary['recordings'][0]['findings']) == is_said
+    code = main([
+        'identify', str(path), '--terms', *terms, '--output', str(tmp_path / 'out')])
+    assert code == (2 if is_said else 0)
     assert ('does not fit the model' in ' '.join(capsys.readouterr().out.split())) == is_said

@@ -8,6 +8,7 @@ from recordings import with_fingers
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.diagnosis import DiagnosisSamples
+from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.misreading import find_misreading
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
@@ -125,6 +126,49 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         fit = find_misreading(FeedForward(robot), q, effort)
         assert fit.reading is None, (seed, fit, fit.reading.causes(robot.joint_names))
         assert not fit.is_wrong, (seed, fit)
+
+
+def gear_ratios(robot, q, effort):
+    model, unit = FeedForward(robot), EffortUnit(robot.n)
+    weightless = model.torque(q, gravity=False)[:, 0]
+    unit.add(
+        model.torque(q)[:, 0] - weightless, model.torque(q, gravity=False, friction=False)[:, 0],
+        q[:, 1], effort, np.isfinite(effort), np.arange(len(q)) // 10)
+    return unit.gear_ratios
+
+
+@pytest.mark.parametrize('seeds', [
+    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+def test_no_effort_of_a_sound_recording_is_said_to_be_a_motors(seeds):
+    """Also where the model has a load that the arm does not have, or the other way round."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        robot = ROBOTS[seed % len(ROBOTS)]
+        mass, centre = rng.uniform(1.0, 10.0), [0.0, 0.05, 0.1]
+        loaded = robot.with_payload(robot.bodies[-1].name, mass, centre)
+        for model, arm in ((robot, robot), (loaded, robot), (robot, loaded)):
+            q, effort = recorded(
+                rng, arm, off=rng.choice([0.0, 0.1, 0.2]), size=rng.choice([0.1, 1.0]))
+            assert not np.isfinite(gear_ratios(model, q, effort)).any(), seed
+
+
+@pytest.mark.parametrize('seeds', [
+    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+def test_efforts_on_the_motors_side_are_found_joint_by_joint(seeds):
+    found, near = [], []  # links are off, and so are the ratios
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        robot = ROBOTS[seed % len(ROBOTS)]
+        q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.1]))
+        ratios = rng.choice([50.0, 100.0, 160.0], robot.n)
+        ratios[rng.choice(robot.n, robot.n // 2, replace=False)] = 1.0
+        said = gear_ratios(robot, q, effort / ratios)
+        known = np.isfinite(said)
+        assert not known[ratios == 1.0].any(), seed
+        near += (np.abs(np.log(said[known] / ratios[known])) < np.log(1.5)).tolist()
+        found.append(known[ratios > 1.0].mean())
+    assert np.mean(found) > 0.75
+    assert np.mean(near) > 0.99
 
 
 def test_efforts_without_gravity_are_no_mistake():

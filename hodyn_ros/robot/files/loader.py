@@ -37,7 +37,7 @@ from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import Source, read_source, robot_names
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mass_matrix import massless_fault
-from hodyn_ros.robot.model import Robot
+from hodyn_ros.robot.model import STANDARD_GRAVITY, Robot
 
 RANGE_TOLERANCE = 1e-6  # rounding of positions and limits in files, rad or m
 MAX_MOVING = 500  # largest number of moving bodies, as mass matrices are dense
@@ -147,7 +147,7 @@ def _robot(
         section.fail('joint_prefixes', f'expected a list of names, got {prefixes!r}')
     gravity = (
         section.array('gravity', (3,)) if section.has('gravity')
-        else np.array([0.0, 0.0, -9.80665]))
+        else np.array(STANDARD_GRAVITY))
     # Lists with one entry a joint follow the bodies as they are listed; coupled ones have none.
     given = [
         link.joint for link, _ in listed

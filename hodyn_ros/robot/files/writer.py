@@ -3,6 +3,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,7 +18,7 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.joint_limits import Limits
-from hodyn_ros.robot.model import Body, Robot
+from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
 from hodyn_ros.robot.reflexes import Reflex
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -37,9 +38,10 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
         Any robot, with a payload or locked joints as well.
     path : str or Path
         ``.yaml``, with every number to the last bit; or ``.urdf``, to round-off, without what
-        URDF has no word for: gravity, friction, actuators, limits of effort rate. It is of
-        version 1.2 where acceleration or jerk is limited, so that older readers refuse it. A
-        floating base is the root link there: `floating_base=True` reads it as such.
+        URDF has no word for, which a warning names: gravity that is not the standard one,
+        friction, actuators, reflexes, limits of effort rate and the like. It is of version 1.2
+        where acceleration or jerk is limited, so that older readers refuse it. A floating base is
+        the root link there: `floating_base=True` reads it as such.
     force : bool
         Whether an existing file is replaced.
 
@@ -49,6 +51,11 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
         For another ending, and for URDF of a robot with a helical joint.
     FileExistsError
         When there is such a file already, without force.
+
+    Warns
+    -----
+    UserWarning
+        Of what a URDF leaves out.
 
     """
     check_robot(robot)
@@ -60,6 +67,10 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     else:
         raise HodynError(f'{path}: a robot is saved as .yaml or .urdf')
     write_text(path, text, force=force)
+    if path.suffix == '.urdf' and (left_out := _without_word_in_urdf(robot)):
+        warnings.warn(
+            f'{path}: without {", ".join(left_out)}, for which URDF has no word: a .yaml has all '
+            'that is known of the robot', stacklevel=2)
 
 
 def robot_text(robot: Robot) -> str:
@@ -200,6 +211,21 @@ def urdf_text(robot: Robot) -> str:
         ElementTree.SubElement(joint, 'child', link=name)
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, 'unicode') + '\n'
+
+
+def _without_word_in_urdf(robot: Robot) -> list[str]:
+    """Return the keys of a robot file, of those that the robot has, that a URDF leaves out."""
+    limits, names = robot.limits, ('effort_rate', 'tracking_error')
+    has = {
+        'gravity': not np.array_equal(robot.gravity, STANDARD_GRAVITY),
+        'joint_prefixes': bool(robot.joint_prefixes),
+        **{name: getattr(robot, name) is not None for name in (
+            'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes')},
+        **{f'limits.{name}': np.isfinite(getattr(limits, name)).any() for name in names},
+        'limits.position with one end': np.any(
+            np.isfinite(limits.position_min) != np.isfinite(limits.position_max)),
+        'limits.stopping': np.isfinite(limits.stopping_deceleration).any()}
+    return [name for name, is_there in has.items() if is_there]
 
 
 def _urdf_link(root: ElementTree.Element, body: Body, moved: Array) -> None:

@@ -97,6 +97,40 @@ def test_what_a_file_cannot_say_or_must_not_replace_is_one_line(tmp_path):
         save_robot(screw, tmp_path / 'screw.urdf')
 
 
+def left_out(robot, path):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        save_robot(robot, path, force=True)
+    assert len(caught) <= 1
+    return str(caught[0].message) if caught else ''
+
+
+@pytest.mark.parametrize(('keys', 'name'), [
+    ({'gravity': [0.0, 0.0, -1.6]}, 'gravity'),
+    ({'joint_prefixes': ['left_']}, 'joint_prefixes'),
+    ({'friction': {'law': 'sigmoid', 'amplitude': [1.0], 'slope': [9.0], 'velocity_offset': [0.0],
+                   'viscous': [0.1]}}, 'friction'),
+    ({'rotor_inertia': [0.1]}, 'rotor_inertia'),
+    ({'effort_gain': [9.0]}, 'effort_gain'),
+    ({'actuators': {'joint1': {'law': 'spring', 'stiffness': 9.0, 'motor': {'inertia': 1.0}}}},
+     'actuators'),
+    ({'limits': {'effort_rate': [9.0]}}, 'limits.effort_rate'),
+    ({'limits': {'tracking_error': [0.1]}}, 'limits.tracking_error'),
+    ({'limits': {'position': [[None, 1.0]]}}, 'limits.position with one end'),
+    ({'limits': {'stopping': {'position': [[-1.0, 1.0]], 'deceleration': [5.0],
+                              'velocity_offset': [0.0]}}}, 'limits.stopping'),
+])
+def test_what_a_urdf_leaves_out_is_named(tmp_path, keys, name):
+    plain = random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
+        'gravity': [0.0, 0.0, -9.80665]}
+    plain['bodies'][0]['joint'] = 'joint1'
+    path = tmp_path / 'arm.urdf'
+    assert left_out(load_robot(plain), path) == ''
+    assert left_out(load_robot(plain | keys), path).startswith(
+        f'{path}: without {name}, for which URDF has no word: ')
+    assert left_out(load_robot(plain | keys), tmp_path / 'arm.yaml') == ''
+
+
 def test_inertias_that_no_body_has_are_told_again(tmp_path):
     save_robot(load_robot('iiwa14'), tmp_path / 'robot.yaml')
     with warnings.catch_warnings(record=True) as caught:
