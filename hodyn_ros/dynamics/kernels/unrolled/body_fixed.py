@@ -36,7 +36,7 @@ from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     times,
     write_known_vector,
 )
-from hodyn_ros.dynamics.kernels.workspace import borrowed
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot.body_table import (
     COM,
@@ -181,11 +181,7 @@ def _recursion(memory: Array, n: int, acting: bool, like: Number) -> None:
 
 @functools.cache
 def single(order: int) -> Any:
-    """Return the kernel that writes Q, Q̇, … to an order for one motion.
-
-    It takes memory from `workspace`, q (order + 3, n) and out (order + 1, n); other shapes raise
-    HodynError.
-    """
+    """Return the kernel for one motion, as `spatial.single` does."""
     coefficients = order + 2
 
     @kernel
@@ -197,19 +193,16 @@ def single(order: int) -> Any:
         _, first, _ = joint_polynomials.offsets(q.shape[1], COLUMNS, unit)
         joint_polynomials.single(memory, 0, first, q, like)
         _recursion(memory, q.shape[1], False, like)
+        out = block(out, 0, (1, order + 1, q.shape[1]))
         joint_polynomials.write_derivatives(
-            memory, first, NUMBERS_PER_JOINT * unit, out, 0, 1, order + 1)
+            memory, first, NUMBERS_PER_JOINT * unit, out, 0, 1, order)
 
     return single
 
 
 @functools.cache
 def batch(order: int) -> Any:
-    """Return the kernel for a batch, by `LANES` motions at a time, with external wrenches.
-
-    It takes memory, q (T, order + 3, n) and out (T, order + 1, n), which are not checked, the
-    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6), or none (…, 0, 6).
-    """
+    """Return the kernel for a batch, as `spatial.batch` does."""
     coefficients = order + 2
 
     @batch_kernel
@@ -226,8 +219,6 @@ def batch(order: int) -> Any:
                 joint_polynomials.wrenches_of_motions(
                     memory, frames + 3 * unit, 6 * unit, transforms, wrenches, t, LANES, like)
             _recursion(memory, n, wrenches.shape[2] > 0, like)
-            for lane in range(min(LANES, q.shape[0] - t)):
-                joint_polynomials.write_derivatives(
-                    memory, first, joint, out[t + lane], lane, LANES, order + 1)
+            joint_polynomials.write_derivatives(memory, first, joint, out, t, LANES, order)
 
     return batch

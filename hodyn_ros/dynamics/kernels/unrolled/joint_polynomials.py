@@ -280,9 +280,9 @@ def wrenches_of_motions(
 
 @inlined
 def write_derivatives(
-    memory: Array, at: int, apart: int, out: Array, lane: int, motions: int, rows: int,
+    memory: Array, at: int, apart: int, out: Array, t: int, motions: int, order: int,
 ) -> None:
-    """Write the derivatives of polynomials of one of the motions side by side.
+    """Write the derivatives of polynomials of the motions side by side.
 
     Parameters
     ----------
@@ -291,14 +291,15 @@ def write_derivatives(
     at, apart : int
         Where the first polynomial starts, and how far after it the next one does. Those of the
         torques are in the place of cos q.
-    out : (r + 1, c) array
-        Of c polynomials.
-    lane, motions, rows : int
-        The motion, how many a number has, and r + 1.
+    out : (T, order + 1, c) array
+        Of c polynomials of a batch.
+    t, motions, order : int
+        First motion, how many a number has, and the order.
 
     """
-    for i in range(out.shape[1]):
-        factorial = 1.0
-        for k in range(rows):
-            factorial *= max(k, 1)
-            out[k, i] = factorial * memory[at + apart * i + motions * k + lane]
+    for lane in range(min(motions, out.shape[0] - t)):
+        for i in range(out.shape[2]):
+            factorial = 1.0
+            for k in range(order + 1):
+                factorial *= max(k, 1)
+                out[t + lane, k, i] = factorial * memory[at + apart * i + motions * k + lane]

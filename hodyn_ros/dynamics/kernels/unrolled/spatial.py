@@ -37,7 +37,7 @@ from hodyn_ros.dynamics.kernels.unrolled.vectors import (
     write_known_vector,
     write_vector,
 )
-from hodyn_ros.dynamics.kernels.workspace import borrowed
+from hodyn_ros.dynamics.kernels.workspace import block, borrowed
 from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot.body_table import (
     COM,
@@ -265,10 +265,9 @@ def _recursion(
 
 @functools.cache
 def single(order: int) -> Any:
-    """Return the kernel that writes Q, Q̇, … to an order for one motion.
+    """Return the kernel for one motion: memory, q (order + 3, n) and out (order + 1, n).
 
-    It takes memory from `workspace`, q (order + 3, n) and out (order + 1, n); other shapes raise
-    HodynError.
+    Other shapes raise HodynError.
     """
     coefficients = order + 2
 
@@ -281,8 +280,9 @@ def single(order: int) -> Any:
         _, first, _ = joint_polynomials.offsets(q.shape[1], COLUMNS, unit)
         joint_polynomials.single(memory, 0, first, q, like)
         _recursion(memory, q.shape[1], 0, False, like)
+        out = block(out, 0, (1, order + 1, q.shape[1]))
         joint_polynomials.write_derivatives(
-            memory, first, NUMBERS_PER_JOINT * unit, out, 0, 1, order + 1)
+            memory, first, NUMBERS_PER_JOINT * unit, out, 0, 1, order)
 
     return single
 
@@ -302,16 +302,15 @@ def batch(order: int) -> Any:
     ) -> None:
         memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
         n, like = q.shape[2], polynomial(coefficients, LANES)
-        unit, joint = size(like), NUMBERS_PER_JOINT * size(like)
+        unit, joint, body = size(like), NUMBERS_PER_JOINT * size(like), _KEPT * size(like)
         _, first, kept = joint_polynomials.offsets(n, COLUMNS, unit)
         for t in range(0, q.shape[0], LANES):
             joint_polynomials.several(memory, 0, first, q, t, like)
             if wrenches.shape[2] > 0:
-                _place_wrenches(memory, kept, transforms, wrenches, t, LANES, like)
+                joint_polynomials.wrenches_of_motions(
+                    memory, kept + body, body, transforms, wrenches, t, LANES, like)
             _recursion(memory, n, 0, wrenches.shape[2] > 0, like)
-            for lane in range(min(LANES, q.shape[0] - t)):
-                joint_polynomials.write_derivatives(
-                    memory, first, joint, out[t + lane], lane, LANES, order + 1)
+            joint_polynomials.write_derivatives(memory, first, joint, out, t, LANES, order)
 
     return batch
 
@@ -335,10 +334,10 @@ def floating(order: int, motions: int) -> Any:
         memory, q, out = borrowed(memory), borrowed(q), borrowed(out)
         base_wrench = borrowed(base_wrench)
         bodies, like = q.shape[2] + 1, polynomial(coefficients, motions)
-        unit, joint = size(like), NUMBERS_PER_JOINT * size(like)
+        unit, joint, body = size(like), NUMBERS_PER_JOINT * size(like), _KEPT * size(like)
         _, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
         first += joint
-        frame = kept + _KEPT * unit * (bodies + 1)
+        frame = kept + body * (bodies + 1)
         for t in range(0, q.shape[0], motions):
             _place_base(memory, frame, gravity, base_pose, base_twist, t, motions, like)
             if motions == 1:
@@ -346,13 +345,11 @@ def floating(order: int, motions: int) -> Any:
             else:
                 joint_polynomials.several(memory, 1, first, q, t, like)
             if wrenches.shape[2] > 0:
-                _place_wrenches(memory, kept, transforms, wrenches, t, motions, like)
+                joint_polynomials.wrenches_of_motions(
+                    memory, kept + body, body, transforms, wrenches, t, motions, like)
             _recursion(memory, bodies, 1, wrenches.shape[2] > 0, like)
-            for lane in range(min(motions, q.shape[0] - t)):
-                joint_polynomials.write_derivatives(
-                    memory, first, joint, out[t + lane], lane, motions, order + 1)
-                joint_polynomials.write_derivatives(
-                    memory, kept, unit, base_wrench[t + lane], lane, motions, order + 1)
+            joint_polynomials.write_derivatives(memory, first, joint, out, t, motions, order)
+            joint_polynomials.write_derivatives(memory, kept, unit, base_wrench, t, motions, order)
 
     return floating
 
@@ -401,14 +398,3 @@ def _move_base(memory: Array, frame: int, derivatives: int, like: Number) -> Non
                 rate = add(rate, linear)
             moving = add(present, (integral(rate[0]), integral(rate[1]), integral(rate[2])))
         write_vector(memory, frame + 3 * k * step, moving)
-
-
-@inlined
-def _place_wrenches(
-    memory: Array, kept: int, transforms: Array, wrenches: Array, t: int, motions: int,
-    like: Number,
-) -> None:
-    """Put the external wrenches of some motions in the place of the bodies' own."""
-    body = _KEPT * size(like)
-    joint_polynomials.wrenches_of_motions(
-        memory, kept + body, body, transforms, wrenches, t, motions, like)
