@@ -2,13 +2,13 @@
 
 Atkeson, An and Hollerbach, IJRR 1986: τ = Y(q, q̇, q̈) π, with π the ten parameters of each body.
 """
-from collections.abc import Callable
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.dynamics.argument_checks import checked, checked_motions
+from hodyn_ros.dynamics.taylor_coefficients import product
 from hodyn_ros.robot import Body, HodynError, Robot
 from hodyn_ros.robot.inertia import pack
 from hodyn_ros.robot.lie import skew
@@ -104,7 +104,7 @@ def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Arr
             spins[body.parent], spin_rates[body.parent], accelerations[body.parent])
         moved = moved + _cross(spin_rate, origin) + _cross(spin, _cross(spin, origin))
         spin, spin_rate, moved = (
-            _product(_turned_back, rotation, v) for v in (spin, spin_rate, moved))
+            product(_turned_back, rotation, v) for v in (spin, spin_rate, moved))
         # The joint's own motion, in the body's axes; its origin moves by `velocity`.
         turn, shift = velocity[..., :3], velocity[..., 3:]
         moved = moved + acceleration[..., 3:] + _cross(turn, shift) + 2.0 * _cross(spin, shift)
@@ -121,8 +121,8 @@ def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Arr
         while j >= 0:
             screw = robot.bodies[j].screw
             out[:, :, j, b] = (screw[:3] @ moment + screw[3:] @ force).swapaxes(0, 1)
-            force = _product(np.matmul, rotations[j], force)
-            moment = _product(np.matmul, rotations[j], moment) + _product(
+            force = product(np.matmul, rotations[j], force)
+            moment = product(np.matmul, rotations[j], moment) + product(
                 np.matmul, _skews(origins[j]), force)
             j = robot.bodies[j].parent
     out *= factorials[:, None, None, None]
@@ -148,14 +148,8 @@ def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
     return np.ascontiguousarray(rows[values > 1e-9 * values[0]].T)
 
 
-def _product(product: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    """Return the coefficients of a product, (orders, …) as those of its factors."""
-    return np.array([
-        sum(product(a[i], b[k - i]) for i in range(k + 1)) for k in range(len(a))])
-
-
 def _cross(a: Array, b: Array) -> Array:
-    return _product(np.cross, a, b)
+    return product(np.cross, a, b)
 
 
 def _turned_back(rotation: Array, v: Array) -> Array:
@@ -197,9 +191,9 @@ def _wrenches(spin: Array, spin_rate: Array, acceleration: Array) -> tuple[Array
     moment, force = np.zeros((2, *spin.shape, PARAMETERS))
     turning = _skews(spin)
     force[..., 0] = acceleration
-    force[..., 1:4] = _skews(spin_rate) + _product(np.matmul, turning, turning)
+    force[..., 1:4] = _skews(spin_rate) + product(np.matmul, turning, turning)
     moment[..., 1:4] = -_skews(acceleration)
-    moment[..., 4:] = _times_inertia(spin_rate) + _product(
+    moment[..., 4:] = _times_inertia(spin_rate) + product(
         np.matmul, turning, _times_inertia(spin))
     return moment, force
 
