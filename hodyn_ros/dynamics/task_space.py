@@ -12,7 +12,7 @@ from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_joints, coefficients, factorials
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
-from hodyn_ros.dynamics.taylor_coefficients import product, solution
+from hodyn_ros.dynamics.taylor_coefficients import product, solution, transposed
 from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
@@ -76,8 +76,8 @@ class TaskSpaceDynamics:
         free = np.zeros(1)
         if null_space_torque is not None:
             free = self._series(checked(null_space_torque, 'null_space_torque', joints))
-            wrench -= product(_transposed, self._series(self.jacobian_inverse), free)
-        torques = product(_transposed, self._series(self.jacobian), wrench) + free
+            wrench -= product(transposed, self._series(self.jacobian_inverse), free)
+        torques = product(transposed, self._series(self.jacobian), wrench) + free
         torques *= factorials(len(torques))[:, np.newaxis]
         return torques.reshape(joints)
 
@@ -141,18 +141,12 @@ def task_space_dynamics(
     inertia = 0.5 * (inertia + inertia.swapaxes(1, 2))
     inverse = product(np.matmul, inverse, inertia)
     bias = product(
-        _transposed, inverse, product(np.matmul, coriolis, velocity) + gravity) - product(
+        transposed, inverse, product(np.matmul, coriolis, velocity) + gravity) - product(
             np.matmul, inertia, product(np.matmul, rate, velocity))
     scale = factorials(orders)
     inertia, inverse = (values * scale[:, np.newaxis, np.newaxis] for values in (inertia, inverse))
     found = inertia, bias * scale[:, np.newaxis], columns[:orders], inverse
     return TaskSpaceDynamics(*(found if orders > 1 else (values[0] for values in found)))
-
-
-def _transposed(matrix: Array, vector: Array) -> Array:
-    """Return the product of a transposed matrix and a vector."""
-    turned: Array = vector @ matrix
-    return turned
 
 
 def _check_regular(robot: Robot, link: str, columns: Array, rows: list[int]) -> None:

@@ -20,3 +20,8 @@ def solution(matrix: Array, right: Array) -> Array:
         rest = sum((matrix[i] @ found[k - i] for i in range(1, k + 1)), np.zeros(known.shape))
         found[k] = np.linalg.solve(matrix[0], known - rest)
     return found
+
+
+def transposed(matrix: Array, vector: Array) -> Array:
+    """Return the products of transposed matrices (…, m, n) and vectors (…, m)."""
+    return np.asarray((vector[..., np.newaxis, :] @ matrix)[..., 0, :])
