@@ -113,11 +113,9 @@ def simulate(
     if step is not None and length:  # no error is too large
         control = {'atol': np.inf, 'max_step': step, 'first_step': min(step, length)}
     found = [motion.unpacked(motion.start)]
-    solver: Any = None
-    while len(found) < len(instants):
-        if solver is None:
-            solver = getattr(integrate, _METHODS[order])(
-                motion.rate, instants[0], motion.start, instants[-1], **control)
+    solver = None if len(instants) == 1 else getattr(integrate, _METHODS[order])(
+        motion.rate, instants[0], motion.start, instants[-1], **control)
+    while solver and solver.status == 'running':
         message = solver.step()
         if solver.status == 'failed':
             raise HodynError(
