@@ -4,12 +4,19 @@ MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import checked, checked_joints, coefficients, factorials
+from hodyn_ros.dynamics.argument_checks import (
+    base_state,
+    checked,
+    checked_joints,
+    coefficients,
+    factorials,
+)
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
 from hodyn_ros.dynamics.taylor_coefficients import product, solution, transposed
@@ -27,7 +34,8 @@ class TaskSpaceDynamics:
     """F = Λ V̇ + η: what wrench gives a link an acceleration, and what joint torques make it.
 
     V, F and J have the m rows of the task. With derivatives all arrays have a first axis more,
-    whose entry k is the k-th time derivative.
+    whose entry k is the k-th time derivative. On a floating base n is six more: its twist comes
+    before the joints' rates, and the wrench on it before the joints' torques.
 
     Attributes
     ----------
@@ -89,14 +97,15 @@ class TaskSpaceDynamics:
 
 def task_space_dynamics(
     robot: Robot, q: ArrayLike, link: str, *, representation: Representation = 'spatial',
-    rows: Sequence[int] = range(6),
+    rows: Sequence[int] = range(6), base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
 ) -> TaskSpaceDynamics:
-    """Return the dynamics of a link of a fixed-base robot (MR9, equations 9.97–9.99).
+    """Return the dynamics of a link (MR9, equations 9.97–9.99).
 
     Parameters
     ----------
     robot : Robot
-        On a fixed base.
+        An arm or tree.
     q : (2, n) array, or (r + 2, n) for the derivatives to order r
         Joint positions, velocities, and further derivatives.
     link : str
@@ -106,6 +115,8 @@ def task_space_dynamics(
     rows : sequence of m ints
         Those of V = (ω, v) that are the task; (3, 4) in 'hybrid' representation for x and y of the
         link's origin.
+    base_pose, base_twist : (4, 4) and (r + 1, 6) arrays, optional
+        Of a floating base, as for `equations_of_motion`.
 
     Raises
     ------
@@ -114,17 +125,20 @@ def task_space_dynamics(
         input.
 
     """
-    check_robot(robot)
-    if robot.floating:
-        raise HodynError(f'robot {robot.name!r} has a floating base; task space needs a fixed one')
     motion = checked_joints(q, 'q', robot, 2)
-    task = list(rows)
+    task, orders = list(rows), len(motion) - 1
     if not task or len(set(task)) < len(task) or not set(task) <= set(range(6)):
         raise HodynError(f'rows {task}: expected different ones of 0 … 5')
-    terms = equations_of_motion(robot, motion)
-    orders = len(motion) - 1
-
-    columns = jacobian(robot, motion, link, representation=representation)[:, task]
+    base = base_state(robot, base_pose, base_twist, (), orders)
+    moving: dict[str, Any] = {}
+    rates = motion[1:]
+    if base is not None:
+        moving = {'base_pose': base[0], 'base_twist': base[1]}
+        rates = np.concatenate([base[1], rates], axis=1)
+    terms = equations_of_motion(robot, motion, **moving)
+    columns = jacobian(
+        robot, motion, link, representation=representation, base_columns=robot.floating,
+        **moving)[:, task]
     _check_regular(robot, link, columns[0], task)
     try:
         np.linalg.cholesky(terms.mass[0])
@@ -132,8 +146,7 @@ def task_space_dynamics(
         raise HodynError(
             f'the mass matrix of robot {robot.name!r} is not positive definite') from None
     mass, coriolis, gravity, here, rate, velocity = (
-        coefficients(values, orders) for values in (
-            *terms, columns, columns[1:], motion[1:]))
+        coefficients(values, orders) for values in (*terms, columns, columns[1:], rates))
     # M⁻¹ Jᵀ, then Λ (J M⁻¹ Jᵀ) = 1.
     inverse = solution(mass, here.swapaxes(1, 2))
     inertia = solution(

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from random_robots import (
+    random_base_motion,
     random_inertia,
     random_mapping,
     random_motion,
@@ -242,7 +243,34 @@ def test_a_direction_that_the_joints_do_not_have_is_named():
         hd.task_space_dynamics(arm, np.ones((2, 2)), 'link2')
 
 
-def test_a_floating_base_is_refused():
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('link', ['body0', 'body5'])
+def test_a_floating_base_moves_with_its_joints(representation, link):
+    """By forward dynamics with the wrench on the base and the torques, to the jerk."""
+    rng = np.random.default_rng(11)
+    robot = random_robot(rng, 6, floating=True)
+    state, (pose, twist) = rng.normal(size=(2, 5)), random_base_motion(rng, 0)
+    task, rows = {'link': link, 'representation': representation}, [1, 3, 4, 5]
+    wanted, free = rng.normal(size=(2, 4)), rng.normal(size=(2, 11))
+    motion, base = state, {'base_pose': pose, 'base_twist': twist[:1]}
+    for k in range(2):
+        place = slice(2) if k else 0
+        terms = hd.task_space_dynamics(robot, motion, **task, rows=rows, **base)
+        efforts = terms.torques(wanted[place], null_space_torque=free[place]).reshape(k + 1, 11)
+        found = hd.forward_dynamics(
+            robot, state, efforts[:, 6:], base_pose=pose, base_twist=twist[:1],
+            base_wrench=efforts[:, :6])
+        motion = np.concatenate([state, found[0]])
+        base['base_twist'] = np.concatenate([twist[:1], found[1]])
+        _, moved = hd.forward_kinematics(robot, motion, **task, **base)
+        scale = max(1.0, np.abs(efforts).max())
+        np.testing.assert_allclose(moved[1:, rows], wanted[:k + 1], rtol=0, atol=1e-8 * scale)
+
+
+def test_a_base_that_does_not_fit_the_robot_is_named():
     floating = random_robot(np.random.default_rng(0), 8, floating=True)
-    with pytest.raises(ValueError, match='floating base'):
+    with pytest.raises(ValueError, match='floating base: give its base_pose'):
         hd.task_space_dynamics(floating, np.ones((2, 7)), 'body7')
+    with pytest.raises(ValueError, match='fixed base: leave out base_pose'):
+        hd.task_space_dynamics(
+            hd.load_robot('panda'), np.ones((2, 7)), 'link7', base_pose=np.eye(4))
