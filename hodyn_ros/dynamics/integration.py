@@ -105,8 +105,8 @@ def simulate(
     if order not in _METHODS:
         raise HodynError(f'order {order!r}: expected one of {", ".join(map(str, _METHODS))}')
     for name, value in (('tolerance', tolerance), ('step', step)):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise HodynError(f'{name} must be above 0 and finite, got {value!r}')
+        if value is not None and checked(value, name, ()) <= 0.0:
+            raise HodynError(f'{name} must be above 0, got {value!r}')
     motion = _Motion(robot, state, base_pose, base_twist, torque, base_wrench, external_wrenches)
     length = instants[-1] - instants[0]
     control: dict[str, float] = {'rtol': tolerance, 'atol': tolerance}
@@ -121,9 +121,8 @@ def simulate(
             raise HodynError(
                 f'the motion of robot {robot.name!r} could not be integrated beyond '
                 f'{solver.t:g} s: {message}')
-        between = solver.dense_output()
-        reached = np.searchsorted(instants, solver.t, side='right')
-        found += [motion.unpacked(between(t)) for t in instants[len(found):reached]]
+        passed = instants[len(found):np.searchsorted(instants, solver.t, side='right')]
+        found += [motion.unpacked(flat) for flat in solver.dense_output()(passed).T]
         if robot.floating:
             motion.move_chart(solver.y, solver.f)
     states, *base = (np.array(values) for values in zip(*found, strict=True))

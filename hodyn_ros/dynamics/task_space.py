@@ -127,7 +127,9 @@ def task_space_dynamics(
     """
     motion = checked_joints(q, 'q', robot, 2)
     task, orders = list(rows), len(motion) - 1
-    if not task or len(set(task)) < len(task) or not set(task) <= set(range(6)):
+    if not task or not all(
+            isinstance(row, (int, np.integer)) and 0 <= row < 6 and task.count(row) == 1
+            for row in task):
         raise HodynError(f'rows {task}: expected different ones of 0 … 5')
     base = base_state(robot, base_pose, base_twist, (), orders)
     moving: dict[str, Any] = {}

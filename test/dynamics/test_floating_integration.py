@@ -195,7 +195,8 @@ START = {'base_pose': np.eye(4), 'base_twist': np.zeros((1, 6))}
      r'base_wrench\(t, state, base_pose, base_twist\) has shape \(3,\); expected \(6,\)'),
     ({'order': 4}, 'order 4: expected one of 3, 5, 8'),
     ({'step': 0.0}, 'step must be above 0'),
-    ({'step': np.nan}, 'step must be above 0'),
+    ({'step': np.nan}, 'step.* not finite'),
+    ({'step': 'fast'}, 'step'),
     ({'tolerance': -1.0}, 'tolerance must be above 0'),
 ])
 def test_bad_input_is_named(changes, message):
