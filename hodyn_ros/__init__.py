@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from hodyn_ros.dynamics.pose_motion import pose_derivatives, pose_twist
     from hodyn_ros.dynamics.pose_solver import solve_pose
     from hodyn_ros.dynamics.propellers import propeller_map, tilted_hexagon
-    from hodyn_ros.dynamics.regressor import inertial_parameters, torque_regressor
+    from hodyn_ros.dynamics.regressor import (
+        inertial_parameters,
+        momentum_regressor,
+        torque_regressor,
+    )
     from hodyn_ros.dynamics.task_space import TaskSpaceDynamics, link_wrench, task_space_dynamics
     from hodyn_ros.dynamics.wrenches import (
         body_wrench,
@@ -82,7 +86,7 @@ _PLACES = {
     'dynamics.pose_motion': 'pose_derivatives pose_twist',
     'dynamics.pose_solver': 'solve_pose',
     'dynamics.propellers': 'propeller_map tilted_hexagon',
-    'dynamics.regressor': 'inertial_parameters torque_regressor',
+    'dynamics.regressor': 'inertial_parameters momentum_regressor torque_regressor',
     'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
     'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
     'feedforward': 'FeedForward MotorSide',
@@ -108,10 +112,10 @@ __all__ = [
     'generate_ros2_control', 'gravity_wrenches', 'hybrid_dynamics', 'inertial_parameters',
     'inverse_dynamics', 'inverse_dynamics_derivatives', 'inverse_kinematics', 'jacobian',
     'joint_wrenches', 'link_wrench', 'load_robot', 'modified_dh', 'momentum',
-    'pose_derivatives', 'pose_twist', 'prepare_plan', 'product_of_exponentials',
-    'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate', 'simulate_by_euler',
-    'solve_pose', 'symbolic_torques', 'task_space_dynamics', 'tilted_hexagon',
-    'torque_regressor', 'with_actuators', 'world_wrench',
+    'momentum_regressor', 'pose_derivatives', 'pose_twist', 'prepare_plan',
+    'product_of_exponentials', 'propeller_map', 'retime', 'robot_names', 'save_robot', 'simulate',
+    'simulate_by_euler', 'solve_pose', 'symbolic_torques', 'task_space_dynamics',
+    'tilted_hexagon', 'torque_regressor', 'with_actuators', 'world_wrench',
 ]
 
 

@@ -126,6 +126,13 @@ CASES = {
     'momentum': (lambda q: hd.momentum(PANDA, q), {'q': motion(3, N)}),
     'energy': (lambda q: hd.energy(PANDA, q), {'q': motion(3, N)}),
     'torque_regressor': (lambda q: hd.torque_regressor(PANDA, q), {'q': motion(4, N)}),
+    'momentum_regressor': (
+        lambda q, base_pose, base_twist: hd.momentum_regressor(
+            TREE, q, base_pose=base_pose, base_twist=base_twist),
+        {'q': motion(T, 4, TREE.n), 'base_pose': BASE['base_pose'],
+         'base_twist': motion(T, 3, 6)}),
+    'task_space_dynamics': (
+        lambda q: hd.task_space_dynamics(PANDA, q, 'link7', rows=(3,)), {'q': motion(3, N)}),
     'forward_dynamics': (
         lambda q, efforts: hd.forward_dynamics(PANDA, q, efforts),
         {'q': motion(2, N), 'efforts': motion(3, N)}),
@@ -177,8 +184,9 @@ CASES = {
 ANY_ORDER = {
     'inverse_dynamics': {'q': 3}, 'forward_kinematics': {'q': 1}, 'jacobian': {'q': 1},
     'center_of_mass': {'q': 1}, 'momentum': {'q': 2}, 'energy': {'q': 2},
-    'torque_regressor': {'q': 3}, 'equations_of_motion': {'q': 2},
-    'forward_dynamics': {'efforts': 1}, 'forward_dynamics, coupled joints': {'efforts': 1},
+    'torque_regressor': {'q': 3}, 'task_space_dynamics': {'q': 2}, 'equations_of_motion': {'q': 2},
+    'forward_dynamics': {'efforts': 1}, 'forward_dynamics_derivatives': {'efforts': 1},
+    'forward_dynamics, coupled joints': {'efforts': 1},
     'hybrid_dynamics': {'known': 1}, 'inverse_kinematics': {'twist': 1},
     'gravity_wrenches': {'q': 1}, 'friction': {'q': 4}, 'friction in place': {'q': 4},
     'friction of a batch': {'q': 4}, 'motor side': {'q': 3}, 'motor side along': {'q': 3},

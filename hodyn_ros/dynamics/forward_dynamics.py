@@ -174,14 +174,14 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
     N is n. On a floating base it is 6 + n: the base comes first, V̇ before q̈, its wrench before the
     torques, its twist V before q̇, and before q displacements by the unit twists, as in
-    `inverse_dynamics_derivatives`.
+    `inverse_dynamics_derivatives`. With derivatives of the torques the arrays have more axes.
 
     Attributes
     ----------
-    by_position, by_velocity : (N, N) arrays
-        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇.
-    by_torque : (N, N) array
-        ∂q̈/∂τ = M⁻¹.
+    by_position, by_velocity : (N, N) arrays, or (r + 1, N, N)
+        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇; entry k is that of q̈⁽ᵏ⁾.
+    by_torque : (N, N) array, or (r + 1, r + 1, N, N)
+        ∂q̈/∂τ = M⁻¹; at [k, j] ∂q̈⁽ᵏ⁾/∂τ⁽ʲ⁾.
 
     """
 
@@ -200,26 +200,28 @@ def forward_dynamics_derivatives(
     base_wrench: ArrayLike | None = None,
     external_wrenches: ArrayLike | None = None,
 ) -> ForwardDynamicsDerivatives:
-    """Return the partial derivatives of `forward_dynamics` of order 0.
+    """Return the partial derivatives of `forward_dynamics`, exact, to the order r of tau.
 
     The equation M q̈ + … = τ, differentiated, with the derivatives of the torques of
-    `inverse_dynamics_derivatives`: for integrators, observers and linear controllers.
+    `inverse_dynamics_derivatives`: for integrators, observers and linear controllers. Each q̈⁽ᵏ⁾
+    enters Q⁽ᵏ⁾ by M, and those before it by what they change there.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree.
-    q, tau : (2, n) and (1, n) arrays, or batches (T, 2, n) and (T, 1, n)
-        Joint positions and velocities, and torques. With a batch T comes first in all arrays.
-    base_pose, base_twist, base_wrench : (4, 4), (1, 6) and (1, 6) arrays, optional
+    q, tau : (2, n) and (r + 1, n) arrays, or batches (T, 2, n) and (T, r + 1, n)
+        Joint positions and velocities, and torques with their derivatives. With a batch T comes
+        first in all arrays.
+    base_pose, base_twist, base_wrench : (4, 4), (1, 6) and (r + 1, 6) arrays, optional
         Of a floating base, as for `forward_dynamics`.
-    external_wrenches : (1, n_bodies, 6) array, optional
+    external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics_derivatives`.
 
     Raises
     ------
     HodynError
-        As `forward_dynamics`, and for derivatives of the torques.
+        As `forward_dynamics`.
 
     """
     state, batch = checked_motions(q, 'q', robot, 2)
@@ -230,35 +232,38 @@ def forward_dynamics_derivatives(
     found: Any = forward_dynamics(
         robot, state, tau, **driven, external_wrenches=external_wrenches)
     acceleration = found[0] if robot.floating else found
-    if acceleration.shape[-2] != 1:
-        raise HodynError(
-            f'tau has {acceleration.shape[-2]} rows; expected 1: the derivatives are of order 0')
     motion = np.concatenate([state, acceleration], axis=-2)
-    if not robot.floating:
-        return _solved(inverse_dynamics_derivatives(
-            robot, motion, external_wrenches=external_wrenches))
-    # About the base's origin, as in `solve`.
-    pose = np.array(base_pose, dtype=float)
-    origin = np.tile(np.eye(4), (*batch, 1, 1))
-    origin[..., :3, 3], pose[..., :3, 3] = pose[..., :3, 3], 0.0
-    to_world, to_base = np.tile(np.eye(6 + robot.n), (2, *batch, 1, 1))
-    to_world[..., :6, :6] = lie.adjoint(origin)
-    to_base[..., :6, :6] = lie.adjoint(lie.inverse(origin))
-    twist = np.concatenate([np.asarray(base_twist, dtype=float), found[1]], axis=-2)
-    about_base = _solved(inverse_dynamics_derivatives(
-        robot, motion, base_pose=pose, base_twist=twist @ to_base[..., :6, :6].swapaxes(-1, -2),
-        external_wrenches=external_wrenches))
+    if robot.floating:
+        # About the base's origin, as in `solve`.
+        pose = np.array(base_pose, dtype=float)
+        origin = np.tile(np.eye(4), (*batch, 1, 1))
+        origin[..., :3, 3], pose[..., :3, 3] = pose[..., :3, 3], 0.0
+        back = lie.adjoint(lie.inverse(origin))
+        twist = np.concatenate([np.asarray(base_twist, dtype=float), found[1]], axis=-2)
+        base = {'base_pose': pose, 'base_twist': twist @ back.swapaxes(-1, -2)}
+    partials = inverse_dynamics_derivatives(
+        robot, motion, **base, external_wrenches=external_wrenches)
+    *_, orders, _, size, _ = partials.shape
+    # Of q̈⁽ᵏ⁾ by q, q̇, τ, τ̇, ….
+    changes = np.zeros((*batch, orders, orders + 2, size, size))
+    for k in range(orders):
+        right = changes[..., k, :, :, :]
+        right[..., :2, :, :] = -partials[..., k, :2, :, :]
+        right[..., k + 2, :, :] = np.eye(size)
+        for i in range(k):
+            right -= partials[..., k, i + 2, np.newaxis, :, :] @ changes[..., i, :, :, :]
+        right[:] = np.linalg.solve(partials[..., 0, 2, np.newaxis, :, :], right)
+        inverse = right[..., k + 2, :, :]
+        inverse[:] = 0.5 * (inverse + inverse.swapaxes(-1, -2))
+    if robot.floating:
+        to_world, to_base = np.tile(np.eye(size), (2, *batch, 1, 1, 1, 1))
+        to_world[..., :6, :6] = lie.adjoint(origin)[..., np.newaxis, np.newaxis, :, :]
+        to_base[..., :6, :6] = back[..., np.newaxis, np.newaxis, :, :]
+        changes = to_world @ changes
+        changes[..., :2, :, :] = changes[..., :2, :, :] @ to_base
+        changes[..., 2:, :, :] = changes[..., 2:, :, :] @ to_world.swapaxes(-1, -2)
+    by_torque = changes[..., 2:, :, :]
+    if orders == 1:
+        changes, by_torque = changes[..., 0, :, :, :], by_torque[..., 0, 0, :, :]
     return ForwardDynamicsDerivatives(
-        to_world @ about_base.by_position @ to_base, to_world @ about_base.by_velocity @ to_base,
-        to_world @ about_base.by_torque @ to_world.swapaxes(-1, -2))
-
-
-def _solved(partials: Array) -> ForwardDynamicsDerivatives:
-    """Return them from those of the torques."""
-    mass = partials[..., 0, 2, :, :]
-    by_position, by_velocity = (
-        np.asarray(-np.linalg.solve(mass, partials[..., 0, m, :, :]), np.float64)
-        for m in range(2))
-    inverse = np.linalg.inv(mass)
-    return ForwardDynamicsDerivatives(
-        by_position, by_velocity, 0.5 * (inverse + inverse.swapaxes(-1, -2)))
+        changes[..., 0, :, :], changes[..., 1, :, :], by_torque)

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, factorials
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
 
@@ -83,20 +83,23 @@ def jacobian(
     representation: Representation = 'spatial',
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
+    base_columns: bool = False,
 ) -> Array:
     """Return the Jacobian of a link, V = J q̇, and its time derivatives (M21, equations 8 and 9).
 
-    On a floating base V is what the joints add to the twist of the base; its own columns are those
-    of the identity, in spatial representation.
+    On a floating base V is what the joints add to the twist of the base, unless its own columns
+    are wanted.
 
     Parameters
     ----------
     robot, q, link, representation, base_pose, base_twist
         As for `forward_kinematics`.
+    base_columns : bool
+        Adds six columns before the others, for the spatial twist of a floating base.
 
     Returns
     -------
-    (k + 1, 6, n) or (T, k + 1, 6, n) array
+    (k + 1, 6, n) or (T, k + 1, 6, n) array; with base_columns 6 + n instead of n
         J, J̇, … J⁽ᵏ⁾. Joints that do not carry the link have zero columns.
 
     """
@@ -105,15 +108,19 @@ def jacobian(
     index, in_kernel = link_frame(robot, link)
     carriers = np.array(path_to(robot, index), dtype=np.int64)
     samples, orders = len(motion), motion.shape[1]
-    columns = np.empty((samples, len(carriers), orders, 6))
+    if base_columns and not robot.floating:
+        raise HodynError(f'robot {robot.name!r} has a fixed base: leave out base_columns')
+    first = 6 * base_columns
+    columns = np.empty((samples, first + len(carriers), orders, 6))
     jacobian_columns(
         robot.kernel_model.parent, robot.kernel_model.body_table,
-        *_coefficients(robot, motion, batch, base_pose, base_twist), carriers, in_kernel, number,
-        columns)
+        *_coefficients(robot, motion, batch, base_pose, base_twist), carriers, index, in_kernel,
+        number, columns)
+    columns = columns.transpose(0, 2, 3, 1) * factorials(orders)[:, None, None]
     result = np.zeros((samples, orders, 6, len(robot.bodies) - robot.floating))
-    result[..., carriers - robot.floating] = columns.transpose(0, 2, 3, 1)
-    result *= factorials(orders)[:, None, None]
-    return robot.coupling.to_joints(result).reshape(*batch, orders, 6, robot.n)
+    result[..., carriers - robot.floating] = columns[..., first:]
+    result = np.concatenate([columns[..., :first], robot.coupling.to_joints(result)], axis=-1)
+    return result.reshape(*batch, orders, 6, first + robot.n)
 
 
 def link_frame(robot: Robot, name: str) -> tuple[int, Array]:

@@ -1,54 +1,92 @@
 """Simulation of rigid robots: their motion under given joint torques."""
 from collections.abc import Callable
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import checked
+from hodyn_ros.dynamics.argument_checks import base_state, checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
-TorqueLaw = Callable[[float, Array], ArrayLike]
-WrenchLaw = Callable[[float, Array], ArrayLike]
+Law = Callable[..., ArrayLike]
+"""Of t and state; for a floating base of t, state, base_pose and base_twist."""
+
+_METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # of scipy.integrate
+
+
+@overload
+def simulate(
+    robot: Robot, torque: Law, start: ArrayLike, times: ArrayLike, *,
+    external_wrenches: Law | None = ..., order: Literal[3, 5, 8] = ..., tolerance: float = ...,
+    step: float | None = ...,
+) -> Array: ...
+
+
+@overload
+def simulate(
+    robot: Robot, torque: Law, start: ArrayLike, times: ArrayLike, *, base_pose: ArrayLike,
+    base_twist: ArrayLike, base_wrench: Law | None = ..., external_wrenches: Law | None = ...,
+    order: Literal[3, 5, 8] = ..., tolerance: float = ..., step: float | None = ...,
+) -> tuple[Array, Array, Array]: ...
 
 
 def simulate(
     robot: Robot,
-    torque: TorqueLaw,
+    torque: Law,
     start: ArrayLike,
     times: ArrayLike,
     *,
-    external_wrenches: WrenchLaw | None = None,
+    base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+    base_wrench: Law | None = None,
+    external_wrenches: Law | None = None,
+    order: Literal[3, 5, 8] = 8,
     tolerance: float = 1e-9,
-) -> Array:
-    """Return the motion of a fixed-base robot under a torque law, by Runge-Kutta of order 8.
+    step: float | None = None,
+) -> Array | tuple[Array, Array, Array]:
+    """Return the motion of a robot under a torque law, by an explicit Runge-Kutta method.
 
     The step adapts itself to keep the error of each step below the tolerance, relative and
-    absolute.
+    absolute. On a floating base the method is that of Munthe-Kaas on SE(3): within a step the pose
+    is C exp(X), with C that at its start, and the method integrates Ẋ = dexp⁻¹(V) of the
+    body-fixed twist V. So the pose is one to rounding, and no step depends on where the base is.
 
     Parameters
     ----------
     robot : Robot
-        On a fixed base.
+        An arm or tree.
     torque : callable
-        ``torque(t, state)`` gives the joint torques (n,) at time t, s, and state (2, n).
+        ``torque(t, state)`` gives the joint torques (n,) at time t, s, and state (2, n). For a
+        floating base all laws take ``(t, state, base_pose, base_twist)``, (4, 4) and (1, 6).
     start : (2, n) array
         Joint positions and velocities at times[0].
     times : (T,) array
         Increasing, where the states are wanted, s.
+    base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
+        Pose and spatial twist of a floating base at times[0], in world axes.
+    base_wrench : callable, optional
+        Gives the wrench (moment, force) on a floating base, (6,), in world axes about the world
+        origin; none acts by default.
     external_wrenches : callable, optional
         ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
+    order : 3, 5 or 8
+        Of the method: of Bogacki and Shampine, or of Dormand and Prince.
     tolerance : float
         Largest error of a step, relative and absolute.
+    step : float, optional
+        All steps have this length, s, and the last one what remains; the tolerance is not used.
 
     Returns
     -------
-    (T, 2, n) array
+    states : (T, 2, n) array
         The states.
+    base_pose, base_twist : (T, 4, 4) and (T, 1, 6) arrays
+        For a floating base only, as at the start.
 
     Raises
     ------
@@ -58,38 +96,103 @@ def simulate(
     """
     check_robot(robot)
     # Loaded on use: nothing else in the package needs it, and a node starts faster without.
-    from scipy.integrate import solve_ivp
+    from scipy import integrate
 
-    state, instants = _start(robot, start), numbers(times, 'times')
+    state, instants = checked(start, 'start', (2, robot.n)), numbers(times, 'times')
     instants = checked(instants, 'times', (max(instants.size, 1),))
     if np.any(np.diff(instants) <= 0.0):
         raise HodynError('times must increase')
-    accelerate = _acceleration(robot, torque, external_wrenches)
+    if order not in _METHODS:
+        raise HodynError(f'order {order!r}: expected one of {", ".join(map(str, _METHODS))}')
+    for name, value in (('tolerance', tolerance), ('step', step)):
+        if value is not None and checked(value, name, ()) <= 0.0:
+            raise HodynError(f'{name} must be above 0, got {value!r}')
+    motion = _Motion(robot, state, base_pose, base_twist, torque, base_wrench, external_wrenches)
+    length = instants[-1] - instants[0]
+    control: dict[str, float] = {'rtol': tolerance, 'atol': tolerance}
+    if step is not None and length:  # no error is too large
+        control = {'atol': np.inf, 'max_step': step, 'first_step': min(step, length)}
+    found = [motion.unpacked(motion.start)]
+    solver = None if len(instants) == 1 else getattr(integrate, _METHODS[order])(
+        motion.rate, instants[0], motion.start, instants[-1], **control)
+    while solver and solver.status == 'running':
+        message = solver.step()
+        if solver.status == 'failed':
+            raise HodynError(
+                f'the motion of robot {robot.name!r} could not be integrated beyond '
+                f'{solver.t:g} s: {message}')
+        passed = instants[len(found):np.searchsorted(instants, solver.t, side='right')]
+        found += [motion.unpacked(flat) for flat in solver.dense_output()(passed).T]
+        if robot.floating:
+            motion.move_chart(solver.y, solver.f)
+    states, *base = (np.array(values) for values in zip(*found, strict=True))
+    return (states, base[0], base[1]) if robot.floating else states
 
-    def rate(t: float, flat: Array) -> Array:
-        here = flat.reshape(2, robot.n)
-        return np.concatenate([here[1], accelerate(t, here)])
 
-    solution = solve_ivp(
-        rate, (instants[0], instants[-1]), state.ravel(), 'DOP853', instants,
-        rtol=tolerance, atol=tolerance)
-    if not solution.success:
-        reached = instants[len(solution.t) - 1] if len(solution.t) else instants[0]
-        raise HodynError(
-            f'the motion of robot {robot.name!r} could not be integrated beyond {reached:g} s: '
-            f'{solution.message}')
-    states: Array = solution.y.T.reshape(-1, 2, robot.n)
-    return states
+class _Motion:
+    """How fast a robot's state changes, as the flat array that the methods of scipy integrate.
+
+    That is X, V, q, q̇ for a floating base, with its pose C exp(X) and body-fixed twist V, and
+    q, q̇ for a fixed one.
+    """
+
+    def __init__(
+        self, robot: Robot, state: Array, base_pose: ArrayLike | None,
+        base_twist: ArrayLike | None, torque: Law, base_wrench: Law | None,
+        external_wrenches: Law | None,
+    ) -> None:
+        base = base_state(robot, base_pose, base_twist, (), 1)
+        if base is None and base_wrench is not None:
+            raise HodynError(f'robot {robot.name!r} has a fixed base: leave out base_wrench')
+        self._laws = torque, base_wrench, external_wrenches
+        self._robot = robot
+        self.start = state.ravel()
+        if base is not None:
+            self._chart = _as_pose(base[0])
+            twist = lie.adjoint(lie.inverse(self._chart)) @ base[1][0]
+            self.start = np.concatenate([np.zeros(6), twist, self.start])
+
+    def unpacked(self, flat: Array) -> tuple[Array, ...]:
+        """Return the state, and pose and spatial twist of a floating base."""
+        state = flat[12 * self._robot.floating:].reshape(2, self._robot.n)
+        if not self._robot.floating:
+            return (state,)
+        pose = self._chart @ lie.exp(flat[:6])
+        return state, pose, (lie.adjoint(pose) @ flat[6:12])[np.newaxis]
+
+    def rate(self, t: float, flat: Array) -> Array:
+        """Return the derivative of the flat array."""
+        state, *base = self.unpacked(flat)
+        found = _acceleration(self._robot, *self._laws, t, state, *base)
+        if not self._robot.floating:
+            return np.concatenate([state[1], found[0]])
+        # Ad_C of the body-fixed V̇ is the spatial one: ad_V V = 0.
+        return np.concatenate([
+            lie.dexp_inverse(-flat[:6], flat[6:12]),
+            lie.adjoint(lie.inverse(base[0])) @ found[1][0], state[1], found[0][0]])
+
+    def move_chart(self, flat: Array, rate: Array) -> None:
+        """Let the next step start at X = 0; the arrays are changed in place."""
+        self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))
+        flat[:6], rate[:6] = 0.0, flat[6:12]
+
+
+def _as_pose(matrix: Array) -> Array:
+    """Return the pose next to one that is off by little (a step of Newton's to R Rᵀ = I)."""
+    pose: Array = matrix.copy()
+    rotation = matrix[:3, :3]
+    pose[:3, :3] = 1.5 * rotation - 0.5 * rotation @ rotation.T @ rotation
+    return pose
 
 
 def simulate_by_euler(
     robot: Robot,
-    torque: TorqueLaw,
+    torque: Law,
     start: ArrayLike,
     step: float,
     steps: int,
     *,
-    external_wrenches: WrenchLaw | None = None,
+    external_wrenches: Law | None = None,
 ) -> Array:
     """Return the motion under a torque law by Euler's method, as MR9 section 9.5 prints it.
 
@@ -99,7 +202,9 @@ def simulate_by_euler(
 
     Parameters
     ----------
-    robot, torque, start, external_wrenches
+    robot : Robot
+        On a fixed base.
+    torque, start, external_wrenches
         As for `simulate`.
     step : float
         h, s, above 0.
@@ -113,34 +218,33 @@ def simulate_by_euler(
 
     """
     check_robot(robot)
+    if robot.floating:
+        raise HodynError(f'robot {robot.name!r} has a floating base: use simulate')
     if not (np.isfinite(step) and step > 0.0 and steps >= 0):
         raise HodynError(f'step must be above 0 and steps not below, got {step!r} and {steps!r}')
     states = np.empty((steps + 1, 2, robot.n))
-    states[0] = _start(robot, start)
-    accelerate = _acceleration(robot, torque, external_wrenches)
+    states[0] = checked(start, 'start', (2, robot.n))
     for k in range(steps):
         states[k + 1, 0] = states[k, 0] + step * states[k, 1]
-        states[k + 1, 1] = states[k, 1] + step * accelerate(k * step, states[k])
+        states[k + 1, 1] = states[k, 1] + step * _acceleration(
+            robot, torque, None, external_wrenches, k * step, states[k])[0]
     return states
 
 
-def _start(robot: Robot, start: ArrayLike) -> Array:
-    if robot.floating:
-        raise HodynError(f'robot {robot.name!r} has a floating base; simulation needs a fixed one')
-    return checked(start, 'start', (2, robot.n))
-
-
 def _acceleration(
-    robot: Robot, torque: TorqueLaw, external_wrenches: WrenchLaw | None,
-) -> Callable[[float, Array], Array]:
-    """Return q̈ as a function of time and state (MR9, GetJointAccel)."""
-
-    def acceleration(t: float, state: Array) -> Array:
-        tau = checked(torque(t, state), 'torque(t, state)', (robot.n,))[None]
-        wrenches = None
-        if external_wrenches is not None:
-            wrenches = numbers(external_wrenches(t, state), 'external_wrenches')[None]
-        result: Array = forward_dynamics(robot, state, tau, external_wrenches=wrenches)[0]
-        return result
-
-    return acceleration
+    robot: Robot, torque: Law, base_wrench: Law | None, external_wrenches: Law | None, t: float,
+    state: Array, *base: Array,
+) -> Any:
+    """Return q̈ (MR9, GetJointAccel), and V̇ of a floating base, (1, n) and (1, 6)."""
+    arguments = '(t, state, base_pose, base_twist)' if base else '(t, state)'
+    tau = checked(torque(t, state, *base), f'torque{arguments}', (robot.n,))[None]
+    given: dict[str, ArrayLike] = {}
+    if external_wrenches is not None:
+        given['external_wrenches'] = numbers(
+            external_wrenches(t, state, *base), 'external_wrenches')[None]
+    if base:
+        acting = np.zeros(6) if base_wrench is None else checked(
+            base_wrench(t, state, *base), f'base_wrench{arguments}', (6,))
+        given |= {'base_pose': base[0], 'base_twist': base[1], 'base_wrench': acting[None]}
+    call: Any = forward_dynamics
+    return call(robot, state, tau, **given)

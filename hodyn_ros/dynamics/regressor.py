@@ -1,17 +1,23 @@
-"""Joint torques as linear functions of the bodies' inertial parameters.
+"""Torques, base wrench and momentum as linear functions of the bodies' inertial parameters.
 
 Atkeson, An and Hollerbach, IJRR 1986: τ = Y(q, q̇, q̈) π, with π the ten parameters of each body.
 """
-from collections.abc import Callable
-import math
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked, checked_motions
-from hodyn_ros.robot import Body, HodynError, Robot
+from hodyn_ros.dynamics.argument_checks import (
+    base_state,
+    checked,
+    checked_motions,
+    factorials,
+)
+from hodyn_ros.dynamics.pose_motion import pose_derivatives
+from hodyn_ros.dynamics.taylor_coefficients import product, transposed
+from hodyn_ros.robot import Body, Robot
 from hodyn_ros.robot.inertia import pack
-from hodyn_ros.robot.lie import skew
+from hodyn_ros.robot.lie import ad, skew
 
 Array = NDArray[np.float64]
 
@@ -48,86 +54,173 @@ def inertial_parameters(mass: float, com: Array, inertia: Array) -> Array:
     return np.concatenate([[mass], mass * com, pack(about_origin)])
 
 
-def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = True) -> Array:
+@overload
+def torque_regressor(robot: Robot, q: ArrayLike, *, gravity: bool = ...) -> Array: ...
+
+
+@overload
+def torque_regressor(
+    robot: Robot, q: ArrayLike, *, gravity: bool = ..., base_pose: ArrayLike,
+    base_twist: ArrayLike,
+) -> tuple[Array, Array]: ...
+
+
+def torque_regressor(
+    robot: Robot, q: ArrayLike, *, gravity: bool = True, base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
     """Return Y of the rigid-body torques Q = Σ_b Y_b π_b, and its time derivatives.
 
     To the order r that q supports. The parameters π of `inertial_parameters` do not move, so that
-    Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b.
+    Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. By KM21 section II, whose momenta M V are linear in π.
 
     Parameters
     ----------
     robot : Robot
-        Fixed base; of its bodies only the joints count.
+        An arm or tree.
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         Joint positions and derivatives, as for `inverse_dynamics`.
     gravity : bool
         False leaves its torque out.
+    base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
+        Pose and spatial twist of a floating base, as for `inverse_dynamics`.
 
     Returns
     -------
-    (r + 1, n, n_bodies, 10) or (T, r + 1, n, n_bodies, 10) array
+    torque : (r + 1, n, n_bodies, 10) or (T, r + 1, n, n_bodies, 10) array
         N m/sᵏ (prismatic: N/sᵏ) per unit of each parameter.
+    base_wrench : (r + 1, 6, n_bodies, 10) or (T, r + 1, 6, n_bodies, 10) array
+        For a floating base only: that of its wrench (moment, force), in world axes about the world
+        origin.
 
     Raises
     ------
     HodynError
-        For a robot with a floating base, wrong shapes, and values that are not finite.
+        For wrong shapes, and values that are not finite.
 
     """
     motions, batch = checked_motions(q, 'q', robot, 3)
-    if robot.floating:
-        raise HodynError(
-            f'robot {robot.name!r} has a floating base; a regressor needs a fixed one')
-    count, orders = len(motions), motions.shape[1] - 2
-    motions = robot.coupling.to_bodies(motions)
-    factorials = np.array([math.factorial(k) for k in range(orders)], dtype=float)
-    # Of q, q̇ and q̈, (3, orders, T, n).
-    joints = np.array([
-        motions[:, k:k + orders] / factorials[:, None] for k in range(3)]).swapaxes(1, 2)
-    rest = np.zeros((orders, count, 3))
-    weight = rest.copy()
-    if gravity:
-        weight[0] = -robot.gravity
-    # Of each body, in its axes: rotation and origin in the parent, ω, ω̇, acceleration of the
-    # origin less that of gravity. All in Taylor coefficients, (orders, T, …).
-    rotations: list[Array] = []
-    origins: list[Array] = []
-    spins: list[Array] = []
-    spin_rates: list[Array] = []
-    accelerations: list[Array] = []
-    for j, body in enumerate(robot.bodies):
-        rotation, origin = _joint_pose(body, joints[0, :, :, j])
-        velocity, acceleration = (
-            joints[k, :, :, j, None] * body.screw for k in (1, 2))
-        at_base = body.parent < 0
-        spin, spin_rate, moved = (rest, rest, weight) if at_base else (
-            spins[body.parent], spin_rates[body.parent], accelerations[body.parent])
-        moved = moved + _cross(spin_rate, origin) + _cross(spin, _cross(spin, origin))
-        spin, spin_rate, moved = (
-            _product(_turned_back, rotation, v) for v in (spin, spin_rate, moved))
-        # The joint's own motion, in the body's axes; its origin moves by `velocity`.
-        turn, shift = velocity[..., :3], velocity[..., 3:]
-        moved = moved + acceleration[..., 3:] + _cross(turn, shift) + 2.0 * _cross(spin, shift)
-        spin_rate = spin_rate + acceleration[..., :3] + _cross(spin, turn)
-        rotations.append(rotation)
-        origins.append(origin)
-        spins.append(spin + turn)
-        spin_rates.append(spin_rate)
-        accelerations.append(moved)
-    out = np.zeros((count, orders, len(robot.bodies), len(robot.bodies), PARAMETERS))
+    bodies = _Bodies(robot, motions, batch, base_pose, base_twist, gravity)
+    count, orders, base = len(motions), motions.shape[1] - 2, robot.floating
+    steps = np.arange(1.0, orders + 1)[:, None, None, None]
+    rows = np.zeros((count, orders, len(robot.bodies) - base, len(robot.bodies), PARAMETERS))
+    at_base = np.zeros((count, orders, 6, len(robot.bodies), PARAMETERS))
     for b in range(len(robot.bodies)):
-        moment, force = _wrenches(spins[b], spin_rates[b], accelerations[b])
+        momentum = bodies.momentum(b)
+        wrench = steps * momentum[1:] - product(  # Π̇ − ad_Vᵀ Π
+            np.matmul, ad(bodies.twists[b][:orders]).swapaxes(-1, -2), momentum)
         j = b
+        while j >= base:
+            rows[:, :, j - base, b] = (robot.bodies[j].screw @ wrench).swapaxes(0, 1)
+            wrench, j = bodies.in_parent(j, wrench), robot.bodies[j].parent
+        if base:
+            at_base[:, :, :, b] = bodies.in_parent(0, wrench).swapaxes(0, 1)
+    scale = factorials(orders)[:, None, None, None]
+    rows = np.moveaxis(robot.coupling.to_joints(np.moveaxis(rows * scale, 2, -1)), -1, 2)
+    torque = rows.reshape(*batch, *rows.shape[1:])
+    return (torque, (at_base * scale).reshape(*batch, *at_base.shape[1:])) if base else torque
+
+
+def momentum_regressor(
+    robot: Robot, q: ArrayLike, *, base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
+) -> Array:
+    """Return Y of the momentum Σ M V = Σ_b Y_b π_b about the world origin, and time derivatives.
+
+    Without accelerations, it identifies links from what moves freely (M21 eq. 10).
+
+    Parameters
+    ----------
+    robot, q, base_pose, base_twist
+        As for `momentum`.
+
+    Returns
+    -------
+    (k, 6, n_bodies, 10) or (T, k, 6, n_bodies, 10) array
+        Angular (N m s) and linear (N s) momentum in world axes, and their derivatives, per unit of
+        each parameter of `inertial_parameters`.
+
+    Raises
+    ------
+    HodynError
+        For wrong shapes, and values that are not finite.
+
+    """
+    motions, batch = checked_motions(q, 'q', robot, 2)
+    bodies = _Bodies(robot, motions, batch, base_pose, base_twist, False)
+    orders = motions.shape[1] - 1
+    out = np.zeros((len(motions), orders, 6, len(robot.bodies), PARAMETERS))
+    for b in range(len(robot.bodies)):
+        momentum, j = bodies.momentum(b), b
         while j >= 0:
-            screw = robot.bodies[j].screw
-            out[:, :, j, b] = (screw[:3] @ moment + screw[3:] @ force).swapaxes(0, 1)
-            force = _product(np.matmul, rotations[j], force)
-            moment = _product(np.matmul, rotations[j], moment) + _product(
-                np.matmul, _skews(origins[j]), force)
-            j = robot.bodies[j].parent
-    out *= factorials[:, None, None, None]
-    out = np.moveaxis(robot.coupling.to_joints(np.moveaxis(out, 2, -1)), -1, 2)
+            momentum, j = bodies.in_parent(j, momentum), robot.bodies[j].parent
+        out[:, :, :, b] = momentum.swapaxes(0, 1)
+    out *= factorials(orders)[:, None, None, None]
     return out.reshape(*batch, *out.shape[1:])
+
+
+class _Bodies:
+    """How the bodies of a robot move, in Taylor coefficients (k, T, …) of T motions.
+
+    k is the number of derivatives of the positions. With gravity, the world accelerates by −g from
+    rest.
+
+    Attributes
+    ----------
+    to_parent : list of (k, T, 6, 6) arrays
+        For each body Ad_C⁻ᵀ of its pose in the parent, which takes wrenches there; transposed, it
+        takes the parent's twist to the body.
+    twists : list of (k, T, 6) arrays
+        Of the bodies, body-fixed.
+
+    """
+
+    def __init__(
+        self, robot: Robot, motions: Array, batch: tuple[int, ...], base_pose: ArrayLike | None,
+        base_twist: ArrayLike | None, gravity: bool,
+    ) -> None:
+        count, orders = len(motions), motions.shape[1] - 1
+        base = base_state(robot, base_pose, base_twist, batch, orders)
+        scale = factorials(orders)[:, None, None]
+        # Of q and q̇, (k, T, n).
+        joints = robot.coupling.to_bodies(motions).swapaxes(0, 1)
+        positions, rates = joints[:-1] / scale, joints[1:] / scale
+        world = np.zeros((orders, count, 6))
+        if gravity:
+            world[1, :, 3:] = -robot.gravity
+        self.to_parent: list[Array] = []
+        self.twists: list[Array] = []
+        for j, body in enumerate(robot.bodies):
+            twist = world if body.parent < 0 else self.twists[body.parent]
+            if base is not None and j == 0:
+                moving = base[1].reshape(count, orders, 6)
+                poses = pose_derivatives(base[0].reshape(count, 4, 4), moving)[:, :-1]
+                poses = poses.swapaxes(0, 1) / scale[..., None]
+                rotation, origin = poses[..., :3, :3], poses[..., :3, 3]
+                twist, own = world + moving.swapaxes(0, 1) / scale, np.zeros(6)
+            else:
+                joint = j - robot.floating
+                rotation, origin = _joint_pose(body, positions[:, :, joint])
+                own = rates[:, :, joint, None] * body.screw
+            matrix = np.zeros((orders, count, 6, 6))
+            matrix[..., :3, :3] = matrix[..., 3:, 3:] = rotation
+            matrix[..., :3, 3:] = product(np.matmul, skew(origin), rotation)
+            self.to_parent.append(matrix)
+            self.twists.append(product(transposed, matrix, twist) + own)
+
+    def momentum(self, b: int) -> Array:
+        """Return angular and linear momentum for unit parameters of a body, (k, T, 6, 10)."""
+        spin, velocity = self.twists[b][..., :3], self.twists[b][..., 3:]
+        out = np.zeros((*spin.shape[:2], 6, PARAMETERS))
+        out[..., 3:, 0] = velocity
+        out[..., 3:, 1:4] = skew(spin)
+        out[..., :3, 1:4] = -skew(velocity)
+        out[..., :3, 4:] = _times_inertia(spin)
+        return out
+
+    def in_parent(self, j: int, wrenches: Array) -> Array:
+        """Return momenta or wrenches (k, T, 6, …) of body axes in those of the parent."""
+        return product(np.matmul, self.to_parent[j][:len(wrenches)], wrenches)
 
 
 def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
@@ -146,21 +239,6 @@ def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
     table = torque_regressor(robot, q, gravity=gravity).reshape(200 * robot.n, -1)
     _, values, rows = np.linalg.svd(table, full_matrices=False)
     return np.ascontiguousarray(rows[values > 1e-9 * values[0]].T)
-
-
-def _product(product: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    """Return the coefficients of a product, (orders, …) as those of its factors."""
-    return np.array([
-        sum(product(a[i], b[k - i]) for i in range(k + 1)) for k in range(len(a))])
-
-
-def _cross(a: Array, b: Array) -> Array:
-    return _product(np.cross, a, b)
-
-
-def _turned_back(rotation: Array, v: Array) -> Array:
-    turned: Array = np.einsum('tji,tj->ti', rotation, v)
-    return turned
 
 
 def _joint_pose(body: Body, q: Array) -> tuple[Array, Array]:
@@ -192,18 +270,6 @@ def _sine_and_cosine(q: Array) -> tuple[Array, Array]:
     return sine, cosine
 
 
-def _wrenches(spin: Array, spin_rate: Array, acceleration: Array) -> tuple[Array, Array]:
-    """Return moments about the origin and forces of unit parameters, (orders, T, 3, 10) each."""
-    moment, force = np.zeros((2, *spin.shape, PARAMETERS))
-    turning = _skews(spin)
-    force[..., 0] = acceleration
-    force[..., 1:4] = _skews(spin_rate) + _product(np.matmul, turning, turning)
-    moment[..., 1:4] = -_skews(acceleration)
-    moment[..., 4:] = _times_inertia(spin_rate) + _product(
-        np.matmul, turning, _times_inertia(spin))
-    return moment, force
-
-
 def _times_inertia(v: Array) -> Array:
     """Return L with I v = L (xx yy zz xy xz yz)."""
     out = np.zeros((*v.shape, 6))
@@ -211,11 +277,4 @@ def _times_inertia(v: Array) -> Array:
             (0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 3, 1), (1, 3, 0), (0, 4, 2), (2, 4, 0),
             (1, 5, 2), (2, 5, 1)):
         out[..., row, column] = v[..., entry]
-    return out
-
-
-def _skews(v: Array) -> Array:
-    out = np.zeros((*v.shape, 3))
-    out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = v[..., 0], v[..., 1], v[..., 2]
-    out[..., 1, 2], out[..., 2, 0], out[..., 0, 1] = -v[..., 0], -v[..., 1], -v[..., 2]
     return out

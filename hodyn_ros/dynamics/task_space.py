@@ -2,110 +2,178 @@
 
 MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
 """
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import checked, checked_joints
+from hodyn_ros.dynamics.argument_checks import (
+    base_state,
+    checked,
+    checked_joints,
+    coefficients,
+    factorials,
+)
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
+from hodyn_ros.dynamics.taylor_coefficients import product, solution, transposed
 from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 
+_ROWS = ('angular x', 'angular y', 'angular z', 'linear x', 'linear y', 'linear z')
+
 
 @dataclass(frozen=True, eq=False)
 class TaskSpaceDynamics:
     """F = Λ V̇ + η: what wrench gives a link an acceleration, and what joint torques make it.
 
+    V, F and J have the m rows of the task. With derivatives all arrays have a first axis more,
+    whose entry k is the k-th time derivative. On a floating base n is six more: its twist comes
+    before the joints' rates, and the wrench on it before the joints' torques.
+
     Attributes
     ----------
-    inertia : (6, 6) array
-        Λ = (J M⁻¹ Jᵀ)⁻¹; for six joints J⁻ᵀ M J⁻¹ (MR9 eq. 9.98).
-    bias : (6,) array
-        η = Λ (J M⁻¹ b − J̇ q̇) with b = C q̇ + g; for six joints J⁻ᵀ b − Λ J̇ J⁻¹ V (eq. 9.99).
-    jacobian : (6, n) array
+    inertia : (m, m) array
+        Λ = (J M⁻¹ Jᵀ)⁻¹; for as many joints as rows J⁻ᵀ M J⁻¹ (MR9 eq. 9.98).
+    bias : (m,) array
+        η = J̄ᵀ b − Λ J̇ q̇ with b = C q̇ + g; for as many joints J⁻ᵀ b − Λ J̇ J⁻¹ V (eq. 9.99).
+    jacobian : (m, n) array
         J, in whose representation all of them are.
+    jacobian_inverse : (n, m) array
+        J̄ = M⁻¹ Jᵀ Λ, the dynamically consistent inverse of J (O. Khatib, IEEE Journal on Robotics
+        and Automation, 1987): of the joint motions with this V, that of the least kinetic energy.
 
     """
 
     inertia: Array
     bias: Array
     jacobian: Array
+    jacobian_inverse: Array
 
-    def torques(self, acceleration: ArrayLike, tip_wrench: ArrayLike | None = None) -> Array:
+    def torques(
+        self, acceleration: ArrayLike, tip_wrench: ArrayLike | None = None, *,
+        null_space_torque: ArrayLike | None = None,
+    ) -> Array:
         """Return the joint torques (n,) that give the link an acceleration.
 
-        τ = Jᵀ (Λ V̇ + η + F_tip). For a redundant arm these have no null-space component: the
-        remaining motion is left free.
+        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀, with the derivatives that there are of J.
 
         Parameters
         ----------
-        acceleration : (6,) array
-            V̇.
-        tip_wrench : (6,) array, optional
+        acceleration : (m,) array
+            V̇, and its derivatives.
+        tip_wrench : (m,) array, optional
             F_tip: (moment, force) of the robot on the environment, along with the motion.
+        null_space_torque : (n,) array, optional
+            τ₀: moves the joints of a redundant arm without an acceleration of the link. Without
+            it this motion is left free.
 
         """
-        wrench = self.inertia @ checked(acceleration, 'acceleration', (6,)) + self.bias
+        task, joints = self.bias.shape, (*self.bias.shape[:-1], self.jacobian.shape[-1])
+        wrench = self._series(self.bias) + product(
+            np.matmul, self._series(self.inertia),
+            self._series(checked(acceleration, 'acceleration', task)))
         if tip_wrench is not None:
-            wrench = wrench + checked(tip_wrench, 'tip_wrench', (6,))
-        torques: Array = self.jacobian.T @ wrench
-        return torques
+            wrench += self._series(checked(tip_wrench, 'tip_wrench', task))
+        free = np.zeros(1)
+        if null_space_torque is not None:
+            free = self._series(checked(null_space_torque, 'null_space_torque', joints))
+            wrench -= product(transposed, self._series(self.jacobian_inverse), free)
+        torques = product(transposed, self._series(self.jacobian), wrench) + free
+        torques *= factorials(len(torques))[:, np.newaxis]
+        return torques.reshape(joints)
+
+    def _series(self, derivatives: Array) -> Array:
+        """Return the coefficients of one of the arrays, or of what goes with them."""
+        rows = derivatives if self.bias.ndim > 1 else derivatives[np.newaxis]
+        return coefficients(rows, len(rows))
 
 
 def task_space_dynamics(
     robot: Robot, q: ArrayLike, link: str, *, representation: Representation = 'spatial',
+    rows: Sequence[int] = range(6), base_pose: ArrayLike | None = None,
+    base_twist: ArrayLike | None = None,
 ) -> TaskSpaceDynamics:
-    """Return the dynamics of a link of a fixed-base robot (MR9, equations 9.97–9.99).
+    """Return the dynamics of a link (MR9, equations 9.97–9.99).
 
     Parameters
     ----------
     robot : Robot
-        On a fixed base.
-    q : (2, n) array
-        Joint positions and velocities.
+        An arm or tree.
+    q : (2, n) array, or (r + 2, n) for the derivatives to order r
+        Joint positions, velocities, and further derivatives.
     link : str
         Name of a body, of a link merged into one, or of the tool.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of V̇ and the wrenches, as for `forward_kinematics`.
+    rows : sequence of m ints
+        Those of V = (ω, v) that are the task; (3, 4) in 'hybrid' representation for x and y of the
+        link's origin.
+    base_pose, base_twist : (4, 4) and (r + 1, 6) arrays, optional
+        Of a floating base, as for `equations_of_motion`.
 
     Raises
     ------
     HodynError
-        When the Jacobian or the mass matrix is singular, for fewer than six joints, and for bad
+        When the Jacobian or the mass matrix is singular, for fewer joints than rows, and for bad
         input.
 
     """
-    check_robot(robot)
-    if robot.floating:
-        raise HodynError(f'robot {robot.name!r} has a floating base; task space needs a fixed one')
     motion = checked_joints(q, 'q', robot, 2)
-    if len(motion) != 2:
-        raise HodynError(f'q has shape {motion.shape}; expected (2, {robot.n})')
-    here, rate = jacobian(robot, motion, link, representation=representation)
-    values = np.linalg.svd(here, compute_uv=False)
-    if robot.n < 6 or values[-1] <= SINGULAR_JACOBIAN * values[0]:
-        raise HodynError(
-            f'link {link!r} of robot {robot.name!r} cannot move in every direction: the least '
-            f'singular value of its Jacobian is {values[-1] if robot.n >= 6 else 0.0:.1e}')
-    terms = equations_of_motion(robot, motion)
-    bias = terms.coriolis[0] @ motion[1] + terms.gravity[0]
-    # With M = L Lᵀ: J M⁻¹ Jᵀ = X Xᵀ of X = J L⁻ᵀ.
+    task, orders = list(rows), len(motion) - 1
+    if not task or not all(
+            isinstance(row, (int, np.integer)) and 0 <= row < 6 and task.count(row) == 1
+            for row in task):
+        raise HodynError(f'rows {task}: expected different ones of 0 … 5')
+    base = base_state(robot, base_pose, base_twist, (), orders)
+    moving: dict[str, Any] = {}
+    rates = motion[1:]
+    if base is not None:
+        moving = {'base_pose': base[0], 'base_twist': base[1]}
+        rates = np.concatenate([base[1], rates], axis=1)
+    terms = equations_of_motion(robot, motion, **moving)
+    columns = jacobian(
+        robot, motion, link, representation=representation, base_columns=robot.floating,
+        **moving)[:, task]
+    _check_regular(robot, link, columns[0], task)
     try:
-        factor = np.linalg.cholesky(terms.mass[0])
+        np.linalg.cholesky(terms.mass[0])
     except np.linalg.LinAlgError:
         raise HodynError(
             f'the mass matrix of robot {robot.name!r} is not positive definite') from None
-    scaled = np.linalg.solve(factor, here.T).T
-    inertia = np.linalg.inv(scaled @ scaled.T)
-    inertia = 0.5 * (inertia + inertia.T)
-    rest = scaled @ np.linalg.solve(factor, bias) - rate @ motion[1]
-    return TaskSpaceDynamics(inertia, inertia @ rest, here)
+    mass, coriolis, gravity, here, rate, velocity = (
+        coefficients(values, orders) for values in (*terms, columns, columns[1:], rates))
+    # M⁻¹ Jᵀ, then Λ (J M⁻¹ Jᵀ) = 1.
+    inverse = solution(mass, here.swapaxes(1, 2))
+    inertia = solution(
+        product(np.matmul, here, inverse), coefficients(np.eye(len(task))[np.newaxis], orders))
+    inertia = 0.5 * (inertia + inertia.swapaxes(1, 2))
+    inverse = product(np.matmul, inverse, inertia)
+    bias = product(
+        transposed, inverse, product(np.matmul, coriolis, velocity) + gravity) - product(
+            np.matmul, inertia, product(np.matmul, rate, velocity))
+    scale = factorials(orders)
+    inertia, inverse = (values * scale[:, np.newaxis, np.newaxis] for values in (inertia, inverse))
+    found = inertia, bias * scale[:, np.newaxis], columns[:orders], inverse
+    return TaskSpaceDynamics(*(found if orders > 1 else (values[0] for values in found)))
+
+
+def _check_regular(robot: Robot, link: str, columns: Array, rows: list[int]) -> None:
+    """Raise HodynError where a link cannot move in every direction of its task."""
+    directions, values, _ = np.linalg.svd(columns)
+    least = values[-1] if len(values) == len(rows) else 0.0
+    if least <= SINGULAR_JACOBIAN * values[0]:
+        worst = rows[int(np.abs(directions[:, -1]).argmax())]
+        raise HodynError(
+            f'link {link!r} of robot {robot.name!r} cannot move in every direction of rows '
+            f'{rows}: the least singular value of its Jacobian is {least:.1e}; leave out a row, '
+            f'such as {worst} ({_ROWS[worst]}), or move away from this pose')
 
 
 def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:

@@ -177,6 +177,24 @@ def log(matrix: Array) -> Array:
     return np.concatenate([vector, position - 0.5 * moved + coefficient * turn @ moved])
 
 
+def dexp_inverse(screw: ArrayLike, twist: ArrayLike) -> Array:
+    """Return Ẋ (6,) of a pose exp(X) that moves with a spatial twist V: X is the screw.
+
+    dexp⁻¹_X V = V − ½ ad_X V + Σ B₂ₖ / (2k)! ad_X²ᵏ V, with Bernoulli numbers; −X in the place of
+    X serves body-fixed twists. As ad_X⁵ = −2 θ² ad_X³ − θ⁴ ad_X, the sum is (c − θ² c′) ad_X² −
+    c′ ad_X⁴, with c(θ²) the coefficient of `log`, and c′ its derivative with respect to θ².
+    """
+    twist = np.asarray(twist, dtype=float)
+    product = ad(screw)
+    angle = float(np.linalg.norm(np.asarray(screw, dtype=float)[:3]))
+    slope = _logarithm_slope(angle)
+    once = product @ twist
+    twice = product @ once
+    value = _logarithm_coefficient(angle) - angle**2 * slope
+    rate: Array = twist - 0.5 * once + value * twice - slope * (product @ (product @ twice))
+    return rate
+
+
 def _exponential_coefficients(angle: float) -> tuple[float, float, float]:
     """Return sin θ / θ, (1 − cos θ) / θ² and (θ − sin θ) / θ³.
 
@@ -204,6 +222,18 @@ def _logarithm_coefficient(angle: float) -> float:
     return _even_series(angle, _REST_OF_COTANGENT)
 
 
+def _logarithm_slope(angle: float) -> float:
+    """Return the derivative of `_logarithm_coefficient` with respect to θ².
+
+    Both branches leave an error of eps near θ = 1, of a factor that stands beside 1.
+    """
+    if angle > 1.0:
+        half = 0.5 * angle
+        ratio = half / np.sin(half)
+        return float((0.5 * ratio * (ratio + np.cos(half)) - 1.0) / angle**4)
+    return _even_series(angle, _SLOPE_OF_COTANGENT)
+
+
 def _even_series(angle: float, coefficients: tuple[float, ...]) -> float:
     """Return Σ c_k θ²ᵏ by Horner's scheme."""
     total = 0.0
@@ -218,3 +248,4 @@ _BERNOULLI = (  # |B_2| … |B_20|
     174611 / 330)
 _REST_OF_COTANGENT = tuple(
     number / math.factorial(2 * k + 2) for k, number in enumerate(_BERNOULLI))
+_SLOPE_OF_COTANGENT = tuple(k * c for k, c in enumerate(_REST_OF_COTANGENT))[1:]

@@ -207,6 +207,7 @@ def test_moved_joints_may_be_any_iterable(arm):
     lambda robot: hd.momentum(robot, STATE),
     lambda robot: hd.energy(robot, STATE),
     lambda robot: hd.torque_regressor(robot, np.zeros((3, 7))),
+    lambda robot: hd.momentum_regressor(robot, STATE),
     lambda robot: hd.external_efforts(robot, STATE, np.zeros((1, 7, 6))),
     lambda robot: hd.gravity_wrenches(robot, STATE),
     lambda robot: hd.link_wrench(robot, 'link7', np.zeros((1, 6))),

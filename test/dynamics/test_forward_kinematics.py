@@ -1,3 +1,5 @@
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import mpmath
@@ -120,6 +122,31 @@ def test_jacobians_and_their_derivatives_give_the_twist(seed, n, order, floating
             for a in range(k + 1))
         for k in range(order + 2)])
     assert_close(twist - base_twist, expected, 1e-12)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('link', ['body0', 'body3', 'body5'])
+@pytest.mark.parametrize('batch', [False, True])
+def test_a_jacobian_with_the_base_gives_the_whole_twist(representation, link, batch):
+    rng = np.random.default_rng(5)
+    robot = random_robot(rng, 6, floating=True, serial=False, coupled=True)
+    motion, (pose, twist) = random_motion(rng, robot, 1), random_base_motion(rng, 1)
+    if batch:
+        motion, pose, twist = (np.array([value, value]) for value in (motion, pose, twist))
+    place = {'link': link, 'representation': representation, 'base_pose': pose,
+             'base_twist': twist}
+    found = hd.jacobian(robot, motion, **place, base_columns=True)
+    assert found.shape[-2:] == (6, 6 + robot.n)
+    np.testing.assert_array_equal(found[..., 6:], hd.jacobian(robot, motion, **place))
+    rates = np.concatenate([twist, motion[..., 1:, :]], axis=-1)
+    _, expected = hd.forward_kinematics(robot, motion, **place)
+    for k in range(3):
+        total = sum(
+            math.comb(k, a) * np.einsum('...ij,...j->...i', found[..., a, :, :],
+                                        rates[..., k - a, :]) for a in range(k + 1))
+        np.testing.assert_allclose(total, expected[..., k, :], rtol=0, atol=1e-11)
+    with pytest.raises(ValueError, match='fixed base: leave out base_columns'):
+        hd.jacobian(hd.load_robot('panda'), np.zeros((1, 7)), 'link7', base_columns=True)
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)

@@ -155,6 +155,30 @@ def test_floating_base(seed):
 
 
 @pytest.mark.parametrize('seed', SEEDS)
+def test_regressors_of_a_floating_base(seed):
+    """Body by body, with the parameters of any other body."""
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 6, floating=True, serial=False)
+    model = _pin_model(robot, range(6))
+    q, pose, twist = random_motion(rng, robot, 0), random_pose(rng, 1.0), rng.normal(size=(2, 6))
+    to_body = lie.adjoint(lie.inverse(pose))
+    expected = pin.computeJointTorqueRegressor(
+        model, model.createData(),
+        np.concatenate([pin.SE3ToXYZQUAT(pin.SE3(pose[:3, :3], pose[:3, 3])), q[0]]),
+        *(np.concatenate([_linear_first(to_body @ v), d])
+          for v, d in zip(twist, q[1:], strict=True)))
+    torque, wrench = hd.torque_regressor(robot, q, base_pose=pose, base_twist=twist)
+    for b, body in enumerate(robot.bodies):
+        com, inertia = rng.normal(size=3), np.diag(rng.uniform(1.0, 1.5, size=3))
+        efforts = expected[:, 10 * b:10 * b + 10] @ pin.Inertia(
+            2.0, com - body.point, inertia).toDynamicParameters()
+        parameters = hd.inertial_parameters(2.0, com, inertia)
+        assert_close(torque[:, :, b] @ parameters, [efforts[6:]], 1e-12)
+        assert_close(
+            wrench[:, :, b] @ parameters, [to_body.T @ _linear_first(efforts[:6])], 1e-12)
+
+
+@pytest.mark.parametrize('seed', SEEDS)
 def test_first_order_on_a_floating_base(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8, floating=True, serial=False)

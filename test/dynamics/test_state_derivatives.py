@@ -241,32 +241,43 @@ def test_a_handle_sums_up_coupled_joints():
 
 
 @BASES
+@pytest.mark.parametrize('order', [0, 2])
 @pytest.mark.parametrize('seed', SEEDS)
-def test_accelerations_change_as_their_differences(floating, seed):
-    rng, robot, q, base, wrenches = moving(seed, 6, 0, floating=floating, coupled=seed == 5)
+def test_accelerations_change_as_their_differences(floating, order, seed):
+    rng, robot, q, base, wrenches = moving(seed, 6, order, floating=floating, coupled=seed == 5)
     base = base and (base[0], base[1][:1])
     size = robot.n + 6 * floating
-    effort = rng.normal(size=size)
+    effort = rng.normal(size=(order + 1, size))
 
     def driven(efforts, base, wrenches):
-        wrench = {'base_wrench': efforts[..., None, :6]} if floating else {}
-        return {'tau': efforts[..., None, size - robot.n:], **wrench, **options_of(base, wrenches)}
+        wrench = {'base_wrench': efforts[..., :6]} if floating else {}
+        return {'tau': efforts[..., size - robot.n:], **wrench, **options_of(base, wrenches)}
 
     def accelerations(motions, bases, efforts=effort):
         acting = np.tile(wrenches, (len(motions), 1, 1, 1))
-        pushed = np.broadcast_to(efforts, (len(motions), size))
+        pushed = np.broadcast_to(efforts, (len(motions), order + 1, size))
         found = hd.forward_dynamics(robot, motions, **driven(pushed, bases, acting))
         return np.concatenate(found[::-1], axis=-1) if floating else found
 
     found = hd.forward_dynamics_derivatives(robot, q[:2], **driven(effort, base, wrenches))
-    by_state = np.stack([found.by_position, found.by_velocity])
-    assert by_state.shape == (2, size, size)
-    assert_differences(by_state[np.newaxis], accelerations, q[:2], base, 1e-3)
+    shape = (order + 1,) if order else ()
+    by_state = np.stack([found.by_position, found.by_velocity], axis=-3)
+    assert by_state.shape == (*shape, 2, size, size)
+    by_state = by_state.reshape(order + 1, 2, size, size)
+    assert_differences(by_state, accelerations, q[:2], base, 1e-3)
+    assert found.by_torque.shape == (*shape, *shape, size, size)
+    by_torque = found.by_torque.reshape(order + 1, order + 1, size, size)
     unit = np.tile(q[:2], (size, 1, 1)), base and [np.tile(x, (size, 1, 1)) for x in base]
-    ends = (accelerations(*unit, effort + sign * np.eye(size))[:, 0] for sign in (1.0, -1.0))
-    assert_close(found.by_torque, 0.5 * np.subtract(*ends), 1e-9)  # row by row: it is symmetric
+    for j in range(order + 1):
+        # Q̈ is quadratic in q̈ and has no higher power, so that these differences are exact.
+        moved = np.zeros((size, order + 1, size))
+        moved[:, j] = np.eye(size)
+        ends = (accelerations(*unit, effort + sign * moved) for sign in (1.0, -1.0))
+        expected = 0.5 * np.subtract(*ends).transpose(1, 2, 0)
+        for k in range(order + 1):
+            assert_close(by_torque[k, j], expected[k], 1e-9 * max(1.0, np.abs(expected).max()))
     many = hd.forward_dynamics_derivatives(robot, unit[0], **driven(
-        np.tile(effort, (size, 1)), unit[1], np.tile(wrenches, (size, 1, 1, 1))))
+        np.tile(effort, (size, 1, 1)), unit[1], np.tile(wrenches, (size, 1, 1, 1))))
     for batch, one in zip(many, found, strict=True):
         assert_close(batch, [one] * size, 1e-12)
 
@@ -298,8 +309,6 @@ def test_handles_refuse_other_orders_and_bases():
     for call in (floating, floating.batch):
         with pytest.raises(hd.HodynError, match='floating base: use floating_batch'):
             call(np.zeros((1, 3, 6)), np.zeros((1, 1, 3, 6, 6)))
-    with pytest.raises(hd.HodynError, match='of order 0'):
-        hd.forward_dynamics_derivatives(panda, np.zeros((2, 7)), np.zeros((2, 7)))
 
 
 def test_the_planar_arm_of_two_links():

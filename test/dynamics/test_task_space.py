@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from random_robots import (
+    random_base_motion,
     random_inertia,
     random_mapping,
     random_motion,
     random_pose,
     random_robot,
+    taylor,
 )
 
 import hodyn_ros as hd
@@ -116,22 +118,160 @@ def test_a_body_free_in_space_has_its_own_inertia():
 @pytest.mark.parametrize(('call', 'message'), [
     (lambda r: hd.task_space_dynamics(r, np.zeros((2, 7)), 'link7'), "link 'link7'.*every dir"),
     (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link4'), "link 'link4'.*every dir"),
-    (lambda r: hd.task_space_dynamics(r, np.zeros((3, 7)), 'link7'), r'q has shape \(3, 7\)'),
+    (lambda r: hd.task_space_dynamics(r, np.zeros((1, 7)), 'link7'), r'q has shape \(1, 7\)'),
     (lambda r: hd.task_space_dynamics(r, np.zeros((2, 7)), 'x'), "no link 'x'"),
     (lambda r: hd.link_wrench(r, 'x', np.zeros((1, 6))), "no link 'x'"),
     (lambda r: hd.link_wrench(r, 'link7', np.zeros(6)), r'wrench has shape \(6,\)'),
     (lambda r: hd.link_wrench(r, 'link7', np.full((1, 6), np.nan)), 'not finite'),
     (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7').torques(np.ones(5)),
      'acceleration has shape'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[]), r'rows \[\]: exp'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[3, 3]), 'rows.*differ'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[6]), 'rows.*of 0 … 5'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[1.0]), 'rows.*of 0 … 5'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[4]).torques(
+        [1.0], null_space_torque=np.ones(6)), r'null_space_torque has shape \(6,\)'),
 ])
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(hd.load_robot('panda'))
 
 
-def test_few_joints_and_floating_bases_are_refused():
-    with pytest.raises(ValueError, match='every direction'):
-        hd.task_space_dynamics(hd.load_robot('twolink'), np.ones((2, 2)), 'link2')
+def test_the_planar_arm_of_the_chapter_in_x_and_y():
+    """MR9 eqs. (9.97)–(9.99) of its 2R arm, with M and b as printed there, mended."""
+    l1, l2, m1, m2, g = 0.7, 0.5, 2.0, 1.3, 9.81
+    bodies = [{
+        'name': name, 'parent': parent, 'type': 'revolute', 'axis': [0, 0, 1], 'mass': mass,
+        'placement': lie.pose(None, [place, 0, 0]), 'com': [length, 0, 0],
+        'inertia': np.zeros((3, 3))} for name, parent, mass, place, length in (
+            ('upper', -1, m1, 0.0, l1), ('lower', 0, m2, l1, l2))]
+    arm = hd.load_robot({
+        'name': 'planar', 'gravity': [0, -g, 0], 'bodies': bodies,
+        'tool': {'link': 'lower', 'placement': lie.pose(None, [l2, 0, 0])}})
+    (a, b), (u, w) = state = np.array([[0.4, 0.9], [0.5, -1.2]])
+    task = hd.task_space_dynamics(arm, state, 'tool', representation='hybrid', rows=(3, 4))
+    sine, cosine = np.sin([a, a + b]), np.cos([a, a + b])
+    jacobian = np.array([
+        [-l1 * sine[0] - l2 * sine[1], -l2 * sine[1]],
+        [l1 * cosine[0] + l2 * cosine[1], l2 * cosine[1]]])
+    rate = np.array([
+        [-l1 * cosine[0] * u - l2 * cosine[1] * (u + w), -l2 * cosine[1] * (u + w)],
+        [-l1 * sine[0] * u - l2 * sine[1] * (u + w), -l2 * sine[1] * (u + w)]])
+    coupled = m2 * l1 * l2 * np.cos(b)
+    mass = np.array([
+        [(m1 + m2) * l1**2 + m2 * l2**2 + 2 * coupled, m2 * l2**2 + coupled],
+        [m2 * l2**2 + coupled, m2 * l2**2]])
+    bias = m2 * l1 * l2 * np.sin(b) * np.array([-w * (2 * u + w), u**2]) + g * np.array([
+        (m1 + m2) * l1 * cosine[0] + m2 * l2 * cosine[1], m2 * l2 * cosine[1]])
+    inverse = np.linalg.inv(jacobian)
+    inertia = inverse.T @ mass @ inverse
+    np.testing.assert_allclose(task.jacobian, jacobian, atol=1e-14)
+    np.testing.assert_allclose(task.jacobian_inverse, inverse, rtol=1e-12)
+    np.testing.assert_allclose(task.inertia, inertia, rtol=1e-12)
+    np.testing.assert_allclose(
+        task.bias, inverse.T @ bias - inertia @ rate @ state[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize('rows', [(3, 4, 5), (5, 0), (2,), range(6)])
+@pytest.mark.parametrize('n', [6, 8])
+def test_rows_of_a_task_have_the_acceleration_and_its_rate(n, rows):
+    """By forward dynamics: τ makes q̈, whose τ̇ makes the wanted jerk, with the null space moved."""
+    rng = np.random.default_rng(n)
+    robot, rows = random_robot(rng, n), list(rows)
+    state, wanted = regular_state(rng, robot, f'body{n - 1}'), rng.normal(size=(3, len(rows)))
+    free, tip = rng.normal(size=(3, n)), rng.normal(size=(3, len(rows)))
+    task = {'link': f'body{n - 1}', 'representation': 'hybrid'}
+    motion = state
+    for k in range(3):
+        terms = hd.task_space_dynamics(robot, motion, **task, rows=rows)
+        place = slice(k + 1) if k else 0
+        torque = terms.torques(wanted[place], null_space_torque=free[place])
+        torque = torque.reshape(k + 1, n)
+        motion = np.concatenate([state, hd.forward_dynamics(robot, state, torque)])
+        _, twist = hd.forward_kinematics(robot, motion, **task)
+        scale = max(1.0, np.abs(torque[k]).max())
+        np.testing.assert_allclose(twist[1:, rows], wanted[:k + 1], rtol=0, atol=1e-8 * scale)
+    transmitted = terms.torques(wanted, tip) - terms.torques(wanted)
+    jacobian = hd.jacobian(robot, motion, **task)[:, rows]
+    np.testing.assert_allclose(transmitted[0], jacobian[0].T @ tip[0], atol=1e-9)
+    np.testing.assert_allclose(
+        transmitted[1], jacobian[1].T @ tip[0] + jacobian[0].T @ tip[1], atol=1e-8)
+
+
+def test_derivatives_of_its_terms_are_their_differences():
+    rng = np.random.default_rng(9)
+    robot, motion = random_robot(rng, 7), rng.normal(size=(4, 7))
+
+    def terms(t, order):
+        task = hd.task_space_dynamics(
+            robot, taylor(motion, t)[:order + 2], 'body6', representation='body_fixed',
+            rows=(1, 3, 4))
+        return task.inertia, task.bias, task.jacobian, task.jacobian_inverse
+
+    step = 1e-4
+    for found, after, before in zip(
+            terms(0.0, 2), terms(step, 1), terms(-step, 1), strict=True):
+        for k in range(2):
+            np.testing.assert_allclose(
+                found[k + 1], (after - before)[k] / (2 * step), rtol=0,
+                atol=1e-5 * np.abs(found).max())
+    for found, one in zip(terms(0.0, 2), terms(0.0, 0), strict=True):
+        np.testing.assert_array_equal(found[0], one)
+
+
+def test_the_inverse_of_a_redundant_arm_is_that_of_least_kinetic_energy():
+    rng = np.random.default_rng(10)
+    robot = random_robot(rng, 8)
+    state = regular_state(rng, robot, 'body7')
+    task = hd.task_space_dynamics(robot, state, 'body7', rows=(0, 4, 5))
+    twist, mass = rng.normal(size=3), hd.equations_of_motion(robot, state).mass[0]
+    least = task.jacobian_inverse @ twist
+    np.testing.assert_allclose(task.jacobian @ least, twist, atol=1e-10)
+    assert 0.5 * least @ mass @ least == pytest.approx(0.5 * twist @ task.inertia @ twist)
+    others = np.linalg.svd(task.jacobian)[2][3:]  # joint motions that leave the link at rest
+    np.testing.assert_allclose(others @ mass @ least, 0.0, atol=1e-9 * np.abs(mass).max())
+
+
+def test_a_direction_that_the_joints_do_not_have_is_named():
+    arm = hd.load_robot('twolink')
+    task = {'representation': 'hybrid', 'link': 'link2'}
+    with pytest.raises(ValueError, match=r'rows \[3, 5\].*such as 5 \(linear z\)'):
+        hd.task_space_dynamics(arm, np.ones((2, 2)), **task, rows=(3, 5))
+    straight = np.zeros((2, 2))
+    with pytest.raises(ValueError, match=r'0\.0e\+00.*such as 0 \(angular x\)'):
+        hd.task_space_dynamics(arm, straight, **task, rows=(2, 3, 4, 0))
+    with pytest.raises(ValueError, match='cannot move in every direction'):
+        hd.task_space_dynamics(arm, np.ones((2, 2)), 'link2')
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('link', ['body0', 'body5'])
+def test_a_floating_base_moves_with_its_joints(representation, link):
+    """By forward dynamics with the wrench on the base and the torques, to the jerk."""
+    rng = np.random.default_rng(11)
+    robot = random_robot(rng, 6, floating=True)
+    state, (pose, twist) = rng.normal(size=(2, 5)), random_base_motion(rng, 0)
+    task, rows = {'link': link, 'representation': representation}, [1, 3, 4, 5]
+    wanted, free = rng.normal(size=(2, 4)), rng.normal(size=(2, 11))
+    motion, base = state, {'base_pose': pose, 'base_twist': twist[:1]}
+    for k in range(2):
+        place = slice(2) if k else 0
+        terms = hd.task_space_dynamics(robot, motion, **task, rows=rows, **base)
+        efforts = terms.torques(wanted[place], null_space_torque=free[place]).reshape(k + 1, 11)
+        found = hd.forward_dynamics(
+            robot, state, efforts[:, 6:], base_pose=pose, base_twist=twist[:1],
+            base_wrench=efforts[:, :6])
+        motion = np.concatenate([state, found[0]])
+        base['base_twist'] = np.concatenate([twist[:1], found[1]])
+        _, moved = hd.forward_kinematics(robot, motion, **task, **base)
+        scale = max(1.0, np.abs(efforts).max())
+        np.testing.assert_allclose(moved[1:, rows], wanted[:k + 1], rtol=0, atol=1e-8 * scale)
+
+
+def test_a_base_that_does_not_fit_the_robot_is_named():
     floating = random_robot(np.random.default_rng(0), 8, floating=True)
-    with pytest.raises(ValueError, match='floating base'):
+    with pytest.raises(ValueError, match='floating base: give its base_pose'):
         hd.task_space_dynamics(floating, np.ones((2, 7)), 'body7')
+    with pytest.raises(ValueError, match='fixed base: leave out base_pose'):
+        hd.task_space_dynamics(
+            hd.load_robot('panda'), np.ones((2, 7)), 'link7', base_pose=np.eye(4))

@@ -60,6 +60,22 @@ def test_coefficients_lose_no_digits_at_any_angle(function, exact):
             assert abs((function(float(angle)) - expected) / expected) < 30 * EPS
 
 
+def test_the_rate_of_a_logarithm_to_full_precision_at_every_angle():
+    """By d/dt exp(X) = [V] exp(X), V = Σ ad_X^k Ẋ / (k + 1)!, to many digits."""
+    rng = np.random.default_rng(2)
+    with mpmath.workdps(60):
+        for screw in (*screws(), np.array([0.0, 0.0, 3.0, 1.0, 2.0, 3.0]), np.zeros(6)):
+            rate = rng.normal(size=6)
+            term, twist = mpmath.matrix(rate.tolist()), mpmath.matrix(rate.tolist())
+            product = mpmath.matrix(lie.ad(screw).tolist())
+            for k in range(1, 80):
+                term = product * term / (k + 1)
+                twist += term
+            found = lie.dexp_inverse(screw, np.array(twist.tolist(), dtype=float)[:, 0])
+            np.testing.assert_allclose(
+                found, rate, rtol=0, atol=20 * EPS * max(1.0, np.abs(screw).max())**2)
+
+
 def test_rotations_of_a_half_turn_and_near_it():
     rng = np.random.default_rng(1)
     for short in [0.0, *np.geomspace(1e-15, 1e-3, 40)]:

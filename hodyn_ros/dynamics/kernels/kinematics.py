@@ -143,8 +143,8 @@ def link_motions(
 @kernel
 def jacobian_columns(
     parent: NDArray[np.int64], body_table: Array, q: Array, rate: Array, base_pose: Array,
-    base_twist: Array, carriers: NDArray[np.int64], in_kernel: Array, representation: int,
-    columns: Array,
+    base_twist: Array, carriers: NDArray[np.int64], index: int, in_kernel: Array,
+    representation: int, columns: Array,
 ) -> None:
     """Write the coefficients (T, m, k + 1, 6) of the Jacobian's columns.
 
@@ -156,16 +156,18 @@ def jacobian_columns(
         Joint positions, coefficients of q̇, and pose and coefficients of the spatial twist of a
         floating base; base_pose is (T, 0, 1) for a fixed one.
     carriers : (m,) array
-        The m bodies from the base to that of the link.
+        The m bodies with joints from the base to that of the link.
+    index : int
+        The body of the link, or −1 for the world.
     in_kernel : (4, 4) array
         The link's pose in its body's kernel frame.
     representation : int
         SPATIAL, BODY_FIXED or HYBRID.
-    columns : (T, m, k + 1, 6) array
-        Written.
+    columns : (T, m, k + 1, 6) array, or (T, 6 + m, k + 1, 6)
+        Written; six more, the first, are those of a floating base's twist.
 
     """
-    n, orders = len(parent), columns.shape[2]
+    n, orders, first = len(parent), columns.shape[2], columns.shape[1] - len(carriers)
     pose = np.empty((n, 12))
     screw, twist = np.empty((n, orders, 6)), np.empty((n, orders, 6))
     link = np.empty((4, 4))
@@ -173,11 +175,14 @@ def jacobian_columns(
         body_poses(parent, body_table, q[t], base_pose[t], pose, screw)
         # The last coefficient of q̇ is unknown, so that of the twists is wrong; it is not used.
         body_twists(parent, 0, orders, rate[t], base_twist[t], screw, twist)
+        columns[t, :first] = 0.0
+        for c in range(first):  # the base moves all alike
+            columns[t, c, 0, c] = 1.0
         for c in range(len(carriers)):
-            columns[t, c] = screw[carriers[c]]
-        if len(carriers) > 0:
-            link_pose(pose[carriers[-1]], in_kernel, link)
-            change_representation(representation, link, twist[carriers[-1]], columns[t])
+            columns[t, first + c] = screw[carriers[c]]
+        if index >= 0:
+            link_pose(pose[index], in_kernel, link)
+            change_representation(representation, link, twist[index], columns[t])
 
 
 @kernel
