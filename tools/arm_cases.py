@@ -20,7 +20,7 @@ from recordings import joint_state, write
 import yaml
 
 from hodyn_ros import load_robot
-from hodyn_ros.cli.identify import run_identify
+from hodyn_ros.cli.main import main as hodyn
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.excitation import design
@@ -172,8 +172,9 @@ def case(seed, source, folder, *, duration, terms):
     files = {}
     for label, start, some in (
             ('identified', 'given', terms), ('best law', 'truth', ('friction', 'viscous'))):
-        run_identify(bags[:2], str(folder / f'{start}.yaml'), folder / label, terms=some,
-            force=True)
+        hodyn([
+            'identify', *map(str, bags[:2]), '--robot', str(folder / f'{start}.yaml'),
+            '--output', str(folder / label), '--force', '--terms', *some])
         files[label] = next((folder / label).glob('*_identified.yaml'))
     errors = {label: error(file, bags[2], arm) for label, file in files.items()}
     q, current = read(bags[2], arm.robot)

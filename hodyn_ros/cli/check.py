@@ -7,20 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.many_files import wants_many
-from hodyn_ros.cli.options import (
-    Commands,
-    FiguresFile,
-    add_force,
-    add_json,
-    check_outputs,
-    write_figures,
-)
+from hodyn_ros.cli.options import Commands, add_force, add_json, check_outputs, write_figures
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
-    PlanSource,
     add_plan_options,
     outcome,
+    plan_request,
+    plan_settings,
 )
 from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.common.errors import HodynError
@@ -50,60 +44,27 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the plan, or many."""
-    source = PlanSource.of(options)
-    if wants_many(options, options.plans):
-        return plans_many(options, 'check', source.load_robot(), source.settings())
-    check_outputs(options, source.path, options.robot)
-    return run_check(
-        source, output=options.output, json_file=options.json,
-        brief=options.brief, force=options.force)
-
-
-def run_check(
-    source: PlanSource, *, output: Path | None, json_file: FiguresFile | None, brief: bool,
-    force: bool,
-) -> int:
-    """Check a plan file; print the worst value of each quantity of each joint.
-
-    Parameters
-    ----------
-    source : PlanSource
-        What to check.
-    output : Path or None
-        Image file for the curves.
-    json_file : Path, stream or None
-        File for the same results as JSON.
-    brief : bool
-        Print only the last line: whether it is within limits.
-    force : bool
-        Whether existing files are replaced.
-
-    Returns
-    -------
-    int
-        0 within limits, 1 beyond.
-
-    Raises
-    ------
-    HodynError, OSError
-        On bad input.
-
-    """
+    """Check the plan, or many; return the exit code."""
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.plans.prepare import prepare_plan
+    from hodyn_ros.robot.files import load_robot
 
-    if output is not None:
+    robot, settings = load_robot(options.robot), plan_settings(options)
+    if wants_many(options, options.plans):
+        return plans_many(options, 'check', robot, settings)
+    file = options.plans[0]
+    check_outputs(options, file, options.robot)
+    if options.output is not None:
         from hodyn_ros.plans.curves import draw_curves, image_format
 
-        image_format(output)
-    request = source.request()
+        image_format(options.output)
+    request = plan_request(options, robot, settings)
     prepared = prepare_plan(request)
     plan, limit_report = prepared.plan, prepared.limit_report
     if plan is None or limit_report is None:
-        raise HodynError(f'{source.path}: {prepared.refusal}')
-    if not brief:
-        print(f'{source.path}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
+        raise HodynError(f'{file}: {prepared.refusal}')
+    if not options.brief:
+        print(f'{file}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
               f'{plan.interpolation} interpolation, {prepared.deviation}')
         _print_worst(limit_report)
         if prepared.note:
@@ -114,9 +75,9 @@ def run_check(
                 f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of what is '
                 f'allowed ({nearest.joint} at {nearest.time:.4g} s)')
     print(outcome(prepared))
-    if output is not None:
-        draw_curves(plan, FeedForward(request.robot), output, force=force)
-        print(f'curves: {output}')
+    if options.output is not None:
+        draw_curves(plan, FeedForward(robot), options.output, force=options.force)
+        print(f'curves: {options.output}')
     write_figures({
         'within_limits': limit_report.within_limits,
         'refusal': prepared.refusal,
@@ -128,7 +89,7 @@ def run_check(
         'deviation': prepared.deviation and prepared.deviation.value,
         'worst': _entries(limit_report),
         'reflexes': [_reflex(peak) for peak in prepared.reflexes],
-    }, json_file, force=force)
+    }, options.json, force=options.force)
     return BEYOND_LIMITS if prepared.refusal else WITHIN_LIMITS
 
 

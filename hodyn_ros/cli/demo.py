@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.options import (
     Commands,
-    FiguresFile,
     add_force,
     add_json,
     add_robot,
@@ -79,7 +78,6 @@ def run(options: argparse.Namespace) -> int:
             ComparisonSettings(robot=options.robot, actuator=options.actuator, **_given(
                 options, 'stiffness', 'bandwidth', 'duration', 'speed', 'robustness')),
             options.output, options.json, force=options.force)
-    duration = 10.0 if options.duration is None else options.duration
     with tempfile.TemporaryDirectory() as folder:
         robot = options.robot
         if options.actuator is not None:  # for processes that take robots by file
@@ -87,9 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
             robot = str(Path(folder) / 'elastic.yaml')
             write_example_robot(options.robot, options.actuator, options.stiffness, Path(robot))
-        return run_demo(
-            robot, duration, options.output, options.json, retimed=options.retime,
-            force=options.force)
+        return _run_demo(options, robot)
 
 
 def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -126,45 +122,26 @@ def _check_simulation(source: str) -> None:
             f'robot {robot.name!r} has a floating base; the demo simulates arms on a fixed one')
 
 
-def run_demo(
-    robot_source: str, duration: float, output: Path, json_file: FiguresFile | None, *,
-    retimed: bool, force: bool,
-) -> int:
-    """Run the demo and report it; return the exit code.
-
-    Parameters
-    ----------
-    robot_source : str
-        Built-in name or path of a robot file.
-    duration : float
-        Seconds from the trajectory's start to the end of the run, at least 2.
-    output : Path
-        Folder for ``demo.png`` and the bag; an earlier demo's is replaced.
-    json_file : Path, stream or None
-        File for the results.
-    retimed : bool
-        Whether the path is run as fast as the limits allow.
-    force : bool
-        Whether other files of these names are replaced.
-
-    """
+def _run_demo(options: argparse.Namespace, robot_source: str) -> int:
+    """Run the demo with a robot file and report it; return the exit code."""
     from hodyn_ros.robot.files import load_robot
     from hodyn_ros.ros.demo.recording_figure import draw_recording
     from hodyn_ros.ros.demo.run import DemoRun
     from hodyn_ros.simulation.example_motion import example_waypoints
 
+    duration = 10.0 if options.duration is None else options.duration
     if not duration >= 2.0:
         raise HodynError(f'--duration {duration:g}: the demo needs at least 2 s')
     robot = load_robot(robot_source)
-    with replacing(output, CONTENTS, force=force) as folder:
+    with replacing(options.output, CONTENTS, force=options.force) as folder:
         folder.mkdir()
         figures, recording = DemoRun(
             robot_source, robot, example_waypoints(robot, duration - 1.0), duration,
-            folder / 'bag', retimed=retimed,
+            folder / 'bag', retimed=options.retime,
         ).record()
         draw_recording(recording, robot, figures, folder / 'demo.png')
-    write_figures(figures, json_file, force=force)
-    _print(robot, figures, output)
+    write_figures(figures, options.json, force=options.force)
+    _print(robot, figures, options.output)
     return 0
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
-from hodyn_ros.cli.plan_source import PlanSource
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -44,69 +43,38 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Design the motion."""
-    check_outputs(options, options.robot)
-    return run_excite(
-        options.robot, options.output, period=options.period, harmonics=options.harmonics,
-        share=options.share, seed=options.seed, force=options.force)
-
-
-def run_excite(
-    robot_source: str, output: Path, *, period: float, harmonics: int, share: float, seed: int,
-    force: bool,
-) -> int:
-    """Design an exciting motion and write it as a plan; return the exit code.
-
-    Parameters
-    ----------
-    robot_source : str
-        Built-in name or path of a robot file.
-    output : Path
-        YAML file of the plan.
-    period : float
-        Duration, s, 2 to 600.
-    harmonics : int
-        Of the Fourier series, 3 to 20.
-    share : float
-        Of the limits that it may use, 0.05 to 0.95.
-    seed : int
-        Of the random numbers, from 0.
-    force : bool
-        Whether an existing file is replaced.
-
-    Raises
-    ------
-    HodynError, OSError
-        One line that says what is wrong.
-
-    """
+    """Design an exciting motion and write it as a plan; return the exit code."""
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.common.output_files import replacing
     from hodyn_ros.identification.excitation import MAX_SHARE, MIN_HARMONICS, UNKNOWN, design
-    from hodyn_ros.plans.prepare import prepare_plan
+    from hodyn_ros.plans.files import read_trajectory
+    from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
     from hodyn_ros.robot.files import load_robot
 
+    check_outputs(options, options.robot)
+    output = options.output
     for name, value, low, high in (
-            ('--period', period, 2.0, 600.0), ('--harmonics', harmonics, MIN_HARMONICS, 20),
-            ('--share', share, 0.05, MAX_SHARE)):
+            ('--period', options.period, 2.0, 600.0),
+            ('--harmonics', options.harmonics, MIN_HARMONICS, 20),
+            ('--share', options.share, 0.05, MAX_SHARE)):
         if not low <= value <= high:
             raise HodynError(f'{name} {value:g}: expected {low:g} to {high:g}')
-    if seed < 0:
-        raise HodynError(f'--seed {seed}: expected 0 or more')
+    if options.seed < 0:
+        raise HodynError(f'--seed {options.seed}: expected 0 or more')
     if output.suffix not in ('.yaml', '.yml'):
         raise HodynError(f'--output {output}: expected a file that ends with .yaml')
-    robot = load_robot(robot_source)
+    robot = load_robot(options.robot)
     with (
-        replacing(output, force=force) as file,
+        replacing(output, force=options.force) as file,
         make_console(stderr=True).status('searching a motion') as status,
     ):
         for attempt in range(_ATTEMPTS):
             found = design(
-                robot, period=period * _SLOWER ** attempt, harmonics=harmonics, share=share,
-                seed=seed)
+                robot, period=options.period * _SLOWER ** attempt,
+                harmonics=options.harmonics, share=options.share, seed=options.seed)
             status.update(f'checking a motion of {found.times[-1]:.0f} s')
             file.write_text(_plan(robot, found), 'utf-8')
-            prepared = prepare_plan(PlanSource(file, robot_source).request())
+            prepared = prepare_plan(PlanRequest(read_trajectory(file), robot, PlanSettings()))
             if prepared.refusal is None or not prepared.refusal:
                 break
             status.update('beyond limits: searching a slower motion')

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 import math
 from pathlib import Path
@@ -60,55 +59,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Identify the robot from the bags."""
-    from hodyn_ros.robot.files import load_robot
-
-    check_outputs(
-        options, *options.bags, *options.unloaded, options.robot,
-        contents=_contents(load_robot(options.robot)))
-    warn_of_locked(options, *options.bags, *options.unloaded)
-    return run_identify(
-        options.bags, options.robot, options.output, unloaded=options.unloaded,
-        terms=options.terms, each_bag=options.offsets_per_bag, topic=options.topic,
-        prefix=options.joint_prefix, force=options.force)
-
-
-def run_identify(
-    bags: Sequence[Path], robot_source: str, output: Path, *, unloaded: Sequence[Path] = (),
-    terms: Sequence[str] = USUAL_TERMS, each_bag: bool = False, topic: str | None = None,
-    prefix: str = '', force: bool = False,
-) -> int:
-    """Identify a robot from bags, write and print what was found; return the exit code.
-
-    It is 1 when messages of a bag are lost.
-
-    Parameters
-    ----------
-    bags : sequence of Path
-        Recordings of joint states with efforts.
-    robot_source : str
-        Built-in name or path of a robot file.
-    output : Path
-        Folder for ``ROBOT_identified.yaml`` and ``identification.json``.
-    unloaded : sequence of Path
-        Recordings of the arm without its payload; not without the term.
-    terms : sequence of str
-        Some of `TERMS`.
-    each_bag : bool
-        Whether each recording has offsets of its own.
-    topic : str or None
-        Joint state topic, needed when several are recorded.
-    prefix : str
-        Prefix of the joint names of one arm among several.
-    force : bool
-        Whether existing files are replaced.
-
-    Raises
-    ------
-    HodynError, OSError
-        One line that says what is wrong, also where the recordings are misread.
-
-    """
+    """Identify the robot from bags; return the exit code, 1 when messages are lost."""
     from hodyn_ros.cli.identify_report import (
         differing_loads,
         doubts,
@@ -125,13 +76,19 @@ def run_identify(
     from hodyn_ros.identification.validation import validate
     from hodyn_ros.robot.files import load_robot
 
-    if unloaded and 'payload' not in terms:
+    robot, terms, output = load_robot(options.robot), options.terms, options.output
+    check_outputs(
+        options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
+    if options.unloaded and 'payload' not in terms:
         raise HodynError('--unloaded is for finding a payload: add it to --terms')
-    robot = load_robot(robot_source)
+    warn_of_locked(options, *options.bags, *options.unloaded)
     # In another unit than N m, or of other postures, efforts do not tell their share of gravity.
-    source = Source(robot, topic, prefix, True if {'gains', 'zeros'} & set(terms) else None)
+    source = Source(
+        robot, options.topic, options.joint_prefix,
+        True if {'gains', 'zeros'} & set(terms) else None)
     recordings = [
-        *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
+        *(Recording(bag) for bag in options.bags),
+        *(Recording(bag, loaded=False) for bag in options.unloaded)]
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
@@ -149,16 +106,17 @@ def run_identify(
         data = replace(data, factor=math.nan)  # of efforts that the model does not describe
     try:
         with console.status('identifying'):
-            found = identify(robot, data, terms, each_bag=each_bag)
+            found = identify(robot, data, terms, each_bag=options.offsets_per_bag)
             validation = validate(
-                robot_source, source, recordings, data, terms, found, each_bag=each_bag)
+                options.robot, source, recordings, data, terms, found,
+                each_bag=options.offsets_per_bag)
     except HodynError as error:
         raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation)
     file = output / _robot_file(robot)
-    with replacing(output, _contents(robot), force=force) as folder:
+    with replacing(output, _contents(robot), force=options.force) as folder:
         folder.mkdir()
-        write_robot(robot_source, robot, found, folder / file.name)
+        write_robot(options.robot, robot, found, folder / file.name)
         write_summary(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
             findings=[diagnosis.sentences for diagnosis in diagnoses])
@@ -172,7 +130,7 @@ def run_identify(
         console.print(f'! {sentence}', style='bold')
     print_identified(
         console, robot, found, validation, bags=[one.path for one in recordings],
-        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
+        terms=terms, gravity=data.gravity, is_compared=bool(options.unloaded))
     console.print(
         f'{file} holds the robot with what was identified' if found.is_of_the_robot else
         f'{file} holds the robot as it was'

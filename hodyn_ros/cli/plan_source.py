@@ -1,18 +1,18 @@
-"""What ``hodyn check`` and ``hodyn annotate`` share: which plan, for which robot."""
+"""What ``hodyn check``, ``annotate`` and ``retime`` share: which plan, for which robot."""
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.many_files import add_many_options
 from hodyn_ros.cli.options import add_robot
+from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan
     from hodyn_ros.robot import Robot
-    from hodyn_ros.robot.reflexes import Commands
 
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
 """Exit codes."""
@@ -45,70 +45,70 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     add_many_options(parser)
 
 
-@dataclass(frozen=True)
-class PlanSource:
-    """A plan, the robot that it is for, and how to read it.
+def add_written_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the plan that is written."""
+    parser.add_argument(
+        '--output', type=Path, required=True, metavar='FILE',
+        help='.yaml, .json or .csv; without an extension a new bag; for many plans a folder')
+    parser.add_argument(
+        '--period', type=float, default=5e-3,
+        help='largest time between points, s (default: 0.005)')
+    parser.add_argument(
+        '--without-gravity', action='store_true',
+        help='leave out gravity, for controllers that add it')
+    parser.add_argument(
+        '--without-friction', action='store_true',
+        help='leave out friction, for controllers that add it')
 
-    Attributes
-    ----------
-    path : Path
-        The plan file, or a bag.
-    robot : str
-        Built-in name or path of a robot file.
-    topic, index : str and int, optional
-        As for `read_trajectory`.
-    prefix : str
-        Prefix of the joint names in the plan, as for `JointNames`.
-    interpolation, sample_tolerance : str and float
-        As for `reference.fit_plan`.
-    commands : 'effort' or 'position'
-        As for `PlanSettings`.
 
-    """
+def plan_settings(options: argparse.Namespace, **settings: Any) -> PlanSettings:
+    """Return how plans are made, by the options above, with what else `PlanSettings` take."""
+    from hodyn_ros.plans.prepare import PlanSettings
 
-    path: Path
-    robot: str
-    topic: str | None = None
-    index: int | None = None
-    prefix: str = ''
-    interpolation: str = 'auto'
-    sample_tolerance: float = 0.0
-    commands: Commands = 'effort'
+    for term in ('gravity', 'friction'):
+        if hasattr(options, f'without_{term}'):
+            settings[term] = not getattr(options, f'without_{term}')
+    return PlanSettings(
+        joint_prefix=options.joint_prefix, interpolation=options.interpolation,
+        sample_tolerance=options.sample_tolerance, commands=options.commands,
+        leave_out_other_joints=True, **settings)
 
-    @classmethod
-    def of(cls, options: argparse.Namespace) -> PlanSource:
-        """Return the settings given by the options of `add_plan_options`."""
-        return cls(
-            options.plans[0], options.robot, topic=options.topic, index=options.number,
-            prefix=options.joint_prefix, interpolation=options.interpolation,
-            sample_tolerance=options.sample_tolerance, commands=options.commands)
 
-    def load_robot(self) -> Robot:
-        """Return the robot."""
-        from hodyn_ros.robot.files import load_robot
+def plan_request(
+    options: argparse.Namespace, robot: Robot, settings: PlanSettings,
+) -> PlanRequest:
+    """Return the request to prepare the one plan that the options give."""
+    from hodyn_ros.plans.files import read_trajectory
+    from hodyn_ros.plans.prepare import PlanRequest
 
-        return load_robot(self.robot)
+    return PlanRequest(
+        read_trajectory(options.plans[0], topic=options.topic, index=options.number), robot,
+        settings, annotate_period=getattr(options, 'period', None))
 
-    def settings(self, **settings: Any) -> PlanSettings:
-        """Return how the plan is made, with what else `PlanSettings` take."""
-        from hodyn_ros.plans.prepare import PlanSettings
 
-        return PlanSettings(
-            joint_prefix=self.prefix, interpolation=self.interpolation,
-            sample_tolerance=self.sample_tolerance, commands=self.commands,
-            leave_out_other_joints=True, **settings)
+def written_plan(
+    options: argparse.Namespace, request: PlanRequest,
+    progress: Callable[[str], None] | None = None,
+) -> PreparedPlan:
+    """Write a plan with its torques, unless it is beyond limits; raise HodynError for none."""
+    from hodyn_ros.plans.annotated_file import write_annotated_plan
 
-    def request(
-        self, *, annotate_period: float | None = None, **settings: Any,
-    ) -> PlanRequest:
-        """Return the request to prepare the plan, with what else `PlanSettings` take."""
-        from hodyn_ros.plans.files import read_trajectory
-        from hodyn_ros.plans.prepare import PlanRequest
+    prepared = write_annotated_plan(
+        request, options.output, force=options.force, progress=progress)
+    if prepared.plan is None:
+        raise HodynError(f'{options.plans[0]}: {prepared.refusal}')
+    return prepared
 
-        return PlanRequest(
-            read_trajectory(self.path, topic=self.topic, index=self.index),
-            self.load_robot(),
-            self.settings(**settings), annotate_period=annotate_period)
+
+def print_written(options: argparse.Namespace, prepared: PreparedPlan, *parts: str) -> None:
+    """Print where a plan was written, how long it is, how far from its points, and more."""
+    assert prepared.plan is not None
+    assert prepared.annotated is not None
+    is_as_planned = prepared.stretch == 1.0 or prepared.retimed is not None
+    slower = '' if is_as_planned else f', {prepared.stretch} times slower'
+    print('; '.join([
+        f'{options.output}: {len(prepared.annotated.times)} points, '
+        f'{prepared.plan.duration:.3f} s{slower}, {prepared.deviation}', *parts]))
 
 
 def outcome(prepared: PreparedPlan) -> str:

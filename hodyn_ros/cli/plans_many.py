@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def plans_many(
     options: argparse.Namespace, command: Literal['check', 'annotate', 'retime'], robot: Robot,
-    settings: PlanSettings, *, period: float = 5e-3,
+    settings: PlanSettings,
 ) -> int:
     """Do a command with many plans; return the exit code.
 
@@ -31,8 +31,6 @@ def plans_many(
         The robot, with limits that may be used.
     settings : PlanSettings
         How plans are made.
-    period : float
-        s, at most, between the samples that are written.
 
     """
     from hodyn_ros.fleet.inputs import find_plans
@@ -46,7 +44,7 @@ def plans_many(
         options.output = Path('hodyn_check')
     task = PlanTask(
         command, robot, settings, options.output.resolve(), topic=options.topic,
-        index=options.number, period=period)
+        index=options.number, **({} if command == 'check' else {'period': options.period}))
 
     def show(outcomes: Sequence[Outcome]) -> None:
         ranked = sorted((-_nearest(outcome)[0], outcome.name, outcome) for outcome in outcomes)

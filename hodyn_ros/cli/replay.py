@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,62 +65,9 @@ def _positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay one bag or many."""
+    """Replay one bag or many; return the exit code, 1 when messages are lost."""
     if wants_many(options, options.bags):
         return replay_many(options)
-    from hodyn_ros.replay.report import CONTENTS
-
-    bag = options.bags[0]
-    check_outputs(options, bag, options.robot, contents=CONTENTS)
-    return run_replay(
-        bag, options.robot, options.output, topic=options.topic,
-        prefix=options.joint_prefix, csv=options.csv, parquet=options.parquet,
-        report=not options.no_report, bandwidth=options.bandwidth, force=options.force,
-        payload=given_payload(options), locked=given_locked(options))
-
-
-def run_replay(
-    bag: Path, robot_source: str, output: Path, *, topic: str | None = None, prefix: str = '',
-    csv: bool = False, parquet: bool = False, bandwidth: float | None = None, report: bool = True,
-    force: bool = False, payload: Sequence[str] = (), locked: Mapping[str, float] | None = None,
-) -> int:
-    """Replay a bag, write the report and print its essence; return the exit code.
-
-    It is 1 when messages of the bag are lost.
-
-    Parameters
-    ----------
-    bag : Path
-        Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
-    robot_source : str
-        Built-in name or path of a robot file.
-    output : Path
-        Folder for the report; an earlier one is replaced.
-    topic : str or None
-        Joint state topic, needed when several are recorded.
-    prefix : str
-        Prefix of the joint names of one arm among several.
-    csv : bool
-        Write the computed torques as ``computed.csv`` too.
-    parquet : bool
-        Write the estimated motion and its torques as ``computed.parquet`` too.
-    bandwidth : float, optional
-        Of the estimated motion, Hz; that of maximum likelihood by default.
-    report : bool
-        Whether ``report.html`` is written and its plots drawn.
-    force : bool
-        Whether other files of the names of the report's are replaced.
-    payload : sequence of str
-        The loads that the robot was given for this replay, which are suspected where it fits ill.
-    locked : mapping of str to float, optional
-        Joints that are locked in the robot and their positions, which the recording may deny.
-
-    Raises
-    ------
-    HodynError, OSError
-        One line that says what is wrong.
-
-    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -132,9 +78,12 @@ def run_replay(
 
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.replay.replay_file import replay_file
+    from hodyn_ros.replay.report import CONTENTS
     from hodyn_ros.robot.files import load_robot
 
-    robot = load_robot(robot_source)
+    bag, output, report = options.bags[0], options.output, not options.no_report
+    check_outputs(options, bag, options.robot, contents=CONTENTS)
+    robot = load_robot(options.robot)
     console = make_console()
     columns = (
         TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
@@ -148,9 +97,11 @@ def run_replay(
             progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
 
         result, _ = replay_file(
-            bag, robot, output, topic=topic, prefix=prefix, bandwidth=bandwidth, csv=csv,
-            parquet=Path('computed.parquet') if parquet else None, report=report,
-            payload=payload, locked=locked, progress=advance, force=force)
+            bag, robot, output, topic=options.topic, prefix=options.joint_prefix,
+            bandwidth=options.bandwidth, csv=options.csv,
+            parquet=Path('computed.parquet') if options.parquet else None, report=report,
+            payload=given_payload(options), locked=given_locked(options), progress=advance,
+            force=options.force)
     _print(console, result, output / ('report.html' if report else 'summary.json'))
     say_what_is_lost('replay', result.counts)
     return 1 if result.counts.lost else 0

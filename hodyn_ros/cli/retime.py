@@ -2,28 +2,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 import os
 from pathlib import Path
-import sys
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.many_files import wants_many
-from hodyn_ros.cli.options import (
-    Commands,
-    FiguresFile,
-    add_force,
-    add_json,
-    check_outputs,
-    write_figures,
-)
+from hodyn_ros.cli.options import Commands, add_force, add_json, check_outputs, write_figures
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
-    PlanSource,
     add_plan_options,
+    add_written_plan_options,
     outcome,
+    plan_request,
+    plan_settings,
+    print_written,
+    written_plan,
 )
 from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.common.errors import HodynError
@@ -47,12 +42,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'those of motors and springs. A plan that starts in motion keeps its curve in time. Exit '
         'codes as for check.')
     add_plan_options(parser)
-    parser.add_argument(
-        '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, .json or .csv; without an extension a new bag; for many plans a folder')
-    parser.add_argument(
-        '--period', type=float, default=5e-3,
-        help='largest time between points, s (default: 0.005)')
+    add_written_plan_options(parser)
     parser.add_argument(
         '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
         help='part (up to 1) of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of '
@@ -69,12 +59,6 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         '--smooth', type=float, default=0.0, metavar='W',
         help='share of the duration that may be spent to reduce jerk and torque rate: 0 is the '
              'fastest (default), 1 gentle')
-    parser.add_argument(
-        '--without-gravity', action='store_true',
-        help='leave out gravity, for controllers that add it')
-    parser.add_argument(
-        '--without-friction', action='store_true',
-        help='leave out friction, for controllers that add it')
     parser.add_argument(
         '--picture', type=Path, metavar='IMAGE', help='draw which limit binds when to IMAGE')
     add_json(parser)
@@ -99,30 +83,48 @@ class _Limits(argparse.Action):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the retimed plan, or many."""
+    """Write the retimed plan, or many; return the exit code."""
+    from hodyn_ros.cli.tables import make_console
     from hodyn_ros.plans.files import annotated_contents
     from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
+    from hodyn_ros.robot.files import load_robot
 
-    source = PlanSource.of(options)
+    settings = plan_settings(
+        options, stretch='retime', allow_nonzero_velocity_at_end=True,
+        stop_at=tuple(options.stop_at), path_tolerance=options.path_tolerance,
+        smoothness=options.smooth)
+    robot = with_scaled_limits(load_robot(options.robot), parts(options.parts or ['1']))
     if wants_many(options, options.plans):
-        robot = with_scaled_limits(source.load_robot(), parts(options.parts or ['1']))
-        return plans_many(
-            options, 'retime', robot, source.settings(
-                stretch='retime', allow_nonzero_velocity_at_end=True,
-                gravity=not options.without_gravity,
-                friction=not options.without_friction, stop_at=tuple(options.stop_at),
-                path_tolerance=options.path_tolerance, smoothness=options.smooth),
-            period=options.period)
+        return plans_many(options, 'retime', robot, settings)
     check_outputs(
-        options, source.path, options.robot, contents=annotated_contents(options.output))
+        options, options.plans[0], options.robot, contents=annotated_contents(options.output))
     _check_picture(options)
-    return run_retime(
-        source, options.output, period=options.period,
-        limits=parts(options.parts or ['1']), stop_at=tuple(options.stop_at),
-        path_tolerance=options.path_tolerance, smoothness=options.smooth,
-        gravity=not options.without_gravity,
-        friction=not options.without_friction, picture=options.picture, json_file=options.json,
-        force=options.force)
+    request = plan_request(options, robot, settings)
+    with make_console(stderr=True).status('retiming') as status:
+        prepared = written_plan(
+            options, request, lambda text: status.update(f'retiming: {text}'))
+    plan, retimed = prepared.plan, prepared.retimed
+    if plan is None or retimed is None:
+        raise HodynError(f'{options.plans[0]}: {prepared.refusal}')
+    if prepared.annotated is None:
+        print(outcome(prepared))
+        return BEYOND_LIMITS
+    uniform = retimed.uniform_stretch_duration
+    before = _in_motion(prepared, request) if uniform is None else (
+        f'{uniform:.3f} s if slowed evenly')
+    print_written(options, prepared, before, f'found in {retimed.seconds:.1f} s')
+    for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
+        print(line)
+    if prepared.note:
+        print(f'note: {prepared.note}')
+    if options.picture is not None:
+        from hodyn_ros.feedforward import FeedForward
+        from hodyn_ros.plans.retiming.picture import draw_margins
+
+        draw_margins(plan, FeedForward(robot), options.picture, force=options.force)
+        print(f'margins: {options.picture}')
+    write_figures(_figures(prepared), options.json, force=options.force)
+    return WITHIN_LIMITS
 
 
 def parts(texts: list[str]) -> float | dict[str, float]:
@@ -147,89 +149,6 @@ def _number_of(text: str) -> float:
     except ValueError:
         raise HodynError(
             f'--limits {text}: expected a number, or QUANTITY=NUMBER{_PLAN_FIRST}') from None
-
-
-def run_retime(
-    source: PlanSource,
-    output: Path,
-    *,
-    period: float,
-    limits: float | Mapping[str, float],
-    stop_at: tuple[int, ...],
-    path_tolerance: float,
-    smoothness: float,
-    gravity: bool,
-    friction: bool,
-    picture: Path | None,
-    json_file: FiguresFile | None,
-    force: bool,
-) -> int:
-    """Write the fastest motion along the path of a plan file, with its efforts.
-
-    Parameters
-    ----------
-    source : PlanSource
-        What to retime.
-    output : Path
-        As for `write_annotated`.
-    period : float
-        s, at most, between the samples.
-    limits, stop_at, path_tolerance, smoothness
-        As for `plans.retiming.retime`.
-    gravity, friction : bool
-        Whether the efforts contain these terms.
-    picture, json_file : Path or None
-        For the picture of the margins, and for the figures.
-    force : bool
-        Whether existing files are replaced.
-
-    Returns
-    -------
-    int
-        0 when written, 1 when no timing is within the limits.
-
-    Raises
-    ------
-    HodynError, OSError
-        On bad input.
-
-    """
-    from hodyn_ros.feedforward import FeedForward
-    from hodyn_ros.plans.annotated_file import write_annotated_plan
-    from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
-
-    request = source.request(
-        stretch='retime', allow_nonzero_velocity_at_end=True, annotate_period=period,
-        gravity=gravity, friction=friction,
-        stop_at=stop_at, path_tolerance=path_tolerance, smoothness=smoothness)
-    request = replace(request, robot=with_scaled_limits(request.robot, limits))
-    with _Progress() as progress:
-        prepared = write_annotated_plan(request, output, force=force, progress=progress.show)
-    plan, retimed = prepared.plan, prepared.retimed
-    if plan is None or retimed is None:
-        raise HodynError(f'{source.path}: {prepared.refusal}')
-    if prepared.annotated is None:
-        print(outcome(prepared))
-        return BEYOND_LIMITS
-    uniform = retimed.uniform_stretch_duration
-    before = _in_motion(prepared, request) if uniform is None else (
-        f'{uniform:.3f} s if slowed evenly')
-    print(
-        f'{output}: {len(prepared.annotated.times)} points, {plan.duration:.3f} s, '
-        f'{prepared.deviation}; {before}; found in {retimed.seconds:.1f} s')
-    for line in _what_binds(prepared):
-        print(line)
-    for line in _what_has_no_limit(prepared):
-        print(line)
-    if prepared.note:
-        print(f'note: {prepared.note}')
-    if picture is not None:
-        from hodyn_ros.plans.retiming.picture import draw_margins
-
-        draw_margins(plan, FeedForward(request.robot), picture, force=force)
-        print(f'margins: {picture}')
-    write_figures(_figures(prepared), json_file, force=force)
-    return WITHIN_LIMITS
 
 
 def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
@@ -301,25 +220,3 @@ def _figures(prepared: PreparedPlan) -> dict[str, Any]:
         'binding': [asdict(binding) for binding in retimed.binding],
         'notes': list(retimed.notes),
     }
-
-
-class _Progress:
-    """One line on a terminal, overwritten as the search goes on, and gone when it ends."""
-
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
-        self._width = 0
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._width:
-            print('\r' + self._width * ' ' + '\r', end='', file=sys.stderr, flush=True)
-
-    def show(self, text: str) -> None:
-        """Show a line in place of the one before."""
-        if self._is_shown:
-            line = f'retiming: {text}'.ljust(self._width)
-            self._width = len(line)
-            print('\r' + line, end='', file=sys.stderr, flush=True)

@@ -18,7 +18,6 @@ import yaml
 from hodyn_ros import HodynError, inverse_dynamics, load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
-from hodyn_ros.cli.identify import run_identify
 from hodyn_ros.cli.identify_report import _print_rests, doubts, far_gains, verdict
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -482,7 +481,7 @@ def test_with_zeros_unknown_efforts_are_taken_to_contain_gravity(tmp_path, monke
     monkeypatch.setattr(recordings, 'read_data', lambda _, source: asked.append(source))
     for terms in ('friction', 'zeros'):
         with pytest.raises(TypeError):  # what was not read
-            run_identify([tmp_path], 'panda', tmp_path / 'out', terms=[terms])
+            main(['identify', str(tmp_path), '--terms', terms])
     assert [source.gravity for source in asked] == [None, True]
 
 
