@@ -62,7 +62,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
     RCLCPP_ERROR(
       get_node()->get_logger(), "the code of the dynamics is compiled wrong: its self-test %d fails",
       test);
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
   reference_.start_tolerance = params_.start_tolerance;
   reference_.transition = params_.transition_time;
@@ -81,7 +81,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
     RCLCPP_ERROR(
       get_node()->get_logger(), "stiffness, damping, max_effort, max_effort_rate and "
       "tracking_tolerance must be finite; 0 is no limit");
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
   longest_step_ = std::max(0.01, 3.0 / std::max(1u, get_update_rate()));
 
