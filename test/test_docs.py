@@ -25,6 +25,8 @@ def test_the_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypat
     for block in BLOCKS[page]:
         if 'import pinocchio' in block:
             pytest.importorskip('pinocchio', reason='pinocchio is not installed')
+        if 'import mujoco' in block:
+            pytest.importorskip('mujoco', reason='MuJoCo is not installed')
         if 'import sympy' in block:
             pytest.importorskip('sympy', reason='SymPy is not installed')
         exec(compile(block, page, 'exec'), namespace)

@@ -1,8 +1,9 @@
 """Check a generated controller in a real controller manager: plan, stop, deactivation, torque.
 
 Start the manager beside it, as the launch file of the package does, on mock hardware; then run
-``python tools/ros2_control_chain.py``. The exit code is 0 if all of it holds. Needs rclpy,
-control_msgs and controller_manager_msgs; nothing of hodyn_ros.
+``python tools/ros2_control_chain.py``, with ``--mujoco`` beside mujoco_ros2_control. The exit code
+is 0 if all of it holds. Needs rclpy, control_msgs and controller_manager_msgs; nothing of
+hodyn_ros.
 """
 import argparse
 import sys
@@ -20,6 +21,8 @@ CONTROLLER = 'feedforward_controller'
 SUCCEEDED, CANCELED = 4, 5
 STEP = 0.2
 """rad, of each joint in a plan."""
+NEAR = 0.02
+"""rad, how far from the end of a plan an arm may be that moves."""
 
 
 class Chain:
@@ -79,6 +82,10 @@ class Chain:
             self.wait(goal.cancel_goal_async())
         return self.wait(goal.get_result_async()).status
 
+    def positions(self):
+        """Return the latest positions by name."""
+        return dict(zip(self.states[-1].name, self.states[-1].position, strict=True))
+
     def largest_effort(self):
         """Return the largest effort of the states so far, N m."""
         return max((abs(value) for state in self.states for value in state.effort), default=0.0)
@@ -86,7 +93,10 @@ class Chain:
 
 def main():
     """Run the chain."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--mujoco', action='store_true', help='the arm moves, in MuJoCo')
+    mujoco = parser.parse_args().mujoco
     chain = Chain()
     end = time.monotonic() + 60.0
     while not chain.is_active() and time.monotonic() < end:
@@ -102,11 +112,15 @@ def main():
     chain.action.wait_for_server(timeout_sec=20.0)
     chain.spin(1.0)
     expect('joint states come', bool(chain.states))
-    held = dict(zip(chain.states[-1].name, chain.states[-1].position, strict=True))
+    held = chain.positions()
     chain.states.clear()
     expect('a plan succeeds', chain.follow(chain.plan(held, STEP)) == SUCCEEDED)
     expect('it takes torque', chain.largest_effort() > 0.1)
     there = {name: value + STEP for name, value in held.items()}
+    if mujoco:
+        chain.spin(0.5)
+        off = max(abs(value - there[name]) for name, value in chain.positions().items())
+        expect(f'the arm is where it ends, by {off:.4f} rad', off < NEAR)
     canceled = chain.follow(chain.plan(there, -STEP), cancel_after=0.7)
     expect('a canceled goal is canceled, and the arm is at rest', canceled == CANCELED)
     elsewhere = {name: value + 1.0 for name, value in held.items()}
@@ -116,6 +130,8 @@ def main():
         SwitchController, 'switch_controller', deactivate_controllers=[CONTROLLER], strictness=2,
         timeout=Duration(sec=5))
     expect('it is deactivated', switched.ok)
+    if mujoco:  # mujoco_ros2_control keeps the last command of a controller that was deactivated
+        return 1 if faults else 0
     chain.spin(0.5)
     chain.states.clear()
     chain.spin(0.5)

@@ -232,6 +232,26 @@ def test_motors_have_interfaces_of_their_own(tmp_path):
     assert after[:, 0] == pytest.approx(before[:, 0], abs=0.02)
 
 
+def test_motors_get_gravity_whoever_adds_it_to_a_torque(tmp_path):
+    """The spring carries it, also where the controller adds its own; and no torque is cut."""
+    robot = with_example_actuators(hd.load_robot('panda'), 'sea', 1000.0)
+    program = built(robot, 'manager', tmp_path)
+    lines = program.run(
+        'set gravity 0', 'set friction 0', 'set stiffness 900 900 900 900 900 900 900', 'init',
+        'configure', f'state {numbers(READY + 0.5, np.zeros(7))}', 'activate',
+        f'state {numbers(READY + 1.5, np.zeros(7))}', 'cycle 0.001 900')
+    sent = np.array(lines[-2].split()[2:], float).reshape(7, 3)
+    feed_forward = FeedForward(robot)
+    motion = np.zeros((5, 7))
+    motion[0] = READY + 0.5
+    angle, rate, _, torque = feed_forward.motor_side.evaluate(motion, feed_forward.torque(motion))
+    assert np.abs(torque).max() > 10.0
+    assert sent == pytest.approx(np.array([angle, rate, torque]).T, abs=1e-12)
+    assert not [line for line in lines if line.startswith('error: ')]
+    example = (tmp_path / 'config' / 'controllers.yaml').read_text()
+    assert 'stiffness' not in example
+
+
 def test_what_the_controller_cannot_do_is_refused(tmp_path):
     robot = with_example_actuators(hd.load_robot('twolink'), 'vsa', 1000.0)
     with pytest.raises(hd.HodynError, match='stiffness varies'):

@@ -146,10 +146,22 @@ def _words(settings: Settings) -> Mapping[str, str]:
         'zeros': _numbers(np.zeros(robot.n)),
         'max_effort': _numbers(limits.effort), 'max_effort_rate': _numbers(limits.effort_rate),
         'tracking': _numbers(limits.tracking_error),
-        'stiffness_example': _numbers(_STIFFNESS * effort),
-        'damping_example': _numbers(_DAMPING * effort),
+        'feedback': _feedback(robot, effort, gravity),
         'down': ', '.join(repr(float(g)) for g in robot.gravity),
         **_calls(settings)}
+
+
+def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
+    """Return the example's parameters of the controller."""
+    lines = [
+        '# The motor loop of the drive is the feedback, and springs carry gravity and friction.',
+        '# All parameters have defaults from the robot file.']
+    if robot.actuators is None:
+        lines = [
+            '# The torque alone lets an arm drift: give it feedback. These are careful values to '
+            'begin with.', f'stiffness: {_numbers(_STIFFNESS * effort)}',
+            f'damping: {_numbers(_DAMPING * effort)}', f'gravity: {str(gravity).lower()}']
+    return '\n'.join(f'      {line}' for line in lines)
 
 
 def _calls(settings: Settings) -> dict[str, str]:

@@ -62,14 +62,15 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
     RCLCPP_ERROR(
       get_node()->get_logger(), "the code of the dynamics is compiled wrong: its self-test %d fails",
       test);
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
   reference_.start_tolerance = params_.start_tolerance;
   reference_.transition = params_.transition_time;
   reference_.stop = params_.stop_time;
   reference_.silence = params_.reference_timeout;
-  output_.gravity = params_.gravity;
-  output_.friction = params_.friction;
+  // Springs carry gravity and friction, whoever adds them to a torque.
+  output_.gravity = params_.gravity || robot::MOTORS > 0;
+  output_.friction = params_.friction || robot::MOTORS > 0;
   output_.fade = params_.fade_time;
   const bool finite = copy(params_.stiffness, output_.stiffness) &&
     copy(params_.damping, output_.damping) &&
@@ -80,7 +81,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
     RCLCPP_ERROR(
       get_node()->get_logger(), "stiffness, damping, max_effort, max_effort_rate and "
       "tracking_tolerance must be finite; 0 is no limit");
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
   longest_step_ = std::max(0.01, 3.0 / std::max(1u, get_update_rate()));
 
@@ -385,7 +386,7 @@ return_type FeedforwardController::update_and_write_commands(
     say(NOT_FINITE);
     return return_type::ERROR;
   }
-  if (output_.is_limited()) {
+  if (robot::MOTORS == 0 && output_.is_limited()) {
     say(LIMITED);
   }
   if (output_.stuck() != 0) {
