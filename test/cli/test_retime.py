@@ -11,11 +11,6 @@ HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
 NEXT = [0.5, -0.485, -0.4, -1.856, 0.2, 1.871, 1.185]
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def write_plan(*points, name='plan.json'):
     with open(name, 'w', encoding='utf-8') as file:
         json.dump({
