@@ -29,15 +29,15 @@ RATE, DURATION = 25.0, 25.0
 ERROR, NOISE = 0.05, 0.2
 
 
-def wrong(robot, rng):
-    """Return the robot with links that are off."""
+def wrong(robot, rng, share=ERROR):
+    """Return the robot with links that are off by a share."""
     bodies = []
     for body in robot.bodies:
-        factor = 1.0 + ERROR * rng.standard_normal()
+        factor = 1.0 + share * rng.standard_normal()
         bodies.append(replace(
             body, mass=body.mass * factor,
-            com=body.com * (1.0 + ERROR * rng.standard_normal(3)),
-            inertia=body.inertia * factor * (1.0 + ERROR * rng.standard_normal())))
+            com=body.com * (1.0 + share * rng.standard_normal(3)),
+            inertia=body.inertia * factor * (1.0 + share * rng.standard_normal())))
     return replace(robot, bodies=tuple(bodies))
 
 
@@ -65,6 +65,13 @@ def recording(arm, rng, gain, number, *, loaded):
     return Data(
         q, effort, time.astype(np.intp) + 64 * number, bag=np.full(len(q), number),
         loaded=np.full(len(q), loaded))
+
+
+def joined(*parts):
+    """Return the data of several recordings as one."""
+    return Data(**{
+        key: np.concatenate([getattr(part, key) for part in parts])
+        for key in ('q', 'effort', 'block', 'bag', 'loaded')})
 
 
 def identified(data, folder):
@@ -99,9 +106,7 @@ def case(seed, *, unloaded, two_steps=False, gains=0.0, alike=0.0):
             robot = identified(bare, folder)
         data = replace(data, effort=data.effort * robot.effort_gain)
         return mass, identify(robot, data, ('payload',))
-    joined = {key: np.concatenate([getattr(data, key), getattr(bare, key)])
-              for key in ('q', 'effort', 'block', 'bag', 'loaded')}
-    return mass, identify(PANDA, Data(**joined), ('payload',))
+    return mass, identify(PANDA, joined(data, bare), ('payload',))
 
 
 def main():
