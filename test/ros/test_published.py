@@ -21,10 +21,6 @@ REST = {'velocity': [0.0] * 7}
 DEFAULTS = 'state_timeout:=0.05', 'max_time_step:=0.01', 'tracking_tolerance:=[0.0]'
 
 
-def reason(node) -> str:
-    return ''.join(value.value for value in node.descriptions[-1].values)
-
-
 def beside(home, by: float, joint: int = 0) -> list[float]:
     there = list(home)
     there[joint] += by
@@ -337,6 +333,6 @@ def test_an_fr3_that_is_streamed_keeps_its_vendors_law(live):
     assert (values[:, 1] >= lower - 1e-9).all()
     assert np.abs(values[:, 1, 0]).max() > 1.0, 'it was not driven hard'
     assert np.abs(values[:, 0, 0]).max() > 2.7
-    assert 'velocity' not in reason(node)
+    assert 'velocity' not in node.reason
     assert_no_step(node)
     assert_efforts_within(node, limits)

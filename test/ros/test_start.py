@@ -2,6 +2,7 @@
 import os
 import sys
 
+from live_motions import NOW
 import numpy as np
 import pytest
 from std_msgs.msg import String
@@ -196,3 +197,34 @@ def test_a_tolerance_for_a_joint_that_there_is_not_is_refused(live):
     node = live('robot:=twolink', 'constraints.elbow.goal:=0.1', ready=False)
     node.wait_log('not configured: parameter constraints.elbow.goal: no such joint', PATIENCE)
     assert node.process.wait(PATIENCE) == 2
+
+
+def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):
+    node = live('robot:=robot_description', ready=False)
+    node.wait_log('waiting for a robot', 60.0)
+    publisher = node.publisher(String, '/robot_description', latched=True)
+    secret = tmp_path / 'secret.yaml'
+    secret.write_text('name: secret')
+    for text, reason in (
+            (str(secret), 'that are no URDF'), ('panda', 'that are no URDF'),
+            ('<robot name="x"><link', 'not configured'),
+            (f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><robot name="&e;"/>',
+             'not configured'),
+            ('<' * 5_000_000, 'are read')):
+        before = node.log.count(reason)
+        publisher.publish(String(data=text))
+        assert node.spin_until(lambda n=before, r=reason: node.log.count(r) > n, 20.0), node.log
+    assert 'secret' not in node.log.replace(str(secret), '')
+    limit = '<limit lower="-3" upper="3" effort="80" velocity="2"/>'
+    publisher.publish(String(data=(
+        '<robot name="pendulum"><link name="world"/><link name="arm"><inertial>'
+        '<origin xyz="0 0 -0.5"/><mass value="2"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<visual><geometry><mesh filename="package://nowhere/x.stl"/></geometry></visual></link>'
+        '<joint name="hinge" type="revolute"><parent link="world"/><child link="arm"/>'
+        f'<axis xyz="0 1 0"/>{limit}</joint></robot>')))
+    node.wait_log('waiting: for a joint state', 30.0)
+    node.joints = ['hinge']
+    node.wait_ready()
+    answers = node.first_answer(NOW, [0.5])
+    assert abs(answers[0].effort[0]) == pytest.approx(2 * 9.81 * 0.5 * np.sin(0.5), rel=1e-2)
