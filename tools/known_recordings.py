@@ -35,6 +35,15 @@ def efforts(q, robot, payload, friction, offset, seed, *, gravity=True):
     return effort + SPREAD * np.random.default_rng(seed).standard_normal(effort.shape)
 
 
+def heavier(robot, rng, share):
+    """Return a robot whose links are off, mass and inertia of each by one factor."""
+    return replace(robot, bodies=tuple(
+        replace(
+            body, mass=body.mass * factor, com=body.com * (1 + share * rng.standard_normal(3)),
+            inertia=body.inertia * factor)
+        for body in robot.bodies for factor in [1 + share * rng.standard_normal()]))
+
+
 def data(
     payload=PAYLOAD, duration=30.0, gravity=True, seed=0, rate=25.0, robot=PANDA,
     friction=FRICTION, offset=OFFSET,

@@ -1,8 +1,11 @@
 """Motions of live nodes, and what must be so of any of them."""
+from pathlib import Path
 import time
+from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import JointState
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
@@ -17,6 +20,12 @@ def weight(q, robot: str = 'panda') -> np.ndarray:
     still = np.zeros((5, 7))
     still[0] = q
     return FeedForward(hd.load_robot(robot)).torque(still)[0]
+
+
+def write_robot_keys(path: Path, keys: dict[str, Any]) -> Path:
+    """Write a robot file; return its path."""
+    path.write_text(yaml.safe_dump(keys), encoding='utf-8')
+    return path
 
 
 def table(node, topic: str) -> tuple[np.ndarray, np.ndarray]:

@@ -29,15 +29,15 @@ RATE, DURATION = 25.0, 25.0
 ERROR, NOISE = 0.05, 0.2
 
 
-def wrong(robot, rng, share=ERROR):
-    """Return the robot with links that are off by a share."""
+def wrong(robot, rng):
+    """Return the robot with links that are off."""
     bodies = []
     for body in robot.bodies:
-        factor = 1.0 + share * rng.standard_normal()
+        factor = 1.0 + ERROR * rng.standard_normal()
         bodies.append(replace(
             body, mass=body.mass * factor,
-            com=body.com * (1.0 + share * rng.standard_normal(3)),
-            inertia=body.inertia * factor * (1.0 + share * rng.standard_normal())))
+            com=body.com * (1.0 + ERROR * rng.standard_normal(3)),
+            inertia=body.inertia * factor * (1.0 + ERROR * rng.standard_normal())))
     return replace(robot, bodies=tuple(bodies))
 
 

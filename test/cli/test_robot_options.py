@@ -2,6 +2,7 @@
 import json
 
 from commands import refusal, write_plan
+from grippers import gripper_urdf
 import numpy as np
 import pytest
 
@@ -10,17 +11,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.cli.main import _parser
 from hodyn_ros.cli.used_robot import used_robot
 
-GRIPPER = """<robot name="arm"><link name="base"/>{}
-<joint name="arm_j1" type="revolute"><parent link="base"/><child link="l1"/>
-<limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
-<joint name="finger1" type="prismatic"><parent link="l1"/><child link="l2"/>
-<limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint>
-<joint name="finger2" type="prismatic"><parent link="l1"/><child link="l3"/>
-<limit lower="0" upper="0.04" velocity="0.2" effort="20"/><mimic joint="finger1"/></joint>
-</robot>""".format(''.join(
-    f'<link name="l{i}"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>'
-    '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-    for i in (1, 2, 3)))
+GRIPPER = gripper_urdf()
 
 
 def info(capsys, *arguments):

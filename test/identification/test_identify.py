@@ -2,9 +2,8 @@
 from dataclasses import replace
 import warnings
 
-from known_recordings import FRICTION, NO_FRICTION, NONE, PAYLOAD, PLAIN, SPREAD, data
+from known_recordings import FRICTION, NO_FRICTION, NONE, PAYLOAD, PLAIN, SPREAD, data, heavier
 import numpy as np
-import payload_cases
 import pytest
 from recordings import PANDA
 
@@ -163,7 +162,7 @@ def test_zeros_that_are_quarters_of_a_turn_off_are_found():
 
 @pytest.mark.slow
 def test_links_are_found_as_far_as_motion_tells_and_stay_bodies():
-    arm = payload_cases.wrong(PLAIN, np.random.default_rng(4), 0.2)
+    arm = heavier(PLAIN, np.random.default_rng(4), 0.2)
     given = data(None, robot=arm, offset=NONE, rate=20.0)
     found = identify(PLAIN, given, ('links', 'friction'))
     assert found.base_parameters == 43

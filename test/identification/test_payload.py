@@ -1,7 +1,7 @@
 """Payloads are found wherever they are, within intervals that know of wrong links and gains."""
 from dataclasses import replace
 
-from known_recordings import FRICTION, NO_FRICTION, NONE, PAYLOAD, PLAIN, data
+from known_recordings import FRICTION, NO_FRICTION, NONE, PAYLOAD, PLAIN, data, heavier
 import numpy as np
 import payload_cases
 import pytest
@@ -73,7 +73,7 @@ def several(arm, payloads, seed):
 def loads_case(seed, second):
     """Return the estimate of two loaded recordings and a bare one, by links off by 5 %."""
     rng = np.random.default_rng(seed)
-    arm = payload_cases.wrong(PLAIN, rng)
+    arm = heavier(PLAIN, rng, 0.05)
     return identify(PLAIN, several(arm, (second(None), second(rng), None), 3 * seed), ('payload',))
 
 
@@ -110,7 +110,7 @@ def test_beside_a_payload_a_joint_in_another_unit_is_left_out_and_named():
 def payload_case(seed, *, pair, gain=1.0):
     """Return a payload and its estimate, by a model whose links are off by 5 %."""
     rng = np.random.default_rng(seed)
-    arm = payload_cases.wrong(PLAIN, rng)
+    arm = heavier(PLAIN, rng, 0.05)
     payload = Payload(rng.uniform(0.5, 4.0), rng.normal([0.0, 0.0, 0.12], 0.04),
                       0.004 * np.eye(3))
     given = several(arm, (payload, None) if pair else (payload,), 2 * seed + 1)

@@ -2,7 +2,6 @@
 from collections.abc import Callable, Iterator
 import contextlib
 import fcntl
-from importlib import resources
 from io import FileIO
 import os
 from pathlib import Path
@@ -17,10 +16,12 @@ from processes import (
     unused,
 )
 import pytest
-import yaml
+
+from hodyn_ros.robot.files import robot_keys
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
+from live_motions import write_robot_keys
 from live_node import Live
 
 FAST_DISCOVERY = """<?xml version="1.0" encoding="UTF-8"?>
@@ -114,9 +115,6 @@ def gentle_panda(tmp_path: Path) -> Path:
 
     Those of the real one take some 50 ms, of which a busy machine sees next to nothing.
     """
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping = robot_keys('panda')
     mapping['limits']['jerk'] = [0.01 * jerk for jerk in mapping['limits']['jerk']]
-    path = tmp_path / 'gentle_panda.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
-    return path
+    return write_robot_keys(tmp_path / 'gentle_panda.yaml', mapping)

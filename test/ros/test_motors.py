@@ -1,14 +1,12 @@
 """Motors of elastic joints and of joints with variable stiffness, commanded by a live node."""
 from copy import copy, deepcopy
 from dataclasses import replace
-from importlib import resources
 
-from live_motions import NOW, assert_no_step, in_motion
+from live_motions import NOW, assert_no_step, in_motion, write_robot_keys
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
@@ -16,6 +14,7 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import SmoothingFilter, fit_plan
+from hodyn_ros.robot.files import robot_keys
 
 pytestmark = pytest.mark.live
 
@@ -141,14 +140,11 @@ def test_series_elastic_motors_get_what_the_library_says_at_each_stamp(live, hom
 @pytest.fixture
 def variable_robot(tmp_path):
     """Return the file of a Panda with a joint of each kind."""
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping = robot_keys('panda')
     mapping['actuators'] = {
         f'joint{i}': {**law, 'motor': {'inertia': inertia, 'viscous': 0.5}}
         for i, (law, inertia) in enumerate(zip(LAWS, INERTIA, strict=True), 1)}
-    path = tmp_path / 'variable.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
-    return path
+    return write_robot_keys(tmp_path / 'variable.yaml', mapping)
 
 
 class Asker:

@@ -1,16 +1,24 @@
 """What a live node publishes never steps and keeps its limits, whatever is done to it."""
-from importlib import resources
 import signal
 import time
 
 from geometry_msgs.msg import WrenchStamped
-from live_motions import NOW, ROUND_OFF, assert_no_step, cycles, table, weight
+from live_motions import (
+    NOW,
+    ROUND_OFF,
+    assert_no_step,
+    beside,
+    cycles,
+    table,
+    weight,
+    write_robot_keys,
+)
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-import yaml
 
 import hodyn_ros as hd
+from hodyn_ros.robot.files import robot_keys
 
 pytestmark = pytest.mark.live
 
@@ -19,12 +27,6 @@ MARGIN = 1.05
 REST = {'velocity': [0.0] * 7}
 # As users have them.
 DEFAULTS = 'state_timeout:=0.05', 'max_time_step:=0.01', 'tracking_tolerance:=[0.0]'
-
-
-def beside(home, by: float, joint: int = 0) -> list[float]:
-    there = list(home)
-    there[joint] += by
-    return there
 
 
 def assert_efforts_within(node, limits=PANDA) -> None:
@@ -91,16 +93,13 @@ def test_one_wrong_measured_state_does_not_reach_the_torque(live, home, velocity
 @pytest.fixture
 def springs(tmp_path):
     """Return the file of a Panda with springs and motors of limited speed."""
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping = robot_keys('panda')
     mapping['actuators'] = {
         f'joint{i}': {
             'law': 'variable', 'stiffness': 100.0,
             'motor': {'inertia': 0.4, 'viscous': 0.5, 'max_velocity': 3.0, 'max_effort': 90.0}}
         for i in range(1, 8)}
-    path = tmp_path / 'springs.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
-    return path
+    return write_robot_keys(tmp_path / 'springs.yaml', mapping)
 
 
 def motors(node) -> tuple[np.ndarray, np.ndarray]:
@@ -237,6 +236,13 @@ def test_a_wrench_of_before_a_silence_does_not_come_back(live, home):
     assert_efforts_within(node)
 
 
+def assert_stays(node, home):
+    """After a while more the reference has never been anywhere else."""
+    node.drive(0.2, home)
+    q = np.array([message.position for message in node.messages['torque']])
+    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+
+
 def test_one_state_of_zeros_after_a_silence_is_not_believed(live, home):
     """A driver that was restarted says 0 first: joint 4 went there, out of its range, and back."""
     node = live('state_timeout:=0.05', 'max_time_step:=0.01', 'tracking_tolerance:=[0.0]')
@@ -245,9 +251,7 @@ def test_one_state_of_zeros_after_a_silence_is_not_believed(live, home):
     node.send_state(time.time(), [0.0] * 7)
     node.spin(0.02)
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
-    node.drive(0.2, home)
-    q = np.array([message.position for message in node.messages['torque']])
-    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+    assert_stays(node, home)
 
 
 def test_one_state_of_zeros_at_the_start_is_not_believed(live, home):
@@ -256,9 +260,7 @@ def test_one_state_of_zeros_at_the_start_is_not_believed(live, home):
     node.send_state(time.time(), [0.0] * 7)
     node.spin(0.1)
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
-    node.drive(0.1, home)
-    q = np.array([message.position for message in node.messages['torque']])
-    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+    assert_stays(node, home)
 
 
 def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home):
@@ -276,13 +278,11 @@ def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home
 def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
         live, home, tmp_path, seed):
     """Samples back and forth, of which each came while it swung: it went 4 to 6 rad past all."""
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    keys = robot_keys('panda')
     for quantity, none in (
             ('position', [-1e4, 1e4]), ('velocity', 100.0), ('acceleration', 40.0)):
-        mapping['limits'][quantity][0] = none
-    path = tmp_path / 'turning.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
+        keys['limits'][quantity][0] = none
+    path = write_robot_keys(tmp_path / 'turning.yaml', keys)
     node = live(f'robot:={path}')
     stream = node.publisher(JointState, '/feedforward/reference')
     node.first_answer(NOW, home)

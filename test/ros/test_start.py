@@ -2,6 +2,7 @@
 import os
 import sys
 
+from grippers import gripper_urdf
 from live_motions import NOW
 import numpy as np
 import pytest
@@ -115,28 +116,18 @@ def test_a_robot_with_as_many_joints_as_are_taken_is_held(live):
     assert len(node.first_answer(1000.0, [0.1] * 64)[0].effort) == 64
 
 
-GRIPPER = """<robot name="arm"><link name="base"/>{}
-<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>
-<limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
-<joint name="finger1" type="prismatic"><parent link="l1"/><child link="l2"/>
-<limit lower="0" upper="0.04" velocity="0" effort="20"/></joint>
-<joint name="finger2" type="prismatic"><parent link="l1"/><child link="l3"/>
-<limit lower="0" upper="0.04" velocity="0" effort="20"/><mimic joint="finger1"/></joint>
-</robot>""".format(''.join(
-    f'<link name="l{i}"><inertial><origin xyz="0.2 0.1 0"/><mass value="1"/>'
-    '<inertia ixx="0.1" iyy="0.1" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-    for i in (1, 2, 3)))
+GRIPPER = gripper_urdf(0.0, largest_inertia=0.3, centre='0.2 0.1 0')
 
 
 def test_a_gripper_is_locked_limits_are_a_files_and_inertias_are_taken(live, tmp_path):
     robot, limits, other = (tmp_path / name for name in ('arm.urdf', 'limits.yaml', 'other.yaml'))
     robot.write_text(GRIPPER)
-    limits.write_text('joint_limits: {j1: {has_velocity_limits: true, max_velocity: 0.01}}')
+    limits.write_text('joint_limits: {arm_j1: {has_velocity_limits: true, max_velocity: 0.01}}')
     other.write_text('limits: {}')
     node = live(
         f'robot:={robot}', 'locked_joints:=["finger1=0.02"]', f'limits_file:={limits}',
         'inertia_check:=warn', 'fade:=0.2', ready=False)
-    node.joints = ['j1']
+    node.joints = ['arm_j1']
     node.wait_ready()
     assert 'no rigid body has it' in node.log
     locked = load_robot(str(robot), inertia_check='warn', locked_joints={'finger1': 0.02})
