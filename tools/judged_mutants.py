@@ -22,7 +22,7 @@ from hypothesis import Phase, settings
 from made_mutants import ROOT
 import pytest
 
-CACHE = ROOT / '.pytest_cache' / 'mutants'
+CACHE = ROOT / '.pytest_cache' / 'tests_of_lines'
 # Seconds of tests that one mutant meets; those beyond are not run.
 MAX_TESTS = 60.0
 # What each Python imports first: another code of one module.
