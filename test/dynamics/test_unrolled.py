@@ -4,12 +4,12 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import mpmath
 import numpy as np
+from processes import in_threads
 import pytest
 from random_robots import assert_close, random_base_motion, random_motion, random_robot
 
@@ -259,11 +259,7 @@ def test_threads_have_handles_of_their_own():
             if not np.array_equal(hd.inverse_dynamics(robot, q[k]), expected[k]):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(4))
     assert not wrong
 
 

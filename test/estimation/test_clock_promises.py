@@ -1,11 +1,9 @@
 """What `sampling_instants` promises, of logs that are made just so: fast."""
-from made_logs import moving
+from made_logs import analysed, moving
 import numpy as np
 import pytest
 
 from hodyn_ros.estimation.sampling_clock import sampling_instants
-from hodyn_ros.estimation.timing import analyse
-from hodyn_ros.messages.joint_state_bag import JointStates
 
 pytestmark = pytest.mark.fast
 
@@ -255,14 +253,6 @@ def test_single_samples_that_stamps_in_milliseconds_hide_are_found(seed):
     assert np.ptp(found.time - time) < 0.05 * period
 
 
-def runs_of(stamps, time):
-    """Return the runs of a recording at 1 kHz of joints that swing."""
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    position, velocity = moving(time, 1e-3)
-    return analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan))).runs
-
-
 @pytest.mark.parametrize('length', [8, 30, 60])
 def test_samples_that_were_held_up_get_their_instants_and_no_gap(length):
     """A reader stands still now and then, and receives then at once what came meanwhile."""
@@ -274,7 +264,7 @@ def test_samples_that_were_held_up_get_their_instants_and_no_gap(length):
     for begin in range(300, 3800, 500):
         held_up = slice(begin, begin + length)
         stamps[held_up] = stamps[begin + length] + 1e-5 * (np.arange(length) - length)
-    run, = runs_of(stamps, time)
+    run, = analysed(stamps, *moving(time, period)).runs
     off = run.time - time
     assert np.abs(off - np.median(off)).max() < 0.05 * period
 
@@ -283,7 +273,7 @@ def test_samples_that_are_lost_in_a_pause_are_a_gap():
     """As above, but what came meanwhile never comes."""
     period = 1e-3
     time = period * np.delete(np.arange(3000), np.s_[1000:1060])
-    assert [len(run.time) for run in runs_of(time, time)] == [1000, 1940]
+    assert [len(run.time) for run in analysed(time, *moving(time, period)).runs] == [1000, 1940]
 
 
 @PERIODS
