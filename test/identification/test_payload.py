@@ -59,14 +59,14 @@ def test_a_payload_too_light_to_be_found_is_no_heavier_than_is_said():
     assert all(np.isnan(one.payload_at_most) for one in found if one.payload is not None)
 
 
-def several(arm, payloads, seed):
+def several(arm, payloads, seeds):
     """Return the data of recordings without friction, of an arm with each of some payloads."""
     parts = [
         replace(part, block=part.block + 64 * i, bag=np.full(len(part.q), i),
                 loaded=np.full(len(part.q), payload is not None))
-        for i, payload in enumerate(payloads)
+        for i, (payload, seed) in enumerate(zip(payloads, seeds, strict=True))
         for part in [data(payload, rate=10.0, robot=arm, friction=NO_FRICTION, offset=NONE,
-                          seed=seed + i)]]
+                          seed=seed)]]
     return payload_cases.joined(*parts)
 
 
@@ -74,7 +74,9 @@ def loads_case(seed, second):
     """Return the estimate of two loaded recordings and a bare one, by links off by 5 %."""
     rng = np.random.default_rng(seed)
     arm = heavier(PLAIN, rng, 0.05)
-    return identify(PLAIN, several(arm, (second(None), second(rng), None), 3 * seed), ('payload',))
+    given = several(
+        arm, (second(None), second(rng), None), (3 * seed, 3 * seed + 1, 3 * seed + 2))
+    return identify(PLAIN, given, ('payload',))
 
 
 @pytest.mark.slow
@@ -113,7 +115,8 @@ def payload_case(seed, *, pair, gain=1.0):
     arm = heavier(PLAIN, rng, 0.05)
     payload = Payload(rng.uniform(0.5, 4.0), rng.normal([0.0, 0.0, 0.12], 0.04),
                       0.004 * np.eye(3))
-    given = several(arm, (payload, None) if pair else (payload,), 2 * seed + 1)
+    recordings = [(payload, 2 * seed + 1), (None, 2 * seed)][:1 + pair]
+    given = several(arm, *zip(*recordings, strict=True))
     return payload, identify(PLAIN, replace(given, effort=gain * given.effort), ('payload',))
 
 
