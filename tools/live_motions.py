@@ -153,3 +153,12 @@ class Stepper:
     def rest(self) -> None:
         """Go on until the reference holds."""
         self.step(3000, until=lambda: self.node.states[-1] == 'holding')
+
+
+def start_with_motors(live, *parameters: str):
+    """Start a node, with its motors a part of each answer."""
+    node = live(*parameters)
+    node.expect('motor_reference')
+    assert node.spin_until(
+        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
+    return node

@@ -12,12 +12,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
-from processes import (
-    KILLED,
-    USED,
-    kill,
-    shared_memory,
-)
+from processes import KILLED, USED, kill, shared_memory
 from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
 from rclpy.context import Context

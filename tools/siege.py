@@ -24,18 +24,7 @@ WINDOW = 2.0  # around a violation, within which events are shown, s
 
 
 class Siege(Besieged):
-    """A node, its driver, and all that happens to them.
-
-    Parameters
-    ----------
-    folder : Path
-        For the log of the node.
-    seed : int
-        Of the generator of events.
-    rate : float
-        Of the driver, Hz.
-
-    """
+    """A besieged node, and all that happens to it by the generator of a seed."""
 
     def __init__(self, folder: Path, seed: int, rate: float = 250.0) -> None:
         self.seed = seed

@@ -11,26 +11,19 @@ import pytest
 from hodyn_ros.feedforward import FeedForward
 
 
-def test_a_payload_is_taken_without_a_step(feedforward, panda):
+@pytest.mark.parametrize('masses', [(2.0,), (3.0, 0.5, 2.0)])
+@pytest.mark.parametrize('goal', [HOME, HOME + 0.3])
+def test_payloads_are_taken_without_a_step_also_while_another_fades_in(
+        feedforward, panda, masses, goal):
     controller = controller_at_home(feedforward, fade=0.3)
-    controller.reference.follow(plan_to(controller, HOME + 0.3, 1.5, 0), 0)
-    _, before = run(controller, 0, 500 * MS)
-    loaded = FeedForward(panda.with_payload('link7', 2.0, [0.0, 0.0, 0.1]))
-    controller.replace(loaded)
-    _, after = run(controller, 500 * MS, 1800 * MS)
-    assert_is_its_own_integral(np.concatenate([before, after]), 1e-3, 1e-2)
-    np.testing.assert_array_equal(controller.output, loaded.torque(controller.q))
-
-
-def test_payloads_that_follow_each_other_while_one_fades_in_leave_no_step(feedforward, panda):
-    controller = controller_at_home(feedforward, fade=0.3)
-    outputs = [run(controller, 0, 500 * MS)[1]]
-    for k, mass in enumerate((3.0, 0.5, 2.0)):
+    controller.reference.follow(plan_to(controller, goal, 1.5, 0), 0)
+    outputs, now = [run(controller, 0, 500 * MS)[1]], 500 * MS
+    for mass in masses:
         loaded = FeedForward(panda.with_payload('link7', mass, [0.0, 0.0, 0.1]))
-        now = (500 + 100 * k) * MS
         controller.replace(loaded)
         outputs.append(run(controller, now, now + 100 * MS)[1])
-    outputs.append(run(controller, 800 * MS, 1500 * MS)[1])
+        now += 100 * MS
+    outputs.append(run(controller, now, 1800 * MS)[1])
     assert_is_its_own_integral(np.concatenate(outputs), 1e-3, 1e-2)
     np.testing.assert_array_equal(controller.output, loaded.torque(controller.q))
 

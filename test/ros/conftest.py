@@ -8,13 +8,7 @@ from pathlib import Path
 import tempfile
 
 import numpy as np
-from processes import (
-    KILLED,
-    USED,
-    files_in_shared_memory,
-    remove_unused,
-    unused,
-)
+from processes import KILLED, USED, files_in_shared_memory, remove_unused, unused
 import pytest
 
 from hodyn_ros.robot.files import robot_keys

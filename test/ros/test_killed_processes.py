@@ -8,7 +8,7 @@ import time
 
 from live_motions import NOW, assert_no_step, in_motion, move, table, weight
 import numpy as np
-from processes import children, is_alive, kill, shared_memory, unused
+from processes import assert_end, children, is_alive, kill, shared_memory, unused
 import pytest
 from scipy.optimize import brentq
 
@@ -181,10 +181,7 @@ def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home
     for _ in range(50):
         node._executor.spin_once(timeout_sec=0.01)
     assert len(node.messages['torque']) == count
-    end = time.monotonic() + 20.0
-    while any(map(is_alive, helpers)) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not any(map(is_alive, helpers))
+    assert_end(helpers, 20.0)
     again = live()
     there = [x + 0.1 for x in home]
     answers = again.first_answer(NOW + 5.0, there)

@@ -2,7 +2,7 @@
 from copy import copy, deepcopy
 from dataclasses import replace
 
-from live_motions import NOW, assert_no_step, in_motion, write_robot_keys
+from live_motions import NOW, assert_no_step, in_motion, start_with_motors, write_robot_keys
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -52,15 +52,6 @@ def assert_no_lone_step(values: np.ndarray) -> None:
     assert (change[1:-1] <= 3.0 * neighbours + 0.01 * change.max(axis=0) + 1e-9).all()
 
 
-def start_elastic(live, *parameters: str):
-    """Start a node, with its motors a part of each answer."""
-    node = live(*parameters)
-    node.expect('motor_reference')
-    assert node.spin_until(
-        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
-    return node
-
-
 class Library:
     """The motors' references that the library comes to, cycle by cycle."""
 
@@ -107,7 +98,7 @@ def motor_cycles(node) -> list[tuple[int, np.ndarray]]:
 
 def test_series_elastic_motors_get_what_the_library_says_at_each_stamp(live, home):
     order = [f'fer_joint{i}' for i in (7, 6, 5, 4, 3, 2, 1)]
-    node = start_elastic(
+    node = start_with_motors(
         live, f'spring_stiffness:={SPRINGS}', f'motor_inertia:={INERTIA}',
         'publish_commands:=true', f'command_joints:=[{", ".join(order)}]',
         'gravity_in_output:=false')
@@ -185,7 +176,7 @@ def antagonistic_stiffness(positions, motors) -> list[float]:
 
 
 def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, variable_robot):
-    node = start_elastic(live, f'robot:={variable_robot}', 'publish_commands:=true')
+    node = start_with_motors(live, f'robot:={variable_robot}', 'publish_commands:=true')
     commands = node.subscribe(Float64MultiArray, '/feedforward/motor_commands')
     t = in_motion(node, home, seconds=2.0)
     # Joints that cannot vary theirs may be asked for anything.
@@ -214,7 +205,7 @@ def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, va
 
 
 def test_a_stiffness_that_cannot_be_is_taken_in_part_or_rejected(live, home, variable_robot):
-    node = start_elastic(live, f'robot:={variable_robot}')
+    node = start_with_motors(live, f'robot:={variable_robot}')
     node.first_answer(NOW, home)
     asker = Asker(node, home, NOW)
     given = [float(law.get('stiffness', 0.0)) for law in LAWS]

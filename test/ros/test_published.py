@@ -6,9 +6,11 @@ from geometry_msgs.msg import WrenchStamped
 from live_motions import (
     NOW,
     ROUND_OFF,
+    Stepper,
     assert_no_step,
     beside,
     cycles,
+    start_with_motors,
     table,
     weight,
     write_robot_keys,
@@ -119,14 +121,6 @@ def assert_motors_keep(node) -> None:
     assert (np.abs(np.diff(theta, axis=0)) <= MARGIN * 3.0 * np.maximum(dt, 0.0) + 1e-9).all()
     assert np.abs(np.diff(speed, axis=0)).max() < 0.3
     assert np.abs(np.diff(torque, axis=0)).max() < 5.0
-
-
-def start_with_motors(live, *parameters):
-    node = live(*parameters)
-    node.expect('motor_reference')
-    assert node.spin_until(
-        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
-    return node
 
 
 def test_a_stiffness_of_nearly_nothing_does_not_turn_the_motors_round(live, home, springs):
@@ -284,11 +278,10 @@ def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
         keys['limits'][quantity][0] = none
     path = write_robot_keys(tmp_path / 'turning.yaml', keys)
     node = live(f'robot:={path}')
-    stream = node.publisher(JointState, '/feedforward/reference')
-    node.first_answer(NOW, home)
+    arm = Stepper(node, home)
     rng = np.random.default_rng(seed)
     rng.random()
-    asked, q = [home[0]], list(home)
+    asked = [home[0]]
     for k in range(1, 1500):
         if k % 60 == 1:
             # The other joints use the efforts up, so that slower motions are tried.
@@ -296,10 +289,8 @@ def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
                 home + rng.uniform(-1.0, 1.0, 7), PANDA.position_min, PANDA.position_max)
             goal[0] = rng.uniform(-10.0, 10.0)
             asked.append(goal[0])
-            stream.publish(JointState(name=node.joints, position=goal.tolist()))
-        answers = node.answer(NOW + 0.004 * k, q)
-        assert answers is not None
-        q = list(answers[0].position)
+            arm.sample(goal)
+        arm.step()
     _, values = cycles(node)
     moved, speed = values[:, 0, 0], np.abs(values[:, 1, 0]).max()
     assert min(asked) - 0.5 <= moved.min()
@@ -314,19 +305,15 @@ def test_an_fr3_that_is_streamed_keeps_its_vendors_law(live):
     limits = robot.limits
     home = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
     node = live('robot:=fr3', joints=[f'fr3_joint{i}' for i in range(1, 8)])
-    stream = node.publisher(JointState, '/feedforward/reference')
-    node.first_answer(NOW, home)
-    q = list(home)
+    arm = Stepper(node, home)
     for k in range(1, 2500):
         if k % 25 == 1:
             side = 1.0 if (k // 500) % 2 else -1.0
             end = limits.position_max if side > 0.0 else limits.position_min
             goal = home[:2] + (end - side * 0.02)[2:4].tolist() + home[4:]
             goal[0] = (end - side * 0.02)[0]
-            stream.publish(JointState(name=node.joints, position=goal))
-        answers = node.answer(NOW + 0.004 * k, q)
-        assert answers is not None
-        q = list(answers[0].position)
+            arm.sample(goal)
+        arm.step()
     _, values = cycles(node)
     lower, upper = limits.velocity_range(values[:, 0])
     assert (values[:, 1] <= upper + 1e-9).all()

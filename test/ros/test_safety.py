@@ -5,16 +5,7 @@ import signal
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from live_motions import (
-    LIMITS,
-    Stepper,
-    assert_no_step,
-    beside,
-    in_motion,
-    move,
-    table,
-    weight,
-)
+from live_motions import LIMITS, Stepper, assert_no_step, beside, in_motion, move, table, weight
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
