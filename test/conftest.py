@@ -42,6 +42,14 @@ def real_bag():
     return bag
 
 
+@pytest.fixture(scope='session')
+def panda():
+    """Return the built-in Panda."""
+    from hodyn_ros import load_robot  # not before the folder of the kernels is set
+
+    return load_robot('panda')
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say why tests ran twice: a first failure is looked into, too."""
     for report in terminalreporter.stats.get('rerun', []):

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from imports import imported
 import pytest
 
+import hodyn_ros as hd
 from hodyn_ros.common import version
 
 ROOT = Path(__file__).parent.parent
@@ -217,3 +218,9 @@ def test_configuration_files_name_parameters_that_exist():
             default = TABLE[name].default
             assert isinstance(value, list if isinstance(default, tuple) else type(default)), (
                 f'{path.name}: {name}')
+
+
+@pytest.mark.parametrize('name', sorted(hd.__all__))
+def test_each_public_name_is_there_when_it_is_asked_for(name):
+    assert getattr(hd, name) is not None
+    assert name in dir(hd)

@@ -1,11 +1,18 @@
 """Motions of live nodes, and what must be so of any of them."""
+from pathlib import Path
+import time
+from typing import Any
+
 import numpy as np
+from sensor_msgs.msg import JointState
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 
 NOW = 1000.0
 ROUND_OFF = 1e-6
+LIMITS = hd.load_robot('panda').limits
 
 
 def weight(q, robot: str = 'panda') -> np.ndarray:
@@ -13,6 +20,12 @@ def weight(q, robot: str = 'panda') -> np.ndarray:
     still = np.zeros((5, 7))
     still[0] = q
     return FeedForward(hd.load_robot(robot)).torque(still)[0]
+
+
+def write_robot_keys(path: Path, keys: dict[str, Any]) -> Path:
+    """Write a robot file; return its path."""
+    path.write_text(yaml.safe_dump(keys), encoding='utf-8')
+    return path
 
 
 def table(node, topic: str) -> tuple[np.ndarray, np.ndarray]:
@@ -73,3 +86,79 @@ def in_motion(node, home, t: float = NOW, seconds: float = 1.0, by: float = 0.2)
     for k in range(1, 40):
         assert node.answer(begin + 0.01 * k, home) is not None
     return begin + 0.4
+
+
+def beside(home, by: float, joint: int = 0) -> list[float]:
+    """Return a position with one joint elsewhere."""
+    there = list(home)
+    there[joint] += by
+    return there
+
+
+def assert_within_limits(node) -> None:
+    """No message asks for more than the robot's limits, none of Q̇ for 5 % more."""
+    stamps, values = table(node, 'torque')
+    rates = table(node, 'torque_rate')[1][:, 2]
+    assert len(stamps) > 100
+    q, speed, torque = values[:, 0], values[:, 1], values[:, 2]
+    tiny = 1e-9
+    assert (q >= LIMITS.position_min - tiny).all()
+    assert (q <= LIMITS.position_max + tiny).all()
+    assert (np.abs(speed) <= LIMITS.velocity * (1.0 + tiny)).all(), np.abs(speed).max(axis=0)
+    assert (np.abs(torque) <= LIMITS.effort).all(), np.abs(torque).max(axis=0)
+    assert (np.abs(rates) <= 1.05 * LIMITS.effort_rate).all(), np.abs(rates).max(axis=0)
+    # What moves in a cycle is what its speed allows.
+    dt = np.diff(stamps)[:, None]
+    assert (np.abs(np.diff(q, axis=0))[dt[:, 0] > 0.0]
+            <= (LIMITS.velocity * dt + tiny)[dt[:, 0] > 0.0]).all()
+
+
+class Stepper:
+    """A driver and a sender whose time goes on state by state; the arm follows the reference."""
+
+    def __init__(self, node, home, period: float = 0.004) -> None:
+        self.node, self.q, self.time, self.period = node, list(home), NOW, period
+        self.offset = np.zeros(7)
+        node.first_answer(NOW, home)
+        self.stream = node.publisher(JointState, '/feedforward/reference')
+
+    def step(self, count: int = 1, until=None) -> list[JointState]:
+        """Send states, and return the last answers."""
+        for _ in range(count):
+            self.time = round(self.time + self.period, 6)
+            answers = self.node.answer(self.time, np.add(self.q, self.offset))
+            assert answers is not None, self.node.log
+            self.q = list(answers[0].position)
+            if until is not None and until():
+                return answers
+        assert until is None or until(), self.node.log
+        return answers
+
+    def step_until_log(self, text: str, times: int = 1) -> None:
+        """Go on, slowly enough for another process, until the log has a text."""
+        end = time.monotonic() + 20.0
+        while self.node.log.count(text) < times:
+            assert time.monotonic() < end, f'no {text!r} in:\n{self.node.log}'
+            self.step()
+            time.sleep(2e-3)
+
+    def sample(self, position, velocity=None, stamp: float = 0.0) -> None:
+        """Send a streamed sample."""
+        message = JointState(
+            name=self.node.joints, position=[float(x) for x in position],
+            velocity=[] if velocity is None else [float(x) for x in velocity])
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(round(stamp * 1e9), 10**9)
+        self.stream.publish(message)
+
+    def rest(self) -> None:
+        """Go on until the reference holds."""
+        self.step(3000, until=lambda: self.node.states[-1] == 'holding')
+
+
+def start_with_motors(live, *parameters: str):
+    """Start a node, with its motors a part of each answer."""
+    node = live(*parameters)
+    node.expect('motor_reference')
+    assert node.spin_until(
+        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
+    return node

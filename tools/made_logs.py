@@ -2,6 +2,7 @@
 import numpy as np
 from recordings import motion
 
+from hodyn_ros.estimation.timing import analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 PERIOD = 1e-3
@@ -54,3 +55,9 @@ def moving(time, period, noise=1e-6):
     angle = omega * time[:, None] + np.linspace(0.0, 2.0, 5)
     rng = np.random.default_rng(0)
     return (np.sin(angle) + noise * rng.standard_normal(angle.shape), omega * np.cos(angle))
+
+
+def analysed(stamps, position, velocity):
+    """Return what is found of states that are stamped so."""
+    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
+    return analyse(JointStates(stamp, stamp, position, velocity, np.full_like(position, np.nan)))

@@ -67,6 +67,13 @@ def recording(arm, rng, gain, number, *, loaded):
         loaded=np.full(len(q), loaded))
 
 
+def joined(*parts):
+    """Return the data of several recordings as one."""
+    return Data(**{
+        key: np.concatenate([getattr(part, key) for part in parts])
+        for key in ('q', 'effort', 'block', 'bag', 'loaded')})
+
+
 def identified(data, folder):
     """Return the robot of the file that is written of links and gains found from a bare motion."""
     path = Path(folder) / 'identified.yaml'
@@ -99,9 +106,7 @@ def case(seed, *, unloaded, two_steps=False, gains=0.0, alike=0.0):
             robot = identified(bare, folder)
         data = replace(data, effort=data.effort * robot.effort_gain)
         return mass, identify(robot, data, ('payload',))
-    joined = {key: np.concatenate([getattr(data, key), getattr(bare, key)])
-              for key in ('q', 'effort', 'block', 'bag', 'loaded')}
-    return mass, identify(PANDA, Data(**joined), ('payload',))
+    return mass, identify(PANDA, joined(data, bare), ('payload',))
 
 
 def main():

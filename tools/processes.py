@@ -1,7 +1,11 @@
-"""What processes use and leave behind."""
+"""What processes use and leave behind, and work in several threads."""
+from collections.abc import Callable, Iterable
 import contextlib
 from pathlib import Path
 import subprocess
+import threading
+import time
+from typing import Any
 
 SHARED = Path('/dev/shm')
 # A file of shared memory, and its inode: a name may come again, an inode does not.
@@ -75,3 +79,20 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(')')[2].split()[0] != 'Z'
+
+
+def in_threads(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
+    """Do parts of a work, each in a thread of its own, and wait for all."""
+    threads = [threading.Thread(target=work, args=(part,)) for part in parts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def assert_end(pids: Iterable[int], seconds: float) -> None:
+    """See that processes end within a time, of their own accord."""
+    end = time.monotonic() + seconds
+    while any(map(is_alive, pids)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not any(map(is_alive, pids))

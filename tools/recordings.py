@@ -125,6 +125,12 @@ def read(path, topic=None, prefix=''):
         return JointStates.joined(list(bag.blocks())), bag
 
 
+def states(recording):
+    """Return the joint states of a recording, as they are read."""
+    return JointStates(*(getattr(recording, name) for name in (
+        'stamp', 'received', 'position', 'velocity', 'effort')))
+
+
 def assert_same(states, recording):
     """Compare joint states that were read with those that were written, bit for bit."""
     np.testing.assert_array_equal(states.stamp, recording.stamp)

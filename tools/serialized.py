@@ -16,3 +16,20 @@ def joint_state(stamp, frame, names, *fields, little_endian=True):
     message = CLASSES[MESSAGE_TYPE](
         header(stamp, frame), names, *(np.asarray(field, float) for field in fields))
     return bytes(TYPES.serialize_cdr(message, MESSAGE_TYPE, little_endian=little_endian))
+
+
+def assert_read_in_the_robots_order(reader, names, serialize):
+    """Read states in any order, with a finger and some without velocities."""
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        q, v = rng.normal(size=(2, 7))
+        order = rng.permutation(7) if k % 3 else np.arange(7)
+        position, velocity = reader.state(serialize(
+            k, [names[i] for i in order] + ['finger'], [*q[order].tolist(), 0.0],
+            [*v[order].tolist(), 0.0] if k % 2 else []))
+        np.testing.assert_array_equal(position, q)
+        assert (velocity is None) == (k % 2 == 0)
+        if velocity is not None:
+            np.testing.assert_array_equal(velocity, v)
+        assert reader.names == names
+        assert reader.sent_joints == 8

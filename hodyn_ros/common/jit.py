@@ -15,6 +15,7 @@ import re
 from typing import Any
 
 import numba
+from numba.core.caching import IndexDataCacheFile
 
 _PACKAGE = __name__.split('.')[0]
 _ROOT = os.path.abspath(__file__)
@@ -36,9 +37,26 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)
         if hasattr(file, '_source_stamp'):
             file._source_stamp = stamp(os.path.abspath(inspect.getfile(function)))
+        if isinstance(file, IndexDataCacheFile):
+            file.__class__ = _KeyedFile
         return dispatcher
 
     return decorate
+
+
+class _KeyedFile(IndexDataCacheFile):  # type: ignore[misc]  # untyped
+    """The files of one kernel, where each keeps what its code was compiled for.
+
+    Numba numbers them. Two processes that compile a kernel for different types or constants at
+    the same time may take the same number, and the index would lead to the code of the other.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        *found, data = super().load(key) or (None,)
+        return data if found == [self._source_stamp, key] else None
 
 
 def threads() -> int:

@@ -23,11 +23,6 @@ FIGURES = {
        for k, name in enumerate(('torque', 'torque_rate', 'torque_accel'))}}
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.fixture
 def asked(monkeypatch):
     """Return what was asked of the run, which only writes its files."""

@@ -3,8 +3,10 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 
 from hodyn_ros.cli import main
+from hodyn_ros.robot.files import robot_keys
 
 AXES = {'revolute': [0.0, 0.0, 1.0], 'prismatic': [1.0, 0.0, 0.0]}
 
@@ -106,3 +108,19 @@ def test_inertias_are_repaired_on_demand(tmp_path, capsys):
     assert 'nothing to repair' in capsys.readouterr().out
     assert main(('info', str(out), '--lock', 'link0=0', '--repair', str(tmp_path / 'x.yaml'))) == 2
     assert '--repair works on the robot file alone' in capsys.readouterr().err
+
+
+def test_info_tells_springs_and_motors(capsys, tmp_path):
+    motor = '{side: rotor, gear_ratio: 100, inertia: 4.0e-5}'
+    springs = (f'{{joint1: {{law: spring, stiffness: 321.0, motor: {motor}}}, '
+               f'joint2: {{law: rigid, motor: {motor}}}}}')
+    (tmp_path / 'elastic.yaml').write_text(yaml.safe_dump({
+        **robot_keys('twolink'), 'actuators': yaml.safe_load(springs)}))
+    assert main(['info', 'elastic.yaml', '--json', 'figures.json']) == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    assert 'joint1: spring, stiffness 321' in said
+    assert 'motor as the link sees it (inertia 0.4, gear_ratio 100)' in said
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    assert figures['actuators']['joint1']['stiffness'] == 321.0
+    assert main(['info', 'twolink']) == 0
+    assert 'no actuators' in capsys.readouterr().out

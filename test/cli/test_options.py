@@ -13,11 +13,6 @@ from hodyn_ros.cli import main
 from hodyn_ros.cli.main import _parser
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def test_a_test_of_each_command_names_each_of_its_options():
     """Of options that commands share, meaning and all, a test of one command is enough."""
     tests = [

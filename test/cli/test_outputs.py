@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 
+from commands import refusal
 import numpy as np
 import pytest
 from recordings import messages, record, write
+from written_folders import tree
 
-from hodyn_ros import load_robot
+from hodyn_ros import load_robot, save_robot
 from hodyn_ros.cli import main
 from hodyn_ros.common.output_files import UNFINISHED
 from hodyn_ros.plans.files import read_trajectory
@@ -72,26 +74,6 @@ def place(arguments, output):
     return Path(fill(arguments, '', output)[-1])
 
 
-def refusal(capsys, arguments, code=2):
-    """Return the one line with which a command refuses, before it has computed anything."""
-    assert main(arguments) == code
-    captured = capsys.readouterr()
-    assert captured.out == ''
-    (line,) = captured.err.strip().splitlines()
-    return line
-
-
-def tree(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
-        for path in sorted(folder.rglob('*'))}
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.mark.parametrize('state', ['file', 'folder', 'symlink', 'no folder'])
 @pytest.mark.parametrize('kind', TO_FILES)
 def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys, kind, state):
@@ -106,7 +88,7 @@ def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys
         path.symlink_to('mine')
     before = tree(tmp_path)
     # There is no such input: the output is looked at first.
-    line = refusal(capsys, fill(TO_FILES[kind], 'nowhere.csv', output))
+    line = refusal(capsys, *fill(TO_FILES[kind], 'nowhere.csv', output))
     assert f'{path}: ' in line
     assert ('exists; --force' in line) == (state in ('file', 'symlink'))
     assert tree(tmp_path) == before
@@ -136,7 +118,7 @@ def test_a_folder_in_the_way_is_named_before_anything_is_computed(tmp_path, caps
         output.mkdir()
         (output / ours).symlink_to(tmp_path / 'elsewhere')
     before = tree(tmp_path)
-    line = refusal(capsys, [*fill(arguments, 'nowhere', output), *forced])
+    line = refusal(capsys, *fill(arguments, 'nowhere', output), *forced)
     assert str(output if state == 'file' else output / ours) in line
     assert ('--force' in line) == (state == 'ours and others')
     assert tree(tmp_path) == before
@@ -154,7 +136,7 @@ def test_the_input_is_never_an_output(tmp_path, capsys, kind, alias):
         os.link(path, link)
     output = {'same': 'plan', 'dotted': './../' + tmp_path.name + '/plan'}.get(alias, 'link')
     for forced in ([], ['--force']):
-        line = refusal(capsys, [*fill(TO_FILES[kind], path, output), *forced])
+        line = refusal(capsys, *fill(TO_FILES[kind], path, output), *forced)
         assert f'is or holds the input {path}' in line
     assert path.read_text() == 'mine'
 
@@ -166,7 +148,7 @@ def test_no_output_folder_is_or_holds_the_input(tmp_path, capsys, kind):
     Path('out/input').write_text('mine')
     before = tree(tmp_path)
     for output in ('out', './out', '.'):
-        line = refusal(capsys, [*fill(arguments, 'out/input', output), '--force'])
+        line = refusal(capsys, *fill(arguments, 'out/input', output), '--force')
         assert 'is or holds the input out/input' in line
     assert tree(tmp_path) == before
 
@@ -178,17 +160,17 @@ def test_the_robot_is_an_input_as_well(tmp_path, capsys):
         for option in ('--json', '--output') if command == 'check' else ('--output',):
             arguments = [
                 command, 'nowhere.csv', '--robot', str(robot), '--force', option, 'robot.yaml']
-            assert 'is or holds the input' in refusal(capsys, arguments)
+            assert 'is or holds the input' in refusal(capsys, *arguments)
     for command in ('replay', 'identify'):
         arguments = [command, 'nowhere', '--robot', str(robot), '--output', str(tmp_path)]
-        assert 'is or holds the input' in refusal(capsys, arguments)
+        assert 'is or holds the input' in refusal(capsys, *arguments)
 
 
 def test_two_results_in_one_place_are_refused(capsys):
     arguments = ['check', 'nowhere.csv', '--output', 'out.png', '--json', './out.png']
-    assert 'another output goes to the same place' in refusal(capsys, arguments)
+    assert 'another output goes to the same place' in refusal(capsys, *arguments)
     arguments = ['demo', '--output', 'out', '--json', 'out/demo.png']
-    assert 'another output goes to the same place' in refusal(capsys, arguments)
+    assert 'another output goes to the same place' in refusal(capsys, *arguments)
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
@@ -199,7 +181,7 @@ def test_an_ending_that_cannot_be_written_is_told_before_the_work(
     tmp_path, capsys, arguments, message,
 ):
     plan = plan_file(tmp_path / 'plan.csv')
-    line = refusal(capsys, [str(plan) if word == 'PLAN' else word for word in arguments])
+    line = refusal(capsys, *(str(plan) if word == 'PLAN' else word for word in arguments))
     assert message in line
 
 
@@ -210,7 +192,7 @@ def test_what_is_there_is_kept_or_replaced_with_its_mode(tmp_path, capsys, kind)
     first = tree(tmp_path)
     assert {name.split('/')[0] for name in first} == {path.name, 'input.csv'}
     capsys.readouterr()
-    assert '--force' in refusal(capsys, arguments)
+    assert '--force' in refusal(capsys, *arguments)
     assert tree(tmp_path) == first
     file = path / 'out.db3' if kind == 'bag' else path
     file.chmod(0o604)
@@ -236,7 +218,7 @@ def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, capsys):
     assert set(tree(tmp_path / 'hodyn_replay')) == first - {'computed.csv'}
     # With a file that is not ours the folder stays, and what is ours in it takes --force.
     (tmp_path / 'hodyn_replay/notes.txt').write_text('mine')
-    line = refusal(capsys, replay)
+    line = refusal(capsys, *replay)
     assert 'hodyn_replay/computed: exists; --force' in line
     assert main([*replay, '--csv', '--force']) == 0
     assert set(tree(tmp_path / 'hodyn_replay')) == first | {'notes.txt'}
@@ -351,3 +333,13 @@ def test_figures_go_to_pipes_and_to_standard_output(tmp_path):
     text = (tmp_path / 'heard').read_text()
     assert text.index('within all limits') < text.index('{\n')
     assert json.loads(text[text.index('{\n'):])['within_limits']
+
+
+def test_a_robot_file_is_an_input_also_when_options_change_it(tmp_path, capsys):
+    save_robot(ROBOT, tmp_path / 'arm.yaml')
+    before = (tmp_path / 'arm.yaml').read_bytes()
+    plan = plan_file(tmp_path / 'input.csv')
+    assert 'arm.yaml' in refusal(
+        capsys, 'check', str(plan), '--robot', 'arm.yaml', '--payload', 'link2', '0.1', '--json',
+        'arm.yaml', '--force')
+    assert (tmp_path / 'arm.yaml').read_bytes() == before

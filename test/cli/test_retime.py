@@ -1,7 +1,9 @@
 """``hodyn retime``: what it writes, and what it says where it cannot."""
 import json
+from pathlib import Path
 import sys
 
+import commands
 import numpy as np
 import pytest
 
@@ -11,18 +13,9 @@ HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
 NEXT = [0.5, -0.485, -0.4, -1.856, 0.2, 1.871, 1.185]
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def write_plan(*points, name='plan.json'):
-    with open(name, 'w', encoding='utf-8') as file:
-        json.dump({
-            'joint_names': [f'panda_joint{i}' for i in range(1, 8)],
-            'points': [
-                {'positions': list(point), 'time_from_start': 2.0 * i}
-                for i, point in enumerate(points)]}, file)
+    joints = [f'panda_joint{i}' for i in range(1, 8)]
+    commands.write_plan(Path(name), joints, *((2.0 * i, at) for i, at in enumerate(points)))
 
 
 def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):

@@ -1,4 +1,5 @@
 """Compiled kernels on disk are used again, and not after an edit of what they import."""
+import importlib
 import os
 from pathlib import Path
 import re
@@ -66,3 +67,22 @@ def test_every_kernel_of_the_package_has_the_stamp():
     for file in PACKAGE.rglob('*.py'):
         if file.name != 'jit.py':
             assert not compiler.search(file.read_text(encoding='utf-8')), file
+
+
+def test_code_that_another_process_put_in_its_place_is_not_used(tmp_path, monkeypatch):
+    """Two processes that compile a kernel for two constants may choose one number for both."""
+    source = tmp_path / 'made.py'
+    source.write_text(
+        'from hodyn_ros.common.jit import njit\n\n\ndef adding(amount):\n    @njit()\n'
+        '    def add(x):\n        return x + amount\n\n    return add\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    made = importlib.import_module('made')
+    for amount in (1.0, 2.0):
+        assert made.adding(amount)(5.0) == 5.0 + amount
+    code = sorted(tmp_path.rglob('*.nbc'))
+    assert len(code) == 2
+    shutil.copy(code[1], code[0])
+    kernel = made.adding(1.0)
+    assert kernel(5.0) == 6.0
+    assert not kernel.stats.cache_hits
+    assert made.adding(1.0)(5.0) == 6.0

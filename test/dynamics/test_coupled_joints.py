@@ -1,11 +1,11 @@
 """Joints that follow others: the robot moves as one whose joints are moved so one by one."""
 import math
 import pickle
-import threading
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+from processes import in_threads
 import pytest
 from random_robots import (
     assert_close,
@@ -294,11 +294,7 @@ def test_a_handle_may_be_pickled_and_shared_by_threads():
         for t in part:
             handle(q[t], found[t])
 
-    threads = [threading.Thread(target=compute, args=(range(i, 200, 4),)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(compute, (range(i, 200, 4) for i in range(4)))
     assert_close(found.swapaxes(0, 1), expected.swapaxes(0, 1), 1e-11)
     for wrong in (q[0, :, :-1], q[0, :4], pair.freed(q[0])):
         with pytest.raises(ValueError, match='q'):

@@ -68,30 +68,27 @@ def test_other_orders_come_to_the_same_motion(order):
         np.testing.assert_allclose(found, exact, atol=1e-6)
 
 
+SLIDER = hd.load_robot({
+    'name': 'slider', 'bodies': [{
+        'name': 'cart', 'parent': -1, 'type': 'prismatic', 'placement': np.eye(4),
+        'axis': [0, 0, 1], 'mass': 2.0, 'com': [0, 0, 0], 'inertia': np.eye(3)}]})
+
+
 def test_external_wrenches_act():
     """A force that just holds the weight lets a slider stand still."""
-    slider = hd.load_robot({
-        'name': 'slider', 'bodies': [{
-            'name': 'cart', 'parent': -1, 'type': 'prismatic', 'placement': np.eye(4),
-            'axis': [0, 0, 1], 'mass': 2.0, 'com': [0, 0, 0], 'inertia': np.eye(3)}]})
-
     def lift(t, state):
         return [[0, 0, 0, 0, 0, 2.0 * 9.80665]]
 
     start = [[0.5], [0.0]]
-    states = hd.simulate(slider, no_torque, start, [0, 1], external_wrenches=lift)
+    states = hd.simulate(SLIDER, no_torque, start, [0, 1], external_wrenches=lift)
     np.testing.assert_allclose(states[-1], start, atol=1e-12)
-    states = hd.simulate_by_euler(slider, no_torque, start, 0.1, 10, external_wrenches=lift)
+    states = hd.simulate_by_euler(SLIDER, no_torque, start, 0.1, 10, external_wrenches=lift)
     np.testing.assert_allclose(states[-1], start, atol=1e-12)
 
 
 def test_euler_is_explicit():
     """Guards the semi-implicit method, whose error falls with the step as well."""
-    slider = hd.load_robot({
-        'name': 'slider', 'bodies': [{
-            'name': 'cart', 'parent': -1, 'type': 'prismatic', 'placement': np.eye(4),
-            'axis': [0, 0, 1], 'mass': 2.0, 'com': [0, 0, 0], 'inertia': np.eye(3)}]})
-    states = hd.simulate_by_euler(slider, no_torque, [[1.0], [0.5]], 0.1, 2)[:, :, 0]
+    states = hd.simulate_by_euler(SLIDER, no_torque, [[1.0], [0.5]], 0.1, 2)[:, :, 0]
     g = 9.80665
     np.testing.assert_allclose(
         states, [[1.0, 0.5], [1.05, 0.5 - 0.1 * g], [1.1 - 0.01 * g, 0.5 - 0.2 * g]], rtol=1e-12)

@@ -5,6 +5,7 @@ import time
 
 from numba.core import config
 import numpy as np
+from processes import in_threads
 import pytest
 
 from hodyn_ros import HodynError, InverseDynamics, inverse_dynamics, load_robot
@@ -92,13 +93,9 @@ def test_four_threads_at_once_get_their_own_torques(formulation, shared):
                     single, expected[k][turn], rtol=1e-9, atol=1e-9)):
                 wrong.append((k, turn))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     sys.setswitchinterval(1e-5)
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, range(4))
     finally:
         sys.setswitchinterval(interval)
     assert not wrong

@@ -4,12 +4,12 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import mpmath
 import numpy as np
+from processes import in_threads
 import pytest
 from random_robots import assert_close, random_base_motion, random_motion, random_robot
 
@@ -60,15 +60,18 @@ def by_fast_batch(robot, q, formulation):
     return out
 
 
+drawn = given(
+    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
+    order=ORDERS)
+
+
 def assert_all_close(actual, expected, tolerance):
     for a, e in zip(actual, expected, strict=True):
         assert_close(a, e, tolerance)
 
 
 @pytest.mark.parametrize('formulation', FAST)
-@given(
-    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
-    order=ORDERS)
+@drawn
 @settings(max_examples=60, deadline=None)
 def test_equals_any_order_on_serial_arms(formulation, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
@@ -90,9 +93,7 @@ def test_equals_any_order_on_trees(seed, bodies, order):
     assert_all_close(by_fast_batch(robot, q, 'spatial'), expected, 1e-12)
 
 
-@given(
-    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
-    order=ORDERS)
+@drawn
 @settings(max_examples=80, deadline=None)
 def test_equals_any_order_on_floating_bases(seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
@@ -113,9 +114,7 @@ def test_equals_any_order_on_floating_bases(seed, bodies, samples, order):
 
 
 @pytest.mark.parametrize('formulation', FAST)
-@given(
-    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
-    order=ORDERS)
+@drawn
 @settings(max_examples=60, deadline=None)
 def test_equals_any_order_under_external_wrenches(formulation, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
@@ -260,11 +259,7 @@ def test_threads_have_handles_of_their_own():
             if not np.array_equal(hd.inverse_dynamics(robot, q[k]), expected[k]):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(4))
     assert not wrong
 
 

@@ -1,11 +1,6 @@
 import numpy as np
 import pytest
-from random_robots import (
-    assert_close,
-    random_base_motion,
-    random_motion,
-    random_robot,
-)
+from random_robots import assert_close, random_base_motion, random_motion, random_robot
 
 import hodyn_ros as hd
 

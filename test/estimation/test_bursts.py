@@ -1,21 +1,15 @@
 """Logs whose messages come in bursts: what is restored of them, and what is spread: fast."""
-from made_logs import moving
+from made_logs import analysed, moving
 import numpy as np
 import pytest
 
 from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
-from hodyn_ros.estimation.timing import MIN_RUN, Timing, analyse
+from hodyn_ros.estimation.timing import MIN_RUN, analyse
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 pytestmark = pytest.mark.fast
 
 PERIOD = 1e-3
-
-
-def analysed(stamps, position, velocity) -> Timing:
-    """Return what is found of states that are stamped so."""
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    return analyse(JointStates(stamp, stamp, position, velocity, np.full_like(position, np.nan)))
 
 
 def off(run, instants):
@@ -44,11 +38,7 @@ def test_bursts_are_taken_apart(size):
     index = np.arange(1800)
     time = period * index
     stamps = time[(index // size + 1) * size - 1] + 1e-5 * (index % size)
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
-    run, = timing.runs
+    run, = analysed(stamps, *moving(time, period)).runs
     assert run.sampling_period == pytest.approx(
         period, rel=2e-5 * max(size, 5))  # of 1800 samples, 90 bursts of 20
     np.testing.assert_allclose(np.diff(run.time), period, rtol=0.0, atol=1e-2 * period)
@@ -66,11 +56,8 @@ def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
     last = np.minimum(sent[burst], len(index)) - 1
     stamps = time[last] + 1e-4 + 2e-5 * (index - np.append(0, sent)[burst])
     kept = np.sort(rng.choice(len(index), 2950, replace=False))
-    stamp = np.round(1e9 * (stamps[kept] + 3.0)).astype(np.int64)
     position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position[kept], velocity[kept], np.full((len(kept), 3), np.nan)))
-    run, = timing.runs
+    run, = analysed(stamps[kept], position[kept], velocity[kept]).runs
     assert run.sampling_period == pytest.approx(period, rel=1e-3)
     off = run.time - time[kept]
     assert np.abs(off - np.median(off)).max() < 0.15 * period
@@ -86,10 +73,7 @@ def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):
     later = index >= 2500 // size * size
     clock = period * jump * later
     stamps = time[last] + 1e-4 + 1e-5 * (index % size) + clock
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
+    timing = analysed(stamps, *moving(time, period))
     assert len(timing.runs) == 2
     for run in timing.runs:
         off = run.time - time[run.message]

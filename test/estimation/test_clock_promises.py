@@ -1,11 +1,9 @@
 """What `sampling_instants` promises, of logs that are made just so: fast."""
-from made_logs import moving
+from made_logs import analysed, moving
 import numpy as np
 import pytest
 
 from hodyn_ros.estimation.sampling_clock import sampling_instants
-from hodyn_ros.estimation.timing import analyse
-from hodyn_ros.messages.joint_state_bag import JointStates
 
 pytestmark = pytest.mark.fast
 
@@ -23,6 +21,12 @@ def received(period, count, seed, *, late=0.7, lost=0.0):
     time = 5.0 + period * np.arange(count)
     time = time[rng.random(count) >= lost]
     return rng, time, time + period * rng.uniform(0.02, late, len(time))
+
+
+def irregular(period, count, seed):
+    """Return a generator, and instants of no clock."""
+    rng = np.random.default_rng(seed)
+    return rng, np.cumsum(period * rng.uniform(0.5, 1.5, count))
 
 
 def polled(period, count, seed, *, beat=1e-3, jitter=0.05):
@@ -124,8 +128,7 @@ def test_of_few_samples_the_stamps_are_kept(period, count):
 
 @PERIODS
 def test_stamps_without_a_clock_are_kept_and_judged(period):
-    rng = np.random.default_rng(7)
-    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1200))
+    rng, time = irregular(period, 1200, 7)
     for error in (0.0, 0.1):
         stamps = time + error * period * rng.uniform(-1.0, 1.0, 1200)
         found = sampling_instants(stamps, never(stamps), *moving(time, period))
@@ -157,25 +160,19 @@ def test_a_clock_that_is_set_is_set_once(period, shift, at):
 
 
 @PERIODS
-def test_a_reader_who_takes_every_other_sample_is_counted_by_the_clock(period):
-    """Or every third one: intervals of two, three and five periods."""
-    rng = np.random.default_rng(9)
-    time = period * np.cumsum(rng.choice([2, 2, 3, 5], 900))
-    stamps = time + period * rng.uniform(0.0, 0.5, 900)
+@pytest.mark.parametrize(('seed', 'late', 'steps', 'shares', 'part'), [
+    (9, 0.5, (2.0, 3.0, 5.0), (0.5, 0.25, 0.25), 1), (10, 0.4, (1.0, 1.5), (0.96, 0.04), 2),
+    *((17, 0.2, (1.0, 1.0 + 1.0 / part), (1.0 - share, share), part)
+      for part in (2, 3) for share in (0.03, 0.06))])
+def test_intervals_of_whole_steps_of_a_clock_are_counted_by_it(
+        period, seed, late, steps, shares, part):
+    """Of a reader who takes every other sample, or of samples rarely off by a part of a period."""
+    rng = np.random.default_rng(seed)
+    time = period * np.cumsum(rng.choice(steps, 1500, p=shares))
+    stamps = time + period * rng.uniform(0.0, late, 1500)
     found = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert found.period == pytest.approx(period, rel=1e-3)
+    assert found.period == pytest.approx(period / part, rel=1e-3)
     np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
-
-
-@PERIODS
-def test_samples_rarely_half_a_period_apart_are_counted_by_the_half(period):
-    rng = np.random.default_rng(10)
-    steps = np.where(rng.random(1500) < 0.04, 1.5, 1.0)
-    time = period * np.cumsum(steps)
-    stamps = time + period * rng.uniform(0.0, 0.4, 1500)
-    found = sampling_instants(stamps, never(stamps), *moving(time, period))
-    np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
-    assert found.period == pytest.approx(0.5 * period, rel=1e-3)
 
 
 @PERIODS
@@ -267,11 +264,7 @@ def test_samples_that_were_held_up_get_their_instants_and_no_gap(length):
     for begin in range(300, 3800, 500):
         held_up = slice(begin, begin + length)
         stamps[held_up] = stamps[begin + length] + 1e-5 * (np.arange(length) - length)
-    stamp = np.round(1e9 * (stamps + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
-    run, = timing.runs
+    run, = analysed(stamps, *moving(time, period)).runs
     off = run.time - time
     assert np.abs(off - np.median(off)).max() < 0.05 * period
 
@@ -280,11 +273,7 @@ def test_samples_that_are_lost_in_a_pause_are_a_gap():
     """As above, but what came meanwhile never comes."""
     period = 1e-3
     time = period * np.delete(np.arange(3000), np.s_[1000:1060])
-    stamp = np.round(1e9 * (time + 3.0)).astype(np.int64)
-    position, velocity = moving(time, period)
-    timing = analyse(JointStates(
-        stamp, stamp, position, velocity, np.full_like(position, np.nan)))
-    assert [len(run.time) for run in timing.runs] == [1000, 1940]
+    assert [len(run.time) for run in analysed(time, *moving(time, period)).runs] == [1000, 1940]
 
 
 @PERIODS
@@ -302,8 +291,7 @@ def test_stamps_that_agree_with_the_positions_as_well_as_a_clock_are_kept(period
 
 @PERIODS
 def test_what_stamps_contradict_is_judged_where_the_arm_moves(period):
-    rng = np.random.default_rng(15)
-    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1600))
+    rng, time = irregular(period, 1600, 15)
     stamps = time + 0.1 * period * rng.uniform(-1.0, 1.0, 1600)
     stops = np.minimum(time, time[800])
     position, velocity = moving(stops, period)
@@ -322,19 +310,6 @@ def test_an_even_reader_of_an_even_clock_gives_the_whole_period(period, beat):
     found = sampling_instants(stamps, older, *moving(time, period, 1e-5))
     assert found.period == pytest.approx(period, rel=1e-3)
     assert np.ptp(found.time - time) < 0.05 * period
-
-
-@pytest.mark.parametrize('part', [2, 3])
-@pytest.mark.parametrize('share', [0.03, 0.06])
-def test_samples_rarely_off_by_a_part_of_the_period_are_counted_by_it(part, share):
-    rng = np.random.default_rng(17)
-    period = 0.01
-    steps = np.where(rng.random(1500) < share, 1.0 + 1.0 / part, 1.0)
-    time = period * np.cumsum(steps)
-    stamps = time + period * rng.uniform(0.0, 0.2, 1500)
-    found = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert found.period == pytest.approx(period / part, rel=1e-3)
-    np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
 
 
 @PERIODS
@@ -367,8 +342,7 @@ def test_of_an_arm_that_hardly_ever_moves_nothing_is_told():
 
 @PERIODS
 def test_a_stamp_that_strays_counts_as_one_period_in_the_misfit(period):
-    rng = np.random.default_rng(23)
-    time = np.cumsum(period * rng.uniform(0.5, 1.5, 1200))
+    _, time = irregular(period, 1200, 23)
     stamps = time.copy()
     stamps[300:] += 200.0 * period
     found = sampling_instants(stamps, never(stamps), *moving(time, period))

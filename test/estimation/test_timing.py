@@ -1,17 +1,11 @@
 """Stamps are judged as they are; runs are split, never interpolated over."""
 import numpy as np
 import pytest
-from recordings import PANDA, motion, record
+from recordings import PANDA, motion, record, states
 
 from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, analyse
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.messages.joint_state_bag import JointStates
-
-
-def states(recording):
-    return JointStates(
-        recording.stamp, recording.received, recording.position, recording.velocity,
-        recording.effort)
 
 
 def judged(recording):

@@ -1,6 +1,7 @@
 """Whatever goes wrong inside, what may not follow what was published is not published."""
 from dataclasses import replace
 
+from controllers import HOME, MS, controller_at_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -11,14 +12,9 @@ from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.last_gate import first_wrong
 from hodyn_ros.feedforward.reasons import Reasons
-from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference import fit_plan
-
-MS = 1_000_000
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
 @pytest.fixture(scope='module')
@@ -57,7 +53,7 @@ def parts(controller):
 @given(data=st.data())
 def test_memory_that_is_overwritten_reaches_no_message(elastic, part, data):
     """A cycle that is refused is not published; the next ones go on from the last that was."""
-    controller = FeedforwardController(elastic, HOME, 0, ControllerSettings())
+    controller = controller_at_home(elastic)
     controller.reference.follow(
         fit_plan([0.8], [HOME + 0.3], start=controller.reference.state_at(0)), 0)
     hit = data.draw(st.integers(10, 300))

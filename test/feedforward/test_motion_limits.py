@@ -17,11 +17,6 @@ from hodyn_ros.feedforward.motion_limits import (
 )
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return hd.load_robot('panda')
-
-
 def test_unknown_limits_stop_from_the_speed_in_a_quarter_of_a_second(panda):
     bare = replace(panda, limits=replace(
         hd.Limits.none(7), velocity=np.array([2.0, *6 * [np.inf]])))

@@ -1,15 +1,12 @@
 """Whatever changes what is published, in any order: it keeps its limits and never steps."""
+from controllers import HOME, controller_at_home
 import numpy as np
 from output_siege import MS, ROBOTS, OutputSiege, robot_of
 import pytest
 
 from hodyn_ros.actuators.joint_actuators import INERTIA
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference.rest_to_rest import move_plan
-
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
 @pytest.mark.parametrize('kind', ROBOTS)
@@ -37,7 +34,7 @@ def test_a_stop_on_soft_springs_asks_no_more_of_the_motors_than_they_have(kind, 
     """θ̇ went from −3.1 to 3.1 rad/s in 1.4 ms, which would have taken 25 times the limit."""
     robot = robot_of(kind)
     now = 0
-    controller = FeedforwardController(FeedForward(robot), HOME, now, ControllerSettings())
+    controller = controller_at_home(FeedForward(robot))
     controller.evaluate(now)
     inertia = robot.actuators.motors[:, INERTIA]
     velocity, effort, _ = robot.actuators.motor_limits()

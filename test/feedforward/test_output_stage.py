@@ -1,17 +1,14 @@
 """What goes over from curve to curve stays between them, however often it has to."""
+from controllers import HOME, controller_at_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-import hodyn_ros as hd
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motor_stage import MotorStage
 from hodyn_ros.feedforward.output_curve import BANDWIDTH
 from hodyn_ros.feedforward.output_stage import OutputStage
-from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.torque_output import TorqueOutput
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.robot.files import with_actuators
@@ -22,11 +19,6 @@ SPEED, SIZE = 2.0, 0.3
 # What is under way when it has to go over elsewhere comes to rest within so many time constants.
 ON_THE_WAY = 5.0 * SIZE * SPEED / BANDWIDTH
 patterns = st.lists(st.integers(1, 40), min_size=1, max_size=8)
-
-
-@pytest.fixture(scope='module')
-def panda():
-    return hd.load_robot('panda')
 
 
 def swing(t):
@@ -97,11 +89,9 @@ def test_motors_that_can_and_cannot_by_turns_stay_with_the_motion(monkeypatch, p
     assert np.abs(theta).max() <= (1.0 + 50.0 / 3000.0) * (SIZE + ON_THE_WAY)
 
 
-def test_a_model_without_numbers_in_every_other_cycle_holds_the_torque(monkeypatch, panda):
-    home = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
-    feedforward = FeedForward(panda)
-    controller = FeedforwardController(feedforward, home, 0, ControllerSettings())
-    controller.reference.follow(move_plan(home, home + 0.3, 2.0), 0)
+def test_a_model_without_numbers_in_every_other_cycle_holds_the_torque(monkeypatch, feedforward):
+    controller = controller_at_home(feedforward)
+    controller.reference.follow(move_plan(HOME, HOME + 0.3, 2.0), 0)
     true, cycles = TorqueOutput.want, [0]
 
     def want(output, *arguments):

@@ -10,11 +10,6 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return hd.load_robot('panda')
-
-
 def motion(rng, n, samples=None):
     shape = (5, n) if samples is None else (samples, 5, n)
     return rng.normal(size=shape) * np.array([1.0, 1.0, 5.0, 50.0, 500.0])[:, None]

@@ -2,6 +2,7 @@
 from dataclasses import replace
 import math
 
+from controllers import controller_at_home
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -14,7 +15,6 @@ from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, largest_share, wrench_b
 from hodyn_ros.reference.smoothing import MAX_SLOPE
 
 ROUND_OFF = 1e-6
-HOME = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
 
 
 def test_the_largest_response_is_that_of_five_equal_lags():
@@ -69,6 +69,5 @@ def test_a_wrench_with_room_is_taken_whole_and_without_limits_any_is():
     robot = hd.load_robot('panda')
     free = replace(robot, limits=hd.Limits.none(robot.n))
     for one, wrench in ((robot, np.full(6, 1.0)), (free, np.full(6, 1e6))):
-        controller = FeedforwardController(
-            FeedForward(one), np.array(HOME), 0, ControllerSettings())
+        controller = controller_at_home(FeedForward(one))
         assert controller.set_external_wrench(6, wrench) == (1.0, -1)

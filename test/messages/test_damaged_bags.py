@@ -8,16 +8,7 @@ from zlib import crc32
 from broken_bags import break_bag, faults_of_reading
 import numpy as np
 import pytest
-from recordings import (
-    FORMS,
-    JOINT_STATE,
-    TYPES,
-    assert_same,
-    messages,
-    read,
-    record,
-    write,
-)
+from recordings import FORMS, JOINT_STATE, TYPES, assert_same, messages, read, record, write
 from rosbags.rosbag2 import Reader
 import yaml
 
@@ -73,15 +64,20 @@ def test_a_cut_file_gives_what_came_before_the_cut(tmp_path, form):
     assert bag.lost[-1].messages is None
 
 
+def in_chunks(path):
+    """Write a bag of two minutes; return what is in it, its file and the file's chunks."""
+    recording = record(duration=120.0)
+    write(path, {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
+    with Reader(path) as reader:
+        return recording, path / 'bag.mcap', list(reader.storage.storages[0].chunks)
+
+
 @pytest.mark.parametrize('damage', ['zeroed', 'cut'])
 def test_a_damaged_chunk_costs_its_own_messages(tmp_path, damage):
-    recording = record(duration=120.0)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
-    file = path / 'bag.mcap'
-    with Reader(path) as reader:
-        chunks = list(reader.storage.storages[0].chunks)
-        counts = [chunk.channel_count[1] for chunk in chunks]
-        second = chunks[1].chunk_start_offset
+    path = tmp_path / 'bag'
+    recording, file, chunks = in_chunks(path)
+    counts = [chunk.channel_count[1] for chunk in chunks]
+    second = chunks[1].chunk_start_offset
     assert len(counts) > 3
     raw = bytearray(file.read_bytes())
     if damage == 'zeroed':
@@ -128,11 +124,8 @@ def test_reading_ends_at_a_damaged_page_of_sqlite_and_says_so(tmp_path):
 
 
 def test_reading_ends_where_the_length_of_a_record_cannot_be_trusted(tmp_path):
-    recording = record(duration=120.0)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
-    file = path / 'bag.mcap'
-    with Reader(path) as reader:
-        chunks = list(reader.storage.storages[0].chunks)
+    path = tmp_path / 'bag'
+    recording, file, chunks = in_chunks(path)
     second, count = chunks[1].chunk_start_offset, chunks[0].channel_count[1]
     raw = bytearray(file.read_bytes())
     raw[second + 3] ^= 4

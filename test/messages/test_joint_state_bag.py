@@ -137,25 +137,15 @@ def test_absent_arrays_are_nan(tmp_path):
     assert np.isnan(states.effort).all()
 
 
-def test_big_endian_messages(tmp_path):
-    recording = record(duration=0.2)
-    path = tmp_path / 'bag'
-    with Writer(path, version=8) as writer:
-        connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=TYPES)
-        for received, message in messages(recording):
-            data = TYPES.serialize_cdr(message, JOINT_STATE, little_endian=False)
-            writer.write(connection, received, data)
-    assert_same(read(path)[0], recording)
-
-
-def test_messages_with_some_bytes_too_many(tmp_path):
+@pytest.mark.parametrize(('little_endian', 'too_many'), [(False, 1), (True, 3)])
+def test_messages_big_endian_or_with_some_bytes_too_many(tmp_path, little_endian, too_many):
     recording = record(duration=0.2)
     path = tmp_path / 'bag'
     with Writer(path, version=8) as writer:
         connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=TYPES)
         for k, (received, message) in enumerate(messages(recording)):
-            data = bytes(TYPES.serialize_cdr(message, JOINT_STATE))
-            writer.write(connection, received, data + bytes(k % 3))
+            data = TYPES.serialize_cdr(message, JOINT_STATE, little_endian=little_endian)
+            writer.write(connection, received, bytes(data) + bytes(k % too_many))
     assert_same(read(path)[0], recording)
 
 

@@ -5,13 +5,7 @@ import numpy as np
 import pytest
 from serialized import CLASSES, header
 
-from hodyn_ros.messages.joint_trajectory import (
-    MAX_POINTS,
-    MESSAGE_TYPE,
-    decode,
-    encode,
-    is_empty,
-)
+from hodyn_ros.messages.joint_trajectory import MAX_POINTS, MESSAGE_TYPE, decode, encode, is_empty
 from hodyn_ros.messages.message_types import TYPES
 
 

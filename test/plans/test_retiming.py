@@ -27,11 +27,6 @@ LAST = NEXT + np.array([0.3, -0.4, 0.2, 0.1, 0.5, -0.3, 0.2])
 TOO_FAR = HOME + 4.0 * np.eye(7)[3]
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return hd.load_robot('panda')
-
-
 def waypoints(robot, seed):
     rng = np.random.default_rng(seed)
     middle = 0.5 * (robot.limits.position_min + robot.limits.position_max)

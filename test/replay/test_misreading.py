@@ -76,6 +76,12 @@ def mistaken(rng, q, effort, fault):
         'sign of an effort': 'efforts of the opposite sign'}[fault], {i}
 
 
+def robots_of(seeds):
+    """Yield for each seed its generator and its robot."""
+    for seed in seeds:
+        yield seed, np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+
+
 def found_of(seed, count):
     """Make a recording with mistakes; return whether they show, and whether they are found."""
     rng = np.random.default_rng(seed)
@@ -118,9 +124,7 @@ def test_the_mistakes_of_many_recordings_are_found(count):
 @pytest.mark.parametrize('seeds', [
     range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
 def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        robot = ROBOTS[seed % len(ROBOTS)]
+    for seed, rng, robot in robots_of(seeds):
         q, effort = recorded(
             rng, robot, off=rng.choice([0.0, 0.1, 0.2]), size=rng.choice([0.1, 1.0]))
         fit = find_misreading(FeedForward(robot), q, effort)
@@ -141,9 +145,7 @@ def gear_ratios(robot, q, effort):
     range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
 def test_no_effort_of_a_sound_recording_is_said_to_be_a_motors(seeds):
     """Also where the model has a load that the arm does not have, or the other way round."""
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        robot = ROBOTS[seed % len(ROBOTS)]
+    for seed, rng, robot in robots_of(seeds):
         mass, centre = rng.uniform(1.0, 10.0), [0.0, 0.05, 0.1]
         loaded = robot.with_payload(robot.bodies[-1].name, mass, centre)
         for model, arm in ((robot, robot), (loaded, robot), (robot, loaded)):
@@ -156,9 +158,7 @@ def test_no_effort_of_a_sound_recording_is_said_to_be_a_motors(seeds):
     range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
 def test_efforts_on_the_motors_side_are_found_joint_by_joint(seeds):
     found, near = [], []  # links are off, and so are the ratios
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        robot = ROBOTS[seed % len(ROBOTS)]
+    for seed, rng, robot in robots_of(seeds):
         q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.1]))
         ratios = rng.choice([50.0, 100.0, 160.0], robot.n)
         ratios[rng.choice(robot.n, robot.n // 2, replace=False)] = 1.0

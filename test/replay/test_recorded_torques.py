@@ -5,7 +5,7 @@ import threading
 import made_logs
 import numpy as np
 import pytest
-from recordings import PANDA, record
+from recordings import PANDA, record, states
 
 from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.estimation.derivatives import smooth
@@ -43,12 +43,6 @@ class Bag:
     def blocks(self):
         for begin in range(0, len(self.states), self.block):
             yield self.states[begin:begin + self.block]
-
-
-def states(recording):
-    return JointStates(
-        recording.stamp, recording.received, recording.position, recording.velocity,
-        recording.effort)
 
 
 def computed(found, name):

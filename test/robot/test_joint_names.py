@@ -11,11 +11,6 @@ def names(prefix, joints=PANDA):
     return [prefix + joint for joint in joints]
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return hd.load_robot('panda')
-
-
 @pytest.mark.parametrize('prefix', ['', 'fer_', 'panda_', 'left_fer_'])
 def test_finds_the_joints_under_any_of_the_robots_prefixes(panda, prefix):
     assert JointNames(panda).indices(names(prefix)).tolist() == list(range(7))

@@ -1,50 +1,23 @@
-"""A live node in a process of its own, and a driver's side that talks to it state by state."""
+"""A domain of their own for live nodes, and nodes that end with their test."""
 from collections.abc import Callable, Iterator
 import contextlib
 import fcntl
-from importlib import resources
 from io import FileIO
 import os
 from pathlib import Path
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from typing import Any
 
 import numpy as np
-from processes import (
-    KILLED,
-    USED,
-    files_in_shared_memory,
-    kill,
-    remove_unused,
-    shared_memory,
-    unused,
-)
+from processes import KILLED, USED, files_in_shared_memory, remove_unused, unused
 import pytest
-import yaml
 
-rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
+from hodyn_ros.robot.files import robot_keys
 
-from builtin_interfaces.msg import Duration, Time  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
-from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
-from rclpy.context import Context  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
-# The first start compiles the kernels.
-MATCH_TIMEOUT = 180.0
-ANSWER_TIMEOUT = 5.0
-SETTLE_TIMEOUT = 60.0
+from live_motions import write_robot_keys
+from live_node import Live
+
 FAST_DISCOVERY = """<?xml version="1.0" encoding="UTF-8"?>
 <profiles xmlns="http://www.eprosima.com">
   <participant profile_name="fast_discovery" is_default_profile="true">
@@ -102,265 +75,6 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     assert not unused(USED) - stale, 'left in shared memory by nodes that ended in order'
 
 
-def to_stamp(seconds: float) -> Time:
-    whole, nanoseconds = divmod(round(seconds * 1e9), 10**9)
-    return Time(sec=whole, nanosec=nanoseconds)
-
-
-class Live:
-    """A running `feedforward` node, and the topics around it."""
-
-    def __init__(
-        self, log: Path, *parameters: str, joints: list[str], command: list[str] | None = None,
-    ) -> None:
-        self.joints = joints
-        # Tests that send states one by one must not be taken for a driver that fell silent, or
-        # for one whose arm does not follow.
-        given = (
-            'state_timeout:=60.0', 'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]',
-            *parameters)
-        arguments = [word for parameter in given for word in ('-p', parameter)]
-        self._log = log
-        self._closed = False
-        with log.open('w') as stream:
-            self.process = subprocess.Popen(
-                command or [
-                    sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args',
-                    *arguments],
-                stdout=stream, stderr=subprocess.STDOUT, cwd=log.parent)
-        self._context = Context()
-        rclpy.init(context=self._context)
-        self.node = Node('driver', context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
-        self.answers: dict[str, dict[int, Any]] = {}
-        self.messages: dict[str, list[JointState]] = {}
-        self.descriptions: list[DiagnosticStatus] = []
-        self.states: list[str] = []
-        self.diagnostics: list[dict[str, str]] = []
-        for topic in ('torque', 'torque_rate', 'torque_accel'):
-            self.expect(topic)
-        self.node.create_subscription(
-            DiagnosticStatus, '/feedforward/state',
-            self._keep_state,
-            # Each one counts, also those that come while this process is held up.
-            QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL))
-        self.state_publisher = self.node.create_publisher(
-            JointState, '/joint_states', QoSProfile(depth=1))
-        self.trajectory_publisher = self.node.create_publisher(
-            JointTrajectory, '/feedforward/joint_trajectory', QoSProfile(depth=10))
-
-    def expect(self, topic: str) -> None:
-        """Take a topic for a part of each answer."""
-        self.answers[topic] = {}
-        self.messages[topic] = []
-        self.node.create_subscription(
-            JointState, f'/feedforward/{topic}', self._keep(topic), QoSProfile(depth=100))
-
-    def _keep_state(self, message: DiagnosticStatus) -> None:
-        self.descriptions.append(message)
-        self.states.append(message.message)
-
-    def _keep(self, topic: str) -> Callable[[JointState], None]:
-        def keep(message: JointState) -> None:
-            stamp = message.header.stamp
-            self.answers[topic][stamp.sec * 10**9 + stamp.nanosec] = message
-            self.messages[topic].append(message)
-        return keep
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text()
-
-    def spin_until(self, done: Callable[[], bool], timeout: float) -> bool:
-        end = time.monotonic() + timeout
-        while not done():
-            if time.monotonic() > end or self.process.poll() is not None:
-                return done()
-            self._executor.spin_once(timeout_sec=0.02)
-        return True
-
-    def wait_ready(self) -> None:
-        """Wait until every topic is matched both ways."""
-        assert self.spin_until(
-            lambda: bool(
-                self.states and self.state_publisher.get_subscription_count()
-                and self.trajectory_publisher.get_subscription_count()
-                and all(self.node.count_publishers(f'/feedforward/{t}') for t in self.answers)),
-            MATCH_TIMEOUT), f'the node did not come up:\n{self.log}'
-
-    def send_state(self, time_s: float, positions: list[float], **fields: Any) -> None:
-        state = JointState(
-            name=fields.pop('name', self.joints), position=[float(x) for x in positions], **fields)
-        state.header.stamp = to_stamp(time_s)
-        self.state_publisher.publish(state)
-
-    def answer(
-        self, time_s: float, positions: list[float], timeout: float = ANSWER_TIMEOUT,
-        **fields: Any,
-    ) -> list[JointState] | None:
-        """Send a state and return the answers with its stamp, or None if one is missing."""
-        stamp = to_stamp(time_s)
-        key = stamp.sec * 10**9 + stamp.nanosec
-        self.send_state(time_s, positions, **fields)
-        if not self.spin_until(
-                lambda: all(key in found for found in self.answers.values()), timeout):
-            return None
-        return [found[key] for found in self.answers.values()]
-
-    def first_answer(
-        self, time_s: float, positions: list[float], step: float = 0.0, **fields: Any,
-    ) -> list[JointState]:
-        """Send states until the first is answered: matching is not complete at once.
-
-        Nor is a state believed, the first one or after a silence, until two others agree with it:
-        they come before, or a step later each.
-        """
-        for k in range(20):
-            at = time_s + k * step
-            for before in () if step else (2e-3, 1e-3):
-                self.send_state(at - before, positions, **fields)
-                self.spin(0.02)
-            found = self.answer(
-                at, positions, timeout=0.5 if step else ANSWER_TIMEOUT, **fields)
-            if found is not None:
-                return found
-        raise AssertionError(f'no answer:\n{self.log}')
-
-    def send_trajectory(
-        self, *points: tuple[float, list[float]], start: float = 0.0, **fields: Any,
-    ) -> None:
-        message = JointTrajectory(joint_names=fields.pop('names', self.joints), points=[
-            JointTrajectoryPoint(
-                positions=[float(x) for x in positions],
-                time_from_start=Duration(sec=int(t), nanosec=round(t % 1 * 1e9)), **fields)
-            for t, positions in points])
-        message.header.stamp = to_stamp(start)
-        self.trajectory_publisher.publish(message)
-
-    def send_states_until_log(
-        self, text: str, time_s: float, positions: list[float], times: int = 1, **fields: Any,
-    ) -> float:
-        """Send states a millisecond apart until a text is in the log; return the last's time."""
-        end = time.monotonic() + MATCH_TIMEOUT
-        k = 0
-        while time.monotonic() < end:
-            if self.log.count(text) >= times:
-                return time_s + 1e-3 * (k - 1)
-            assert self.answer(time_s + 1e-3 * k, positions, **fields) is not None
-            time.sleep(2e-3)
-            k += 1
-        raise AssertionError(f'no {text!r} in:\n{self.log}')
-
-    def advance(self, start: float, end: float, positions: list[float]) -> None:
-        """Let the states' clock run to an end, in strides that are not taken for a jump."""
-        for t in np.arange(start, end, 0.2):
-            assert self.answer(float(t.round(3)), positions) is not None
-
-    def wait_log(self, text: str, timeout: float = ANSWER_TIMEOUT) -> None:
-        assert self.spin_until(lambda: text in self.log, timeout), f'no {text!r} in:\n{self.log}'
-
-    def publisher(
-        self, kind: Any, topic: str, node: Node | None = None, *, latched: bool = False,
-    ) -> Any:
-        """Return a publisher that the node listens to."""
-        made = (node or self.node).create_publisher(kind, topic, QoSProfile(
-            depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL if latched
-            else DurabilityPolicy.VOLATILE))
-        assert self.spin_until(lambda: made.get_subscription_count() > 0, MATCH_TIMEOUT)
-        return made
-
-    def other_node(self, name: str = 'other') -> Node:
-        """Return another node beside the driver's."""
-        return Node(name, context=self._context)
-
-    def subscribe(self, kind: Any, topic: str, depth: int = 100) -> list[Any]:
-        """Return a list to which messages are added as they come."""
-        found: list[Any] = []
-        self.node.create_subscription(kind, topic, found.append, QoSProfile(depth=depth))
-        assert self.spin_until(lambda: self.node.count_publishers(topic) > 0, MATCH_TIMEOUT)
-        return found
-
-    def call(self, kind: Any, service: str, request: Any) -> Any:
-        """Call a service of the node and return its response."""
-        client = self.node.create_client(kind, f'/feedforward/{service}')
-        assert self.spin_until(client.service_is_ready, MATCH_TIMEOUT), self.log
-        future = client.call_async(request)
-        assert self.spin_until(future.done, MATCH_TIMEOUT), self.log
-        self.node.destroy_client(client)
-        return future.result()
-
-    def change(self, name: str) -> bool:
-        """Ask for a change of the node's life cycle; return whether it happened."""
-        number = getattr(Transition, f'TRANSITION_{name.upper()}')
-        request = ChangeState.Request(transition=Transition(id=number))
-        return bool(self.call(ChangeState, 'change_state', request).success)
-
-    def set(self, **values: Any) -> str:
-        """Set parameters as one batch; return why they were refused, empty if they were not."""
-        batch = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        result = self.call(
-            SetParametersAtomically, 'set_parameters_atomically',
-            SetParametersAtomically.Request(parameters=batch)).result
-        return '' if result.successful else result.reason or 'refused'
-
-    def drive(
-        self, seconds: float, positions: list[float], *, until: Callable[[], bool] | None = None,
-    ) -> None:
-        """Be a driver on the clock of the machine, at 200 Hz, for a time or until something."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not (until is not None and until()):
-            self.send_state(time.time(), positions)
-            tick = time.monotonic() + 0.005
-            while (left := tick - time.monotonic()) > 0.0:
-                self._executor.spin_once(timeout_sec=left)
-        assert until is None or until(), self.log
-
-    def spin(self, seconds: float) -> None:
-        self.spin_until(lambda: False, seconds)
-
-    def settle(self) -> int:
-        """Read what still waits to be read; return how many torques there have been."""
-        count = -1
-        end = time.monotonic() + SETTLE_TIMEOUT
-        while count < len(self.messages['torque']):
-            assert time.monotonic() < end, f'the node goes on publishing:\n{self.log}'
-            count = len(self.messages['torque'])
-            for _ in range(30):
-                self._executor.spin_once(timeout_sec=0.01)
-        return count
-
-    def kill(self) -> None:
-        """End the node as a crash would."""
-        kill(self.process)
-
-    def end(self, number: int = signal.SIGINT) -> int:
-        """End the node by a signal, listening on, and return its exit code."""
-        files = shared_memory(self.process.pid)
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        end = time.monotonic() + 20.0
-        while self.process.poll() is None and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.02)
-        if self.process.poll() is None:
-            kill(self.process)
-        USED.update(files - KILLED)
-        for _ in range(100):
-            self._executor.spin_once(timeout_sec=0.001)
-        return self.process.returncode
-
-    def close(self) -> int:
-        """End the node by SIGINT and return its exit code."""
-        if self._closed:
-            return self.process.returncode
-        self._closed = True
-        code = self.end()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.try_shutdown(context=self._context)
-        return code
-
-
 @pytest.fixture
 def live(
     ros_environment: dict[str, str], tmp_path: Path,
@@ -395,9 +109,6 @@ def gentle_panda(tmp_path: Path) -> Path:
 
     Those of the real one take some 50 ms, of which a busy machine sees next to nothing.
     """
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping = robot_keys('panda')
     mapping['limits']['jerk'] = [0.01 * jerk for jerk in mapping['limits']['jerk']]
-    path = tmp_path / 'gentle_panda.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
-    return path
+    return write_robot_keys(tmp_path / 'gentle_panda.yaml', mapping)

@@ -12,11 +12,6 @@ START = 50.0
 PERIOD = 0.004
 
 
-def reason(node) -> str:
-    """Return the reason of the state that was published last."""
-    return ''.join(value.value for value in node.descriptions[-1].values)
-
-
 class Simulator:
     """Joint states with a time of their own, in their stamps, on a clock that it shows, or both.
     """
@@ -146,7 +141,7 @@ def test_a_bag_that_loops_leaves_no_step_and_drops_the_plans_that_wait(live, hom
             found.clear()
         simulator.time = START
         assert simulator.state(), node.log
-        node.spin_until(lambda: 'was set back by' in reason(node), 5.0)
+        node.spin_until(lambda: 'was set back by' in node.reason, 5.0)
         # Each cause is logged at most once a second.
         node.wait_log('plans that wait for their start are dropped')
         simulator.step_until(lambda: node.states[-1] == 'holding')

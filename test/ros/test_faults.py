@@ -1,5 +1,4 @@
 """Faults, injected into a live node from another process."""
-import os
 import re
 import signal
 import sys
@@ -9,10 +8,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from live_motions import NOW, assert_no_step, in_motion, move, table, weight
 import numpy as np
-from processes import children, is_alive, shared_memory, unused
 import pytest
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 import hodyn_ros as hd
@@ -45,11 +42,6 @@ sys.exit(main(['node', *sys.argv[1:]]))
 """
 
 
-def reasons(node) -> list[str]:
-    """Return the reasons of all states that were published."""
-    return [value.value for message in node.descriptions for value in message.values]
-
-
 def test_a_silent_driver_stops_the_motion_until_a_new_plan_comes(
         live, home, gentle_panda):
     node = live(f'robot:={gentle_panda}', 'state_timeout:=0.3')
@@ -60,8 +52,7 @@ def test_a_silent_driver_stops_the_motion_until_a_new_plan_comes(
     assert node.spin_until(lambda: node.states[-1] == 'fault', 20.0), node.log
     assert 'no joint state for' in node.log
     assert 'stopping' in node.states
-    reasons = [value.value for value in node.descriptions[-1].values]
-    assert reasons == ['joint states are lost']
+    assert node.reason == 'joint states are lost'
     count = node.settle()
     node.spin(0.2)
     assert len(node.messages['torque']) == count
@@ -101,7 +92,7 @@ def test_after_a_clock_was_set_the_reference_goes_on_from_where_it_was(live, hom
     for k in range(400):
         assert node.answer(t + 0.005 * k, home) is not None
     said = 'was set back by' if jump < 0.0 else 'are missing between cycles'
-    assert any(said in reason for reason in reasons(node))
+    assert any(said in reason for reason in node.reasons)
     assert said in node.log
     assert 'stopping' not in node.states
     assert node.states[-1] == 'holding'
@@ -204,73 +195,6 @@ def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
     assert_no_step(node)
 
 
-def test_a_streamed_reference(live, home):
-    node = live('stream_timeout:=0.2')
-    node.first_answer(NOW, home)
-    publisher = node.publisher(JointState, '/feedforward/reference')
-
-    def sample(positions, **fields):
-        message = JointState(
-            name=node.joints, position=[float(x) for x in positions], **fields)
-        publisher.publish(message)
-
-    goal = [x + 0.1 for x in home]
-    t = NOW
-    for _ in range(250):
-        t += 0.004
-        sample(goal)
-        assert node.answer(t, home) is not None
-    assert node.states[-1] == 'streaming'
-    np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-6)
-    # A plan waits its turn, and what cannot be is refused.
-    move(node, home)
-    node.wait_log('a streamed reference is followed')
-    for positions, fields, reason in (
-            ([9.0] * 7, {}, 'position 9 of joint'),
-            ([1e200] * 7, {}, 'is 1e+200'),
-            (goal, {'velocity': [99.0] * 7}, 'velocity 99 of joint'),
-            ([float('inf'), *goal[1:]], {}, 'is not finite'),
-            (goal[:3], {}, '7 names but 3')):
-        # Only the newest sample is kept: one that comes soon after may take its place.
-        for _ in range(50):
-            sample(positions, **fields)
-            if node.spin_until(lambda text=reason: text in node.log, 0.05):
-                break
-            sample(goal)
-        assert reason in node.log
-        t += 0.004
-        sample(goal)
-        assert node.answer(t, home) is not None
-    # A second publisher: all are ignored until one is left; then the stream is silent.
-    other = node.other_node()
-    node.publisher(JointState, '/feedforward/reference', other)
-    refused = False
-    end = time.monotonic() + 30.0
-    while node.states[-1] != 'holding' and time.monotonic() < end:
-        t += 0.004
-        # Until the node has found the second publisher it follows the first.
-        refused = refused or '2 nodes publish it' in node.log
-        sample(home if refused else goal)
-        assert node.answer(t, home) is not None
-        time.sleep(0.002)
-    assert '2 nodes publish it' in node.log
-    node.wait_log('the streamed reference fell silent: it goes to the last sample')
-    np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-4)
-    other.destroy_node()
-    assert node.spin_until(
-        lambda: node.node.count_publishers('/feedforward/reference') == 1, 30.0)
-    states = len(node.states)
-    for _ in range(400):
-        t += 0.004
-        sample(home)
-        assert node.answer(t, home) is not None
-        if 'streaming' in node.states[states:] and np.abs(
-                np.array(node.messages['torque'][-1].position) - home).max() < 1e-6:
-            break
-    np.testing.assert_allclose(node.messages['torque'][-1].position, home, atol=1e-6)
-    assert_no_step(node)
-
-
 def test_payload_wrench_and_parameters_at_run_time(live, home):
     node = live('fade:=0.3')
     node.first_answer(NOW, home)
@@ -368,82 +292,6 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
     node.wait_log('contradicts the state before: it is left out')
 
 
-def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):
-    node = live('robot:=robot_description', ready=False)
-    node.wait_log('waiting for a robot', 60.0)
-    publisher = node.publisher(String, '/robot_description', latched=True)
-    secret = tmp_path / 'secret.yaml'
-    secret.write_text('name: secret')
-    for text, reason in (
-            (str(secret), 'that are no URDF'), ('panda', 'that are no URDF'),
-            ('<robot name="x"><link', 'not configured'),
-            (f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><robot name="&e;"/>',
-             'not configured'),
-            ('<' * 5_000_000, 'are read')):
-        before = node.log.count(reason)
-        publisher.publish(String(data=text))
-        assert node.spin_until(lambda n=before, r=reason: node.log.count(r) > n, 20.0), node.log
-    assert 'secret' not in node.log.replace(str(secret), '')
-    limit = '<limit lower="-3" upper="3" effort="80" velocity="2"/>'
-    publisher.publish(String(data=(
-        '<robot name="pendulum"><link name="world"/><link name="arm"><inertial>'
-        '<origin xyz="0 0 -0.5"/><mass value="2"/>'
-        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
-        '<visual><geometry><mesh filename="package://nowhere/x.stl"/></geometry></visual></link>'
-        '<joint name="hinge" type="revolute"><parent link="world"/><child link="arm"/>'
-        f'<axis xyz="0 1 0"/>{limit}</joint></robot>')))
-    node.wait_log('waiting: for a joint state', 30.0)
-    node.joints = ['hinge']
-    node.wait_ready()
-    answers = node.first_answer(NOW, [0.5])
-    assert abs(answers[0].effort[0]) == pytest.approx(2 * 9.81 * 0.5 * np.sin(0.5), rel=1e-2)
-
-
-def test_a_dead_planning_process_costs_one_plan(live, home):
-    node = live()
-    node.first_answer(NOW, home)
-    for pid in children(node.process.pid):
-        os.kill(pid, signal.SIGKILL)
-    move(node, home)
-    t = node.send_states_until_log('prepares plans has died', NOW + 0.001, home)
-    node.spin(0.2)
-    move(node, home)
-    node.send_states_until_log('trajectory accepted', t + 0.1, home)
-    pid = node.process.pid
-    helpers = children(pid)
-    assert node.end() == 0
-    assert helpers
-    assert not any(map(is_alive, helpers))
-    assert_no_step(node)
-
-
-def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home):
-    node = live()
-    t = in_motion(node, home, seconds=2.0)
-    helpers = children(node.process.pid)
-    node.kill()
-    count = node.settle()
-    node.send_state(t + 0.1, home)
-    for _ in range(50):
-        node._executor.spin_once(timeout_sec=0.01)
-    assert len(node.messages['torque']) == count
-    end = time.monotonic() + 20.0
-    while any(map(is_alive, helpers)) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not any(map(is_alive, helpers))
-    again = live()
-    there = [x + 0.1 for x in home]
-    answers = again.first_answer(NOW + 5.0, there)
-    np.testing.assert_array_equal(answers[0].position, there)
-    assert not np.any(answers[0].velocity)
-    files = shared_memory(again.process.pid)
-    assert files
-    assert again.close() == 0
-    node.close()
-    # What the killed one left is not the other's.
-    assert not unused(files)
-
-
 def test_states_that_come_late_are_told(live, home):
     node = live()
     reports = node.subscribe(DiagnosticArray, '/diagnostics')
@@ -469,7 +317,7 @@ def test_a_non_finite_torque_is_kept_back_and_an_error_ends_nothing(
         count = node.settle()
         node.send_state(t + 0.1, [*home[:6], seventh])
         assert node.spin_until(lambda: node.states[-1] == 'fault', 10.0), node.log
-        assert why in reasons(node)[-1]
+        assert why in node.reasons[-1]
         assert node.settle() == count
         t += 0.2
         assert node.answer(t, home) is not None

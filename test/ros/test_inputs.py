@@ -17,10 +17,6 @@ LEFT, RIGHT, BARE = (
     [f'{prefix}joint{i}' for i in range(1, 8)] for prefix in ('left_fer_', 'right_fer_', ''))
 
 
-def reason(node) -> str:
-    return node.descriptions[-1].values[0].value if node.descriptions[-1].values else ''
-
-
 class Sender:
     """Sends messages between states until the log has an answer: matching takes time."""
 
@@ -108,7 +104,7 @@ def test_waiting_says_why_and_a_gripper_alone_is_named(live):
     node.send_state(NOW, [0.0, 0.0], name=['finger_1', 'finger_2'])
     node.wait_log("none of those received can be used: no joint of robot 'panda' among the names "
                   "'finger_1', 'finger_2'; expected 'fer_joint1'", 20.0)
-    assert node.spin_until(lambda: 'finger_1' in reason(node), 10.0)
+    assert node.spin_until(lambda: 'finger_1' in node.reason, 10.0)
     assert node.states[-1] == 'waiting'
     assert '(1 received)' in node.log
     # One cause is one line.
@@ -128,21 +124,21 @@ def test_two_drivers_that_contradict_each_other_are_named(live, home):
     node.messages['torque'].clear()
     end = time.monotonic() + 20.0
     while time.monotonic() < end and (
-            len(node.messages['torque']) <= 100 or 'contradict each other' not in reason(node)):
+            len(node.messages['torque']) <= 100 or 'contradict each other' not in node.reason):
         for position in (home, [x + 0.7 for x in home]):
             state = JointState(name=node.joints, position=position)
             state.header.stamp = node.node.get_clock().now().to_msg()
             (node.state_publisher if position is home else gripper).publish(state)
             node.spin(0.005)
     assert '/driver, /other publish states of this arm on /joint_states that contradict' in \
-        reason(node)
+        node.reason
     assert 'contradict each other: end all but the driver' in node.log
     # The reference hopped between both.
     q = np.array([message.position for message in node.messages['torque']])
     assert len(q) > 100
     np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
     other.destroy_node()
-    node.drive(20.0, home, until=lambda: not reason(node))
+    node.drive(20.0, home, until=lambda: not node.reason)
 
 
 def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
@@ -155,7 +151,7 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     # One that cannot know better makes itself known: it is said, and not for ever.
     torque = node.other_node()
     torque.create_publisher(JointState, '/feedforward/torque', 1)
-    node.drive(20.0, home, until=lambda: '/other all publish /feedforward/torque' in reason(node))
+    node.drive(20.0, home, until=lambda: '/other all publish /feedforward/torque' in node.reason)
     states = torque.create_publisher(DiagnosticStatus, '/feedforward/state', QoSProfile(
         depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     assert node.change('deactivate')
@@ -165,7 +161,7 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     torque.destroy_node()
     assert node.spin_until(lambda: node.node.count_publishers('/feedforward/torque') == 1, 20.0)
     assert node.change('activate')
-    node.drive(20.0, home, until=lambda: node.states[-1] == 'holding' and not reason(node))
+    node.drive(20.0, home, until=lambda: node.states[-1] == 'holding' and not node.reason)
     namesake = node.other_node('feedforward')
     node.drive(20.0, home, until=lambda: '2 nodes have the name /feedforward' in node.log)
     namesake.destroy_node()
@@ -178,12 +174,12 @@ def test_computed_torque_without_velocities_uses_the_reference(live, home):
     for _ in range(10):
         held = sender.state(there, step=0.1)
     assert 'the joint states have no velocity' in node.log
-    assert 'the joint states have no velocity' in reason(node)
+    assert 'the joint states have no velocity' in node.reason
     np.testing.assert_allclose(held, sender.state(home, step=0.1), atol=1e-12)
     for _ in range(10):
         moved = sender.state(there, step=0.1, velocity=[0.0] * 7)
     assert np.abs(moved - held).max() > 0.1
-    assert node.spin_until(lambda: not reason(node), 5.0), (reason(node), node.log)
+    assert node.spin_until(lambda: not node.reason, 5.0), (node.reason, node.log)
 
 
 def test_a_wrong_order_of_command_joints_is_named_as_such(live, home):
@@ -202,7 +198,7 @@ def test_a_wrong_order_of_command_joints_is_named_as_such(live, home):
         node.spin(0.1)
     node.wait_log("commands rejected: command_joints: 'right_fer_joint1' and the others are of "
                   "another arm than 'left_fer_joint1'")
-    assert node.spin_until(lambda: 'command_joints' in reason(node), 10.0)
+    assert node.spin_until(lambda: 'command_joints' in node.reason, 10.0)
     assert not commands
     assert not node.messages['torque']
     assert 'joint_states rejected' not in node.log
@@ -239,7 +235,7 @@ def test_a_wrench_of_any_size_keeps_the_torque_within_limits_and_is_said(live, h
         assert (np.abs(efforts) < [87.0] * 4 + [12.0] * 3).all()
         largest = max(largest, np.abs(efforts - held).max())
     assert largest > 1.0
-    assert 'external_wrench is scaled down' in reason(node)
+    assert 'external_wrench is scaled down' in node.reason
     assert node.set(max_force=10.0).startswith('max_force: cannot change while active')
 
 

@@ -1,13 +1,14 @@
 """Processes around a live node that die by SIGKILL in mid-motion, and come back."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 
-from live_motions import assert_no_step, move, table, weight
+from live_motions import NOW, assert_no_step, in_motion, move, table, weight
 import numpy as np
-from processes import kill
+from processes import assert_end, children, is_alive, kill, shared_memory, unused
 import pytest
 from scipy.optimize import brentq
 
@@ -100,7 +101,7 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
     driver.kill()
     assert node.spin_until(lambda: node.states[-1] == 'fault', PATIENCE), node.log
     assert node.states[-3:] == ['following', 'stopping', 'fault']
-    assert [value.value for value in node.descriptions[-1].values] == ['joint states are lost']
+    assert node.reason == 'joint states are lost'
     node.settle()
     held = table(node, 'torque')[1][-1]
     assert (held[0] > np.array(home) + 0.05).all()
@@ -150,3 +151,45 @@ def test_a_stream_whose_process_is_killed_ends_at_its_last_sample(
     node.drive(PATIENCE, home, until=lambda: moved_by(node, there) > 0.05)
     assert node.states[-1] == 'streaming'
     assert_no_step(node)
+
+
+def test_a_dead_planning_process_costs_one_plan(live, home):
+    node = live()
+    node.first_answer(NOW, home)
+    for pid in children(node.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    move(node, home)
+    t = node.send_states_until_log('prepares plans has died', NOW + 0.001, home)
+    node.spin(0.2)
+    move(node, home)
+    node.send_states_until_log('trajectory accepted', t + 0.1, home)
+    pid = node.process.pid
+    helpers = children(pid)
+    assert node.end() == 0
+    assert helpers
+    assert not any(map(is_alive, helpers))
+    assert_no_step(node)
+
+
+def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home):
+    node = live()
+    t = in_motion(node, home, seconds=2.0)
+    helpers = children(node.process.pid)
+    node.kill()
+    count = node.settle()
+    node.send_state(t + 0.1, home)
+    for _ in range(50):
+        node._executor.spin_once(timeout_sec=0.01)
+    assert len(node.messages['torque']) == count
+    assert_end(helpers, 20.0)
+    again = live()
+    there = [x + 0.1 for x in home]
+    answers = again.first_answer(NOW + 5.0, there)
+    np.testing.assert_array_equal(answers[0].position, there)
+    assert not np.any(answers[0].velocity)
+    files = shared_memory(again.process.pid)
+    assert files
+    assert again.close() == 0
+    node.close()
+    # What the killed one left is not the other's.
+    assert not unused(files)

@@ -7,6 +7,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from serialized import assert_read_in_the_robots_order
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -21,22 +22,10 @@ NAMES = [f'fer_joint{i}' for i in range(1, 8)]
 
 
 def test_states_are_read_in_the_robots_order():
-    reader = JointStateReader(JointNames(hd.load_robot('panda')))
-    rng = np.random.default_rng(0)
-    for k in range(20):
-        q, v = rng.normal(size=(2, 7))
-        order = rng.permutation(7) if k % 3 else np.arange(7)
-        message = JointState(
-            name=[NAMES[i] for i in order] + ['finger'], position=[*q[order].tolist(), 0.0])
-        if k % 2:
-            message.velocity = [*v[order].tolist(), 0.0]
-        position, velocity = reader.state(serialize_message(message))
-        np.testing.assert_array_equal(position, q)
-        assert (velocity is None) == (k % 2 == 0)
-        if velocity is not None:
-            np.testing.assert_array_equal(velocity, v)
-        assert reader.names == NAMES
-        assert reader.sent_joints == 8
+    assert_read_in_the_robots_order(
+        JointStateReader(JointNames(hd.load_robot('panda'))), NAMES,
+        lambda k, name, position, velocity: serialize_message(JointState(
+            name=name, position=position, velocity=velocity)))
 
 
 def test_messages_written_in_place():

@@ -1,14 +1,12 @@
 """Motors of elastic joints and of joints with variable stiffness, commanded by a live node."""
 from copy import copy, deepcopy
 from dataclasses import replace
-from importlib import resources
 
-from live_motions import NOW, assert_no_step, in_motion
+from live_motions import NOW, assert_no_step, in_motion, start_with_motors, write_robot_keys
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
@@ -16,6 +14,7 @@ from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import SmoothingFilter, fit_plan
+from hodyn_ros.robot.files import robot_keys
 
 pytestmark = pytest.mark.live
 
@@ -51,15 +50,6 @@ def assert_no_lone_step(values: np.ndarray) -> None:
     change = np.abs(np.diff(values, axis=0))
     neighbours = np.maximum(change[:-2], change[2:])
     assert (change[1:-1] <= 3.0 * neighbours + 0.01 * change.max(axis=0) + 1e-9).all()
-
-
-def start_elastic(live, *parameters: str):
-    """Start a node, with its motors a part of each answer."""
-    node = live(*parameters)
-    node.expect('motor_reference')
-    assert node.spin_until(
-        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
-    return node
 
 
 class Library:
@@ -108,7 +98,7 @@ def motor_cycles(node) -> list[tuple[int, np.ndarray]]:
 
 def test_series_elastic_motors_get_what_the_library_says_at_each_stamp(live, home):
     order = [f'fer_joint{i}' for i in (7, 6, 5, 4, 3, 2, 1)]
-    node = start_elastic(
+    node = start_with_motors(
         live, f'spring_stiffness:={SPRINGS}', f'motor_inertia:={INERTIA}',
         'publish_commands:=true', f'command_joints:=[{", ".join(order)}]',
         'gravity_in_output:=false')
@@ -141,14 +131,11 @@ def test_series_elastic_motors_get_what_the_library_says_at_each_stamp(live, hom
 @pytest.fixture
 def variable_robot(tmp_path):
     """Return the file of a Panda with a joint of each kind."""
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping = robot_keys('panda')
     mapping['actuators'] = {
         f'joint{i}': {**law, 'motor': {'inertia': inertia, 'viscous': 0.5}}
         for i, (law, inertia) in enumerate(zip(LAWS, INERTIA, strict=True), 1)}
-    path = tmp_path / 'variable.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
-    return path
+    return write_robot_keys(tmp_path / 'variable.yaml', mapping)
 
 
 class Asker:
@@ -189,7 +176,7 @@ def antagonistic_stiffness(positions, motors) -> list[float]:
 
 
 def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, variable_robot):
-    node = start_elastic(live, f'robot:={variable_robot}', 'publish_commands:=true')
+    node = start_with_motors(live, f'robot:={variable_robot}', 'publish_commands:=true')
     commands = node.subscribe(Float64MultiArray, '/feedforward/motor_commands')
     t = in_motion(node, home, seconds=2.0)
     # Joints that cannot vary theirs may be asked for anything.
@@ -218,7 +205,7 @@ def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, va
 
 
 def test_a_stiffness_that_cannot_be_is_taken_in_part_or_rejected(live, home, variable_robot):
-    node = start_elastic(live, f'robot:={variable_robot}')
+    node = start_with_motors(live, f'robot:={variable_robot}')
     node.first_answer(NOW, home)
     asker = Asker(node, home, NOW)
     given = [float(law.get('stiffness', 0.0)) for law in LAWS]

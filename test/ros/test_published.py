@@ -1,16 +1,26 @@
 """What a live node publishes never steps and keeps its limits, whatever is done to it."""
-from importlib import resources
 import signal
 import time
 
 from geometry_msgs.msg import WrenchStamped
-from live_motions import NOW, ROUND_OFF, assert_no_step, cycles, table, weight
+from live_motions import (
+    NOW,
+    ROUND_OFF,
+    Stepper,
+    assert_no_step,
+    beside,
+    cycles,
+    start_with_motors,
+    table,
+    weight,
+    write_robot_keys,
+)
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-import yaml
 
 import hodyn_ros as hd
+from hodyn_ros.robot.files import robot_keys
 
 pytestmark = pytest.mark.live
 
@@ -19,16 +29,6 @@ MARGIN = 1.05
 REST = {'velocity': [0.0] * 7}
 # As users have them.
 DEFAULTS = 'state_timeout:=0.05', 'max_time_step:=0.01', 'tracking_tolerance:=[0.0]'
-
-
-def reason(node) -> str:
-    return ''.join(value.value for value in node.descriptions[-1].values)
-
-
-def beside(home, by: float, joint: int = 0) -> list[float]:
-    there = list(home)
-    there[joint] += by
-    return there
 
 
 def assert_efforts_within(node, limits=PANDA) -> None:
@@ -95,16 +95,13 @@ def test_one_wrong_measured_state_does_not_reach_the_torque(live, home, velocity
 @pytest.fixture
 def springs(tmp_path):
     """Return the file of a Panda with springs and motors of limited speed."""
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    mapping = robot_keys('panda')
     mapping['actuators'] = {
         f'joint{i}': {
             'law': 'variable', 'stiffness': 100.0,
             'motor': {'inertia': 0.4, 'viscous': 0.5, 'max_velocity': 3.0, 'max_effort': 90.0}}
         for i in range(1, 8)}
-    path = tmp_path / 'springs.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
-    return path
+    return write_robot_keys(tmp_path / 'springs.yaml', mapping)
 
 
 def motors(node) -> tuple[np.ndarray, np.ndarray]:
@@ -124,14 +121,6 @@ def assert_motors_keep(node) -> None:
     assert (np.abs(np.diff(theta, axis=0)) <= MARGIN * 3.0 * np.maximum(dt, 0.0) + 1e-9).all()
     assert np.abs(np.diff(speed, axis=0)).max() < 0.3
     assert np.abs(np.diff(torque, axis=0)).max() < 5.0
-
-
-def start_with_motors(live, *parameters):
-    node = live(*parameters)
-    node.expect('motor_reference')
-    assert node.spin_until(
-        lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)
-    return node
 
 
 def test_a_stiffness_of_nearly_nothing_does_not_turn_the_motors_round(live, home, springs):
@@ -241,6 +230,13 @@ def test_a_wrench_of_before_a_silence_does_not_come_back(live, home):
     assert_efforts_within(node)
 
 
+def assert_stays(node, home):
+    """After a while more the reference has never been anywhere else."""
+    node.drive(0.2, home)
+    q = np.array([message.position for message in node.messages['torque']])
+    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+
+
 def test_one_state_of_zeros_after_a_silence_is_not_believed(live, home):
     """A driver that was restarted says 0 first: joint 4 went there, out of its range, and back."""
     node = live('state_timeout:=0.05', 'max_time_step:=0.01', 'tracking_tolerance:=[0.0]')
@@ -249,9 +245,7 @@ def test_one_state_of_zeros_after_a_silence_is_not_believed(live, home):
     node.send_state(time.time(), [0.0] * 7)
     node.spin(0.02)
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
-    node.drive(0.2, home)
-    q = np.array([message.position for message in node.messages['torque']])
-    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+    assert_stays(node, home)
 
 
 def test_one_state_of_zeros_at_the_start_is_not_believed(live, home):
@@ -260,9 +254,7 @@ def test_one_state_of_zeros_at_the_start_is_not_believed(live, home):
     node.send_state(time.time(), [0.0] * 7)
     node.spin(0.1)
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
-    node.drive(0.1, home)
-    q = np.array([message.position for message in node.messages['torque']])
-    np.testing.assert_array_equal(q, np.tile(home, (len(q), 1)))
+    assert_stays(node, home)
 
 
 def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home):
@@ -280,19 +272,16 @@ def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home
 def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
         live, home, tmp_path, seed):
     """Samples back and forth, of which each came while it swung: it went 4 to 6 rad past all."""
-    built_in = resources.files('hodyn_ros.robot.builtin').joinpath('panda.yaml')
-    mapping = yaml.safe_load(built_in.read_text('utf-8'))
+    keys = robot_keys('panda')
     for quantity, none in (
             ('position', [-1e4, 1e4]), ('velocity', 100.0), ('acceleration', 40.0)):
-        mapping['limits'][quantity][0] = none
-    path = tmp_path / 'turning.yaml'
-    path.write_text(yaml.safe_dump(mapping), encoding='utf-8')
+        keys['limits'][quantity][0] = none
+    path = write_robot_keys(tmp_path / 'turning.yaml', keys)
     node = live(f'robot:={path}')
-    stream = node.publisher(JointState, '/feedforward/reference')
-    node.first_answer(NOW, home)
+    arm = Stepper(node, home)
     rng = np.random.default_rng(seed)
     rng.random()
-    asked, q = [home[0]], list(home)
+    asked = [home[0]]
     for k in range(1, 1500):
         if k % 60 == 1:
             # The other joints use the efforts up, so that slower motions are tried.
@@ -300,10 +289,8 @@ def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
                 home + rng.uniform(-1.0, 1.0, 7), PANDA.position_min, PANDA.position_max)
             goal[0] = rng.uniform(-10.0, 10.0)
             asked.append(goal[0])
-            stream.publish(JointState(name=node.joints, position=goal.tolist()))
-        answers = node.answer(NOW + 0.004 * k, q)
-        assert answers is not None
-        q = list(answers[0].position)
+            arm.sample(goal)
+        arm.step()
     _, values = cycles(node)
     moved, speed = values[:, 0, 0], np.abs(values[:, 1, 0]).max()
     assert min(asked) - 0.5 <= moved.min()
@@ -318,25 +305,21 @@ def test_an_fr3_that_is_streamed_keeps_its_vendors_law(live):
     limits = robot.limits
     home = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
     node = live('robot:=fr3', joints=[f'fr3_joint{i}' for i in range(1, 8)])
-    stream = node.publisher(JointState, '/feedforward/reference')
-    node.first_answer(NOW, home)
-    q = list(home)
+    arm = Stepper(node, home)
     for k in range(1, 2500):
         if k % 25 == 1:
             side = 1.0 if (k // 500) % 2 else -1.0
             end = limits.position_max if side > 0.0 else limits.position_min
             goal = home[:2] + (end - side * 0.02)[2:4].tolist() + home[4:]
             goal[0] = (end - side * 0.02)[0]
-            stream.publish(JointState(name=node.joints, position=goal))
-        answers = node.answer(NOW + 0.004 * k, q)
-        assert answers is not None
-        q = list(answers[0].position)
+            arm.sample(goal)
+        arm.step()
     _, values = cycles(node)
     lower, upper = limits.velocity_range(values[:, 0])
     assert (values[:, 1] <= upper + 1e-9).all()
     assert (values[:, 1] >= lower - 1e-9).all()
     assert np.abs(values[:, 1, 0]).max() > 1.0, 'it was not driven hard'
     assert np.abs(values[:, 0, 0]).max() > 2.7
-    assert 'velocity' not in reason(node)
+    assert 'velocity' not in node.reason
     assert_no_step(node)
     assert_efforts_within(node, limits)

@@ -8,7 +8,7 @@ import time
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from live_motions import NOW, assert_no_step, in_motion
-from processes import KILLED, children, is_alive, shared_memory, unused
+from processes import KILLED, assert_end, children, is_alive, shared_memory, unused
 import pytest
 
 pytestmark = pytest.mark.live
@@ -48,10 +48,7 @@ def assert_ends_at_once(process: subprocess.Popen, number: int) -> int:
     helpers, files = children(process.pid), shared_memory(process.pid)
     process.send_signal(number)
     code = process.wait(AT_ONCE)
-    end = time.monotonic() + AT_ONCE
-    while any(map(is_alive, helpers)) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not any(map(is_alive, helpers))
+    assert_end(helpers, AT_ONCE)
     if code == 0:
         assert not unused(files)
     else:
@@ -148,10 +145,7 @@ def test_no_node_of_a_demo_that_is_killed_goes_on(ros_environment, tmp_path):
     files = set().union(*map(shared_memory, [demo.pid, *helpers]))
     demo.kill()
     demo.wait()
-    end = time.monotonic() + AT_ONCE
-    while any(map(is_alive, helpers)) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not any(map(is_alive, helpers))
+    assert_end(helpers, AT_ONCE)
     KILLED.update(files)
 
 

@@ -2,6 +2,8 @@
 import os
 import sys
 
+from grippers import gripper_urdf
+from live_motions import NOW
 import numpy as np
 import pytest
 from std_msgs.msg import String
@@ -114,28 +116,18 @@ def test_a_robot_with_as_many_joints_as_are_taken_is_held(live):
     assert len(node.first_answer(1000.0, [0.1] * 64)[0].effort) == 64
 
 
-GRIPPER = """<robot name="arm"><link name="base"/>{}
-<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>
-<limit lower="-1" upper="1" velocity="2" effort="30"/></joint>
-<joint name="finger1" type="prismatic"><parent link="l1"/><child link="l2"/>
-<limit lower="0" upper="0.04" velocity="0" effort="20"/></joint>
-<joint name="finger2" type="prismatic"><parent link="l1"/><child link="l3"/>
-<limit lower="0" upper="0.04" velocity="0" effort="20"/><mimic joint="finger1"/></joint>
-</robot>""".format(''.join(
-    f'<link name="l{i}"><inertial><origin xyz="0.2 0.1 0"/><mass value="1"/>'
-    '<inertia ixx="0.1" iyy="0.1" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-    for i in (1, 2, 3)))
+GRIPPER = gripper_urdf(0.0, largest_inertia=0.3, centre='0.2 0.1 0')
 
 
 def test_a_gripper_is_locked_limits_are_a_files_and_inertias_are_taken(live, tmp_path):
     robot, limits, other = (tmp_path / name for name in ('arm.urdf', 'limits.yaml', 'other.yaml'))
     robot.write_text(GRIPPER)
-    limits.write_text('joint_limits: {j1: {has_velocity_limits: true, max_velocity: 0.01}}')
+    limits.write_text('joint_limits: {arm_j1: {has_velocity_limits: true, max_velocity: 0.01}}')
     other.write_text('limits: {}')
     node = live(
         f'robot:={robot}', 'locked_joints:=["finger1=0.02"]', f'limits_file:={limits}',
         'inertia_check:=warn', 'fade:=0.2', ready=False)
-    node.joints = ['j1']
+    node.joints = ['arm_j1']
     node.wait_ready()
     assert 'no rigid body has it' in node.log
     locked = load_robot(str(robot), inertia_check='warn', locked_joints={'finger1': 0.02})
@@ -196,3 +188,34 @@ def test_a_tolerance_for_a_joint_that_there_is_not_is_refused(live):
     node = live('robot:=twolink', 'constraints.elbow.goal:=0.1', ready=False)
     node.wait_log('not configured: parameter constraints.elbow.goal: no such joint', PATIENCE)
     assert node.process.wait(PATIENCE) == 2
+
+
+def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):
+    node = live('robot:=robot_description', ready=False)
+    node.wait_log('waiting for a robot', 60.0)
+    publisher = node.publisher(String, '/robot_description', latched=True)
+    secret = tmp_path / 'secret.yaml'
+    secret.write_text('name: secret')
+    for text, reason in (
+            (str(secret), 'that are no URDF'), ('panda', 'that are no URDF'),
+            ('<robot name="x"><link', 'not configured'),
+            (f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><robot name="&e;"/>',
+             'not configured'),
+            ('<' * 5_000_000, 'are read')):
+        before = node.log.count(reason)
+        publisher.publish(String(data=text))
+        assert node.spin_until(lambda n=before, r=reason: node.log.count(r) > n, 20.0), node.log
+    assert 'secret' not in node.log.replace(str(secret), '')
+    limit = '<limit lower="-3" upper="3" effort="80" velocity="2"/>'
+    publisher.publish(String(data=(
+        '<robot name="pendulum"><link name="world"/><link name="arm"><inertial>'
+        '<origin xyz="0 0 -0.5"/><mass value="2"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<visual><geometry><mesh filename="package://nowhere/x.stl"/></geometry></visual></link>'
+        '<joint name="hinge" type="revolute"><parent link="world"/><child link="arm"/>'
+        f'<axis xyz="0 1 0"/>{limit}</joint></robot>')))
+    node.wait_log('waiting: for a joint state', 30.0)
+    node.joints = ['hinge']
+    node.wait_ready()
+    answers = node.first_answer(NOW, [0.5])
+    assert abs(answers[0].effort[0]) == pytest.approx(2 * 9.81 * 0.5 * np.sin(0.5), rel=1e-2)

@@ -94,7 +94,7 @@ def test_goals_are_reached_canceled_and_preempted(arm_of, home):
     arm.cancel(sent)
     assert sent.outcome == CANCELED
     arm.drive(lambda: node.states[-1] == 'holding')
-    assert node.descriptions[-1].values[0].value == 'the goal was canceled'
+    assert node.reason == 'the goal was canceled'
     arm.wait(0.1)
     rest = arm.position.copy()
     assert 0.1 < rest[0] - home[0] < 0.6
@@ -210,7 +210,7 @@ def test_tolerances_of_path_goal_and_time(arm_of, home):
         r'the position of fer_joint1 is \+0\.\d+ away from the reference, path tolerance 0\.05',
         why)
     arm.drive(lambda: node.states[-1] == 'holding')
-    assert node.descriptions[-1].values[0].value == f'the goal is aborted: {why}'
+    assert node.reason == f'the goal is aborted: {why}'
     arm.wait(0.1)
     assert not arm.velocity.any()
     assert arm.position[0] < home[0] + 0.49

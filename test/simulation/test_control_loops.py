@@ -19,11 +19,6 @@ PERIOD = 1e-3
 
 
 @pytest.fixture(scope='module')
-def panda():
-    return hd.load_robot('panda')
-
-
-@pytest.fixture(scope='module')
 def elastic_panda(panda):
     joint = JointActuator(LinearSpring(5000.0), Motor(0.5))
     return replace(panda, actuators=Actuators(panda.joint_names, (joint,) * panda.n))

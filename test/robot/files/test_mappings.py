@@ -2,13 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from random_robots import (
-    random_inertia,
-    random_mapping,
-    random_motion,
-    random_pose,
-    random_robot,
-)
+from random_robots import random_inertia, random_mapping, random_motion, random_pose, random_robot
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie

@@ -1,0 +1,166 @@
+"""The motors get the whole torque, and a stiffness that changes as streams do."""
+from dataclasses import replace
+from unittest.mock import Mock
+
+from controllers import HOME, MS, assert_is_its_own_integral, controller_at_home, plan_to, run
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid
+from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.controller import ControllerSettings, _still
+from hodyn_ros.feedforward.settings import SupervisorSettings
+from hodyn_ros.feedforward.supervisor import Supervisor
+from hodyn_ros.feedforward.torque_output import is_finite
+from hodyn_ros.messages.joint_states import JointStateReader, JointStateWriter
+from hodyn_ros.reference.smoothing import SmoothingFilter
+from hodyn_ros.robot.joint_names import JointNames
+
+
+@pytest.fixture(scope='module')
+def tendons(panda):
+    laws = [JointActuator(Rigid(), Motor(0.5)) for _ in range(7)]
+    laws[1] = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), Motor(0.5))
+    return FeedForward(replace(panda, actuators=Actuators(panda.joint_names, tuple(laws))))
+
+
+@pytest.mark.parametrize('row', range(4))
+@pytest.mark.parametrize('where', ['reference', 'motors'])
+def test_numbers_that_are_none_are_not_published_wherever_they_come_from(
+        tendons, monkeypatch, where, row):
+    controller = controller_at_home(tendons)
+    controller.evaluate(0)
+    assert controller.may_be_published
+    part = controller.reference if where == 'reference' else controller.motors.side
+    true = part.evaluate
+
+    def wrong(*arguments, **options):
+        result = true(*arguments, **options)
+        (arguments[1] if where == 'reference' else result)[row, 2] = np.nan
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(part, 'evaluate', wrong)
+        controller.evaluate(MS)
+        assert not controller.may_be_published
+        assert is_finite(controller.output)
+    controller.evaluate(2 * MS)
+    assert controller.may_be_published
+    assert is_finite(controller.q)
+    assert is_finite(controller.motors.reference)
+
+
+def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):
+    """The stiffness is enough for the weight at home, not for that on the way."""
+    loads = np.abs([tendons.torque(_still(HOME + by))[0, 1] for by in np.linspace(0.0, 0.3, 20)])
+    assert loads[0] + 0.5 < loads.max()
+    laws = [*tendons.robot.actuators.joints]
+    enough = 20.0 * (0.5 * (loads[0] + loads.max()) + 4.0)
+    laws[1] = JointActuator(AntagonisticExponential(2.0, 20.0, enough), Motor(0.5))
+    names = tendons.robot.joint_names
+    controller = controller_at_home(FeedForward(
+        replace(tendons.robot, actuators=Actuators(names, tuple(laws)))), fade=0.3)
+    controller.evaluate(0)
+    references, held = [], []
+    for k in range(7000):
+        if k % 1000 == 0:
+            goal = HOME + (0.3 if k % 2000 == 0 and k < 5000 else 0.0)
+            controller.reference.follow(plan_to(controller, goal, 0.9, k * MS), k * MS)
+        controller.evaluate(k * MS)
+        references.append(controller.motors.reference.copy())
+        held.append(bool(controller.motors.held[1]))
+        assert not controller.motors.held[[0, *range(2, 7)]].any()
+    assert sum(held) > 500
+    assert not held[0]
+    assert not held[-1]
+    theta, tau = np.array(references)[:, :3, 1:3], np.array(references)[:, 3, 1:3]
+    # θ̇ and θ̈ are those of θ, all along.
+    assert_is_its_own_integral(theta[:, :2], 1e-3, 1e-3)
+    assert np.abs(np.diff(theta[:, 1], axis=0)).max() < 0.25
+    assert np.abs(np.diff(tau, axis=0)).max() < 20.0
+    calm = MotorSide(controller.motors.actuators)
+    np.testing.assert_allclose(
+        controller.motors.reference, calm.evaluate(controller.q, controller.torque), atol=1e-6)
+
+
+def test_motors_are_given_the_whole_torque_whatever_the_output_leaves_out(tendons):
+    controller = controller_at_home(tendons, gravity_in_output=False, friction_in_output=False)
+    controller.reference.follow(plan_to(controller, HOME + 0.2, 1.0, 0), 0)
+    run(controller, 0, 300 * MS)
+    expected = MotorSide(tendons.robot.actuators).evaluate(
+        controller.q, tendons.torque(controller.q))
+    np.testing.assert_allclose(controller.motors.reference, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize('bandwidth', [20.0, 100.0])
+def test_the_stiffness_is_smoothed_as_streams_are(tendons, bandwidth):
+    controller = controller_at_home(tendons, bandwidth=bandwidth)
+    controller.evaluate(0)
+    controller.set_stiffness(np.full(7, 1500.0))
+    controller.evaluate(50 * MS)
+    smooth = SmoothingFilter(np.full(7, 2000.0), bandwidth)
+    smooth.set_target(np.full(7, 1500.0))
+    expected = MotorSide(tendons.robot.actuators).evaluate(
+        controller.q, controller.torque, smooth.advance(0.05)[:3].copy())
+    np.testing.assert_allclose(controller.motors.reference, expected, rtol=1e-12)
+
+
+def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
+    """A rigid joint may be named, with any value, and need not be."""
+    names = tendons.robot.joint_names
+    variable = tendons.robot.actuators.variable_joints
+    assert variable == ('joint2',)
+    reader = JointStateReader(JointNames(
+        tendons.robot).of_driver([f'fer_{name}' for name in names], variable))
+
+    def asked(joints, values):
+        supervisor = Supervisor(tendons, SupervisorSettings(
+            ControllerSettings(), np.full(7, 0.2)), Mock())
+        supervisor.bind([f'fer_{name}' for name in names])
+        for cycle in range(4):
+            if supervisor.take_state(HOME, np.zeros(7), 4 * MS * (cycle + 1), 1000.0):
+                supervisor.evaluate(4 * MS * (cycle + 1), 1000.0)
+        writer = JointStateWriter(joints)
+        writer.effort[:] = values
+        supervisor.take_stiffness(reader.effort(writer.at(0)), 1000.0)
+        return supervisor.controller._stiffness_taken[2][0]
+
+    alone = asked(['fer_joint2'], [1500.0])
+    assert alone[1] == 1500.0
+    all_of_them = [f'fer_{name}' for name in names]
+    for rest in (0.0, -1.0, np.nan):
+        np.testing.assert_array_equal(
+            asked(all_of_them, np.where(np.arange(7) == 1, 1500.0, rest)), alone)
+    with pytest.raises(hd.HodynError, match="stiffness of joint 'fer_joint2' must be above 0"):
+        asked(['fer_joint2'], [0.0])
+    with pytest.raises(hd.HodynError, match="no joint of robot 'panda' among the names"):
+        asked(['fer_joint1'], [1500.0])
+    with pytest.raises(hd.HodynError, match='of another arm'):
+        asked(['panda_joint2'], [1500.0])
+
+
+@pytest.mark.parametrize('rest', [0.0, np.nan])
+def test_offline_the_stiffness_of_a_rigid_joint_is_not_read(tendons, rest):
+    q = np.zeros((5, 5, 7))
+    q[:, 0] = HOME
+    torque = tendons.torque(q)
+    given = np.tile(tendons.robot.actuators.constant_stiffness(), (5, 1, 1))
+    rigid = np.where(tendons.robot.actuators.variable, given, rest)
+    side, times = MotorSide(tendons.robot.actuators), np.arange(5.0)
+    np.testing.assert_array_equal(
+        side.along(times, q, torque, rigid), side.along(times, q, torque, given))
+
+
+def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):
+    laws = [*tendons.robot.actuators.joints]
+    laws[1] = JointActuator(AntagonisticExponential(2.0, 20.0, 90.0), Motor(0.5))
+    controller = controller_at_home(FeedForward(
+        replace(panda, actuators=Actuators(panda.joint_names, tuple(laws)))))
+    controller.evaluate(0)
+    controller.evaluate(MS)
+    assert controller.motors.held.tolist() == [False, True, *[False] * 5]
+    np.testing.assert_array_equal(controller.motors.reference[0, 1:3], HOME[1])

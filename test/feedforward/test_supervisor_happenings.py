@@ -1,0 +1,184 @@
+"""Whatever comes in, in any order: a rule machine over all that may happen to an active node."""
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+import numpy as np
+import pytest
+from supervised import HOME, PANDA, Goal, World
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.state_machine import UNREADY
+from hodyn_ros.feedforward.transitions import State
+
+
+@settings(
+    max_examples=25, stateful_step_count=30, deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=list(HealthCheck))
+class Happenings(RuleBasedStateMachine):
+    """All that may happen to an active node, in any order."""
+
+    @initialize(at_measurement=st.booleans())
+    def begin(self, at_measurement):
+        self.world = World(at_measurement=at_measurement)
+
+    @rule(count=st.integers(1, 60))
+    def states_come(self, count):
+        for _ in range(count):
+            self.world.state()
+
+    @rule(joint=st.integers(0, 6), by=st.sampled_from([-3.0, 0.5, 1e4]), how=st.booleans())
+    def one_reading_is_wrong(self, joint, by, how):
+        wrong = np.zeros(7)
+        wrong[joint] = by
+        if how:
+            self.world.state(position=self.world.arm + wrong)
+        else:
+            self.world.state(velocity=wrong)
+
+    @rule()
+    def a_driver_sends_zeros_once(self):
+        self.world.state(position=np.zeros(7))
+
+    @rule(joint=st.integers(0, 6), by=st.floats(-0.6, 0.6))
+    def the_arm_is_pushed(self, joint, by):
+        self.world.away[joint] = by
+
+    @rule(seconds=st.sampled_from([0.02, 0.08, 0.5, 3.0]))
+    def the_driver_falls_silent(self, seconds):
+        self.world.pass_time(seconds)
+
+    @rule(seconds=st.sampled_from([0.02, 0.3, 2.0]))
+    def the_process_is_held_up(self, seconds):
+        self.world.pass_time(seconds, watched=False)
+
+    @rule(seconds=st.sampled_from([-3600.0, -0.5, -0.002, 0.3, 10.0]))
+    def the_clock_of_the_driver_is_set(self, seconds):
+        self.world.offset += round(seconds * 1e9)
+
+    def ask(self, take, *arguments, **options):
+        """Ask for something; while nothing can be taken, it must be refused."""
+        supervisor = self.world.supervisor
+        is_ready = supervisor.state not in UNREADY
+        try:
+            take(*arguments, **options)
+        except hd.HodynError:
+            return False
+        assert is_ready
+        return True
+
+    @rule(goal=st.sampled_from([b'0.1', b'-0.2', b'0', b'wrong']), now=st.booleans())
+    def a_plan_comes(self, goal, now):
+        self.world.plans.is_ready = now
+        self.ask(self.world.supervisor.take_trajectory, goal, None, annotate=False)
+
+    @rule(data=st.sampled_from([b'0.15', b'-0.1', b'wrong']), now=st.booleans())
+    def a_goal_comes(self, data, now):
+        goal = Goal()
+        self.world.plans.is_ready = now
+        if self.ask(self.world.supervisor.take_trajectory, data, goal, annotate=False):
+            self.world.goals.append(goal)
+
+    @precondition(lambda self: self.world.goals)
+    @rule(data=st.data())
+    def a_goal_is_canceled(self, data):
+        goal = data.draw(st.sampled_from(self.world.goals))
+        if goal.outcome is None:
+            self.world.supervisor.cancel(goal)
+
+    @rule(to=st.floats(-0.3, 0.3), count=st.integers(1, 20), stamped=st.booleans())
+    def samples_are_streamed(self, to, count, stamped):
+        world = self.world
+        for _ in range(count):
+            world.supervisor.stream.heard(world.at)
+            self.ask(
+                world.supervisor.take_sample, HOME + to, None,
+                round(world.at * 1e9) if stamped else None, world.at)
+            world.state()
+
+    @rule(force=st.sampled_from([1.0, 30.0, 1e5]), link=st.sampled_from(['link7', 'link3']))
+    def a_wrench_comes(self, force, link):
+        world = self.world
+        for _ in range(5):
+            self.ask(
+                world.supervisor.take_wrench, link, np.array([0.0, 0, 0, 0, 0, force]), world.at)
+            world.state()
+
+    @rule(mass=st.sampled_from([0.0, 1.0, 2.5, 50.0]))
+    def the_payload_changes(self, mass):
+        supervisor = self.world.supervisor
+        before = supervisor.feedforward
+        model = FeedForward(PANDA.with_payload('link7', mass, [0.0, 0.0, 0.1]))
+        try:
+            supervisor.change_model(model)
+        except hd.HodynError:
+            assert supervisor.feedforward is before
+        else:
+            assert supervisor.feedforward is model
+            assert self.world.plans.robot is model.robot
+
+    @rule()
+    def somebody_asks_to_hold(self):
+        supervisor = self.world.supervisor
+        if supervisor.state is State.WAITING:
+            with pytest.raises(hd.HodynError, match='waits for a joint state'):
+                supervisor.hold('held on request')
+        else:
+            supervisor.hold('held on request')
+            assert not self.world.plans.busy
+
+    @rule()
+    def all_is_well_for_a_while(self):
+        self.world.settle()
+        assert self.world.supervisor.goals.prepares == self.world.plans.busy or (
+            not self.world.supervisor.goals.prepares)
+
+    @rule()
+    def it_is_deactivated_and_activated_again(self):
+        world = self.world
+        supervisor = world.supervisor
+        supervisor.deactivate()
+        for _ in range(20_000):
+            if supervisor.state is State.ENDED:
+                break
+            world.at += 0.001
+            world.cycle(supervisor.stamp_at(world.at))
+            world.look()
+        assert supervisor.state is State.ENDED
+        assert supervisor.report(world.at)[0] in ('inactive', 'waiting')
+        supervisor.goals.close('deactivated')
+        assert all(goal.outcome is not None for goal in world.goals)
+        self.world = World(at_measurement=supervisor.settings.controller.at_measurement)
+        self.world.arm = world.arm
+
+    @invariant()
+    def goals_are_told_how_they_end(self):
+        world = self.world
+        supervisor = world.supervisor
+        world.look()
+        if supervisor.state is State.SILENT:
+            assert all(goal.outcome is not None for goal in world.goals)
+
+    def teardown(self):
+        world = getattr(self, 'world', None)
+        if world is None:
+            return
+        world.settle()
+        world.plans.is_ready = True
+        for _ in range(2):
+            for _ in range(100):
+                world.state()
+            world.settle()
+        open_goals = [goal for goal in world.goals if goal.outcome is None]
+        assert not open_goals, world.supervisor.report(world.at)
+        assert max(world.logged.values(), default=0) <= 40, world.logged.most_common(3)
+
+
+class ManyHappenings(Happenings):
+    """The same, more of it."""
+
+
+TestHappenings = Happenings.TestCase
+TestManyHappenings = pytest.mark.slow(ManyHappenings.TestCase)
+TestManyHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)

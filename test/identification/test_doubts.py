@@ -1,0 +1,131 @@
+"""Joints whose efforts or positions do not fit are named, and keep what they had."""
+from dataclasses import replace
+import re
+from types import SimpleNamespace
+
+from known_recordings import FRICTION, bag, identified
+import numpy as np
+import pytest
+from recordings import PANDA, motion
+import yaml
+
+from hodyn_ros import load_robot
+from hodyn_ros.cli import main
+from hodyn_ros.cli.identify_report import doubts, far_gains
+from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.doubtful_joints import (
+    DoubtfulJoints,
+    doubtful_joints,
+    misplaced_joints,
+    overloaded_joints,
+    unexplained_joints,
+)
+from hodyn_ros.identification.estimate import Doubt, Estimate
+from hodyn_ros.robot.files import robot_keys
+
+
+def upright(path, scale=1.0, amplitude=FRICTION.amplitude):
+    """Write efforts in another unit of an arm so slow that nothing loads its first axis."""
+    return bag(path, gain=1.0 / scale, amplitude=amplitude, duration=40.0, bandwidth=0.12)
+
+
+def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
+    """Guards a friction of 100 N m found in efforts that are in N cm, and praise for it."""
+    summary = identified(tmp_path / 'out', upright(tmp_path / 'bag', 100.0), terms=[
+        'gains', 'friction'])
+    out = ' '.join(capsys.readouterr().out.split())
+    assert '! Efforts of joint1' in out
+    assert '×0.01 of what the robot has' in out
+    assert '×0.01 as of the others' in out
+    assert not re.search(r'better for [^;]*joint1', out)
+    assert re.search('not judged for joint1[^.]*: see to the doubts above', out)
+    assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
+            'limit': None, 'recorded': None} in summary['doubts']
+    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    assert robot.effort_gain[0] == 1.0
+    assert robot.effort_gain[1:6] == pytest.approx(np.full(5, 0.01), rel=0.15)
+    for key in ('amplitude', 'slope', 'velocity_offset'):
+        assert getattr(robot.friction, key)[0] == getattr(PANDA.friction, key)[0]
+    assert np.all(robot.friction.amplitude < 2.0)
+
+
+@pytest.mark.parametrize('scale', [100.0, 0.01])
+def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, scale):
+    """Guards payloads of 400 kg."""
+    path = upright(tmp_path / 'bag', scale)
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
+    line, = capsys.readouterr().err.strip().splitlines()
+    assert 'in another unit than N m. Add gains to the --terms' in line
+    assert not (tmp_path / 'out').exists()
+
+
+def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):
+    path = bag(tmp_path / 'bag', duration=12.0)
+    limit = [87.0, 87.0, 87.0, 87.0, 0.3, 12.0, 12.0]
+    keys = robot_keys('panda')
+    keys['limits']['effort'] = limit
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(keys), 'utf-8')
+    summary = identified(tmp_path / 'out', path, options=['--robot', tmp_path / 'arm.yaml'])
+    doubt, = summary['doubts']
+    assert (doubt['joint'], doubt['limit']) == ('joint5', 0.3)
+    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    assert robot.friction.amplitude[4] == PANDA.friction.amplitude[4]
+    assert robot.friction.amplitude[3] == pytest.approx(FRICTION.amplitude[3], rel=0.2)
+    out = ' '.join(capsys.readouterr().out.split())
+    assert re.search(r'Friction of joint5 would be 0\.\d+ N m, beyond its limit of effort', out)
+    assert 'not judged for joint5' in out
+
+
+def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
+    effort = np.zeros((10, 7))
+    effort[:6, 1] = -88.0
+    effort[:4, 2] = 88.0
+    given = Data(np.zeros((10, 5, 7)), effort, np.arange(10))
+    found = Estimate(joints={'effort_gain': np.ones(7)})
+    assert overloaded_joints(PANDA, given, found) == ['joint2']
+    found.joints['effort_gain'][1] = 0.9
+    assert overloaded_joints(PANDA, given, found) == []
+    said, = doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
+    assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
+
+
+def test_positions_that_are_mostly_beyond_their_limits_are_named():
+    """Guards degrees, and praise for a friction found in them."""
+    q = motion(np.arange(0.0, 10.0, 0.1))
+    given = Data(q, np.zeros((100, 7)), np.arange(100))
+    assert misplaced_joints(PANDA, given) == []
+    found = misplaced_joints(PANDA, replace(given, q=np.degrees(q)))
+    assert {'joint2', 'joint4', 'joint6'} <= set(found)
+    said, = doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
+    assert said.startswith('Positions of ')
+    assert 'degrees' in said
+
+
+def test_gains_that_no_command_has_are_named():
+    found = Estimate(joints={'effort_gain': np.array([1.0, -1.0, 0.01, 2.0, 0.5, 1.0, 1.0])})
+    said, = far_gains(PANDA, found)
+    assert 'joint2 ×-1, joint3 ×0.01. They' in said
+    assert far_gains(PANDA, Estimate()) == []
+
+
+def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
+    given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
+                 np.arange(100))
+    worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
+    assert unexplained_joints(PANDA, given, Estimate(), worth) == ['joint1']
+    said, = doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
+    assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
+    worth.held_out_less_mean[0] = 0.7
+    assert unexplained_joints(PANDA, given, Estimate(), worth) == []
+
+
+def test_joints_whose_efforts_are_left_out_are_doubted_for_that_alone():
+    given = Data(np.full((100, 5, 7), 100.0), 90.0 * np.sign(np.sin(np.arange(100.0)))[:, None]
+                 * np.ones(7), np.arange(100))
+    worth = SimpleNamespace(held_out_less_mean=np.full(7, 1000.0))
+    none = DoubtfulJoints(PANDA.joint_names, PANDA.joint_names, PANDA.joint_names)
+    assert doubtful_joints(PANDA, given, Estimate(), worth) == none
+    found = Estimate(doubts=(Doubt('joint2', factor=10.0),))
+    assert doubtful_joints(PANDA, given, found, worth) == DoubtfulJoints(
+        PANDA.joint_names, *2 * (tuple(
+            name for name in PANDA.joint_names if name != 'joint2'),))

@@ -1,0 +1,133 @@
+"""Of a recording that is not what it is taken for nothing is identified, and the cause is said."""
+import json
+import re
+
+from known_recordings import RATE
+import numpy as np
+import pytest
+from recordings import PANDA, messages, record, write
+
+from hodyn_ros.cli import main
+from hodyn_ros.estimation.open_recording import open_recording
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.replay.statements import facts
+
+
+def swapped(recording):
+    recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
+
+
+def in_degrees(recording):
+    recording.position, recording.velocity = (
+        np.degrees(values) for values in (recording.position, recording.velocity))
+
+
+def flipped(recording):
+    recording.effort[:, 1] *= -1.0
+
+
+def slow_velocities(recording):
+    recording.velocity[:, 2] *= -1.0
+
+
+def of_no_arm(recording):
+    recording.effort = np.cumsum(
+        np.random.default_rng(3).standard_normal(recording.effort.shape), axis=0)
+
+
+def misread(path, change=lambda recording: None):
+    """Write a recording in which something is not what it is taken for."""
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.6)
+    change(recording)
+    return write(path, {'/joint_states': messages(recording)})
+
+
+@pytest.mark.parametrize(('change', 'said'), [
+    (swapped, 'the joints of fer_joint2 and fer_joint4 are swapped'),
+    (in_degrees, 'positions and velocities are in degrees'),
+    (flipped, 'fer_joint2 has efforts of the opposite sign'),
+    (slow_velocities, 'those of fer_joint3 have the opposite sign'),
+    (of_no_arm, 'None of these explains it'),
+])
+def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys, change, said):
+    path = misread(tmp_path / 'bag', change)
+    with open_recording(path, PANDA) as source:
+        sentences = replay(source, FeedForward(PANDA), tmp_path / 'replay').diagnosis.sentences
+    assert said in sentences[0]
+    output = tmp_path / 'out'
+    is_used = change is slow_velocities  # the motion is that of the positions
+    assert main(['identify', str(path), '--output', str(output)]) == (0 if is_used else 2)
+    written = capsys.readouterr()
+    out = ' '.join(written.out.split())
+    assert out.startswith('! ' + ' '.join(f'{path}: {sentences[0]}'.split()))
+    if is_used:
+        summary = json.loads((output / 'identification.json').read_text())
+        assert summary['recordings'][0]['findings'] == sentences
+    else:
+        assert 'RMS' not in out
+        assert not output.exists()
+        (line,) = written.err.strip().splitlines()
+        assert line.startswith(
+            'hodyn identify: the recordings are not what they are taken for, see above: nothing '
+            'is identified from them, and nothing written. Correct what is named, or add to the '
+            '--terms ')
+
+
+@pytest.mark.parametrize('late', [-5, 0, 5])
+def test_a_delay_of_efforts_is_said_as_by_replay(tmp_path, capsys, late):
+    recording = record(rate=500.0, duration=12.0, bandwidth=0.6)
+    recording.effort = np.roll(recording.effort, late, axis=0)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with open_recording(path, PANDA) as source:
+        result = replay(source, FeedForward(PANDA), tmp_path / 'replay')
+    sentences = [said for said in facts(result) if said.startswith('Recorded efforts run')]
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert out.count('Recorded efforts run') == len(sentences) == abs(np.sign(late))
+    for said in sentences:
+        assert f'• {path}: {said}' in out
+        where, lag = re.match(r'Recorded efforts run (\w+).* by ([0-9.]+)', said).groups()
+        assert where == ('behind' if late > 0 else 'ahead')
+        assert float(lag) == pytest.approx(2.0 * abs(late), rel=0.1)
+
+
+def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
+    good, bad = misread(tmp_path / 'good'), misread(tmp_path / 'bad', swapped)
+    output = tmp_path / 'out'
+    assert main(['identify', str(good), '--output', str(output)]) == 0
+    before = (output / 'panda_identified.yaml').read_bytes()
+    assert main(['identify', str(bad), '--output', str(output), '--force']) == 2
+    assert 'nothing written' in capsys.readouterr().err
+    assert (output / 'panda_identified.yaml').read_bytes() == before
+
+
+@pytest.mark.parametrize('terms', ['links friction offsets', 'friction offsets'])
+def test_what_fits_in_no_way_is_fitted_where_links_are(tmp_path, capsys, terms):
+    path = misread(tmp_path / 'bag', of_no_arm)
+    code = main(['identify', str(path), '--output', str(tmp_path / 'out'), '--terms',
+                 *terms.split()])
+    assert code == (0 if 'links' in terms else 2)
+    assert 'None of these explains it' in ' '.join(capsys.readouterr().out.split())
+
+
+def test_where_a_recording_is_misread_no_other_cause_is_given(tmp_path, capsys):
+    """It asked for gains: what is wrong is the unit of the positions."""
+    recording = record(rate=RATE, duration=40.0)
+    in_degrees(recording)
+    recording.velocity = np.radians(recording.velocity)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
+    said = capsys.readouterr()
+    assert 'would be left if positions are in degrees' in ' '.join(said.out.split())
+    assert 'unit efforts are recorded' not in said.err
+
+
+@pytest.mark.parametrize(('change', 'terms', 'is_said'), [
+    (flipped, ('gains', 'friction'), False), (in_degrees, ('gains', 'zeros'), True)])
+def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, is_said):
+    path = misread(tmp_path / 'bag', change)
+    code = main([
+        'identify', str(path), '--terms', *terms, '--output', str(tmp_path / 'out')])
+    assert code == (2 if is_said else 0)
+    assert ('does not fit the model' in ' '.join(capsys.readouterr().out.split())) == is_said

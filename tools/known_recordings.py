@@ -1,0 +1,87 @@
+"""Noisy efforts of a Panda whose payload, friction, offsets and links are known."""
+from dataclasses import replace
+import json
+
+import numpy as np
+from recordings import PANDA, messages, motion, record, write
+
+from hodyn_ros import load_robot
+from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.cli import main
+from hodyn_ros.estimation.open_recording import open_recording
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.payload import Payload
+from hodyn_ros.replay.replay_bag import replay
+
+PAYLOAD = Payload(1.3, np.array([0.02, -0.03, 0.12]), np.diag([0.004, 0.005, 0.003]))
+FRICTION = SigmoidFriction(
+    np.array([0.9, 1.1, 0.5, 0.8, 0.4, 0.35, 0.3]),
+    np.array([8.0, 20.0, 12.0, 6.0, 15.0, 30.0, 25.0]),
+    np.array([0.02, -0.01, 0.0, 0.03, -0.02, 0.01, 0.0]))
+OFFSET = np.array([0.1, -0.2, 0.05, 0.3, 0.0, -0.1, 0.02])
+SPREAD = np.array([0.3, 0.3, 0.3, 0.3, 0.1, 0.1, 0.05])
+PLAIN = replace(PANDA, friction=None)
+NONE = np.zeros(7)
+NO_FRICTION = SigmoidFriction(NONE, np.ones(7), NONE)
+RATE = 25.0  # of bags, Hz
+
+
+def efforts(q, robot, payload, friction, offset, seed, *, gravity=True):
+    """Return what noisy sensors with offsets report along a motion, (T, n)."""
+    arm = robot if payload is None else payload.fixed_to(robot)
+    effort = FeedForward(arm).torque(q, gravity=gravity, friction=False)[:, 0]
+    effort = effort + friction.torque(q)[:, 0] + offset
+    return effort + SPREAD * np.random.default_rng(seed).standard_normal(effort.shape)
+
+
+def heavier(robot, rng, share):
+    """Return a robot whose links are off, mass and inertia of each by one factor."""
+    return replace(robot, bodies=tuple(
+        replace(
+            body, mass=body.mass * factor, com=body.com * (1 + share * rng.standard_normal(3)),
+            inertia=body.inertia * factor)
+        for body in robot.bodies for factor in [1 + share * rng.standard_normal()]))
+
+
+def data(
+    payload=PAYLOAD, duration=30.0, gravity=True, seed=0, rate=25.0, robot=PANDA,
+    friction=FRICTION, offset=OFFSET,
+):
+    """Return noisy efforts along a known motion."""
+    time = np.arange(round(duration * rate)) / rate
+    q = motion(time)
+    effort = efforts(q, robot, payload, friction, offset, seed, gravity=gravity)
+    return Data(q, effort, time.astype(np.intp), gravity)
+
+
+def bag(
+    path, *, payload=None, amplitude=FRICTION.amplitude, gain=1.0, seed=0, duration=20.0,
+    prefix='fer_', bandwidth=1.0, others=(), topic='/joint_states',
+):
+    """Write a recording of an arm with friction, noise and offsets of its sensors."""
+    recording = record(rate=RATE, duration=duration, position_noise=1e-5, prefix=prefix,
+                       bandwidth=bandwidth)
+    friction = SigmoidFriction(amplitude, np.full(7, 20.0), NONE)
+    recording.effort = efforts(recording.q, PANDA, payload, friction, OFFSET, seed) / gain
+    return write(path, {topic: messages(recording), **dict(others)})
+
+
+def identified(path, *bags, terms=('friction',), options=()):
+    """Run the command; return its summary."""
+    assert main(['identify', *map(str, bags), '--terms', *terms, '--output', str(path),
+                 *map(str, options)]) == 0
+    return json.loads((path / 'identification.json').read_text())
+
+
+def replayed(path, recording, file):
+    """Return the RMS errors of a robot file on a bag, (n,)."""
+    robot = load_robot(file)
+    with open_recording(recording, robot) as source:
+        found = replay(source, FeedForward(robot), path)
+    return np.array([joint.rms_error for joint in found.joints])
+
+
+def column(summary, key):
+    """Return a figure of all joints, (n,)."""
+    return np.array([joint[key] for joint in summary['joints']])

@@ -1,0 +1,204 @@
+"""A supervisor with a driver, plans and goals, and what must be so of it in each cycle."""
+from collections import Counter
+import contextlib
+
+import numpy as np
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.goal_tolerances import default_tolerances
+from hodyn_ros.feedforward.plan_answer import Accepted, Refused
+from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
+from hodyn_ros.feedforward.state_machine import UNREADY
+from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
+from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.reference.rest_to_rest import move_plan
+
+PANDA = hd.load_robot('panda')
+HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+PERIOD = 0.004
+MARGIN = 0.05
+FADE = 0.2
+NAMES_OF_STATES = {
+    'waiting', 'holding', 'following', 'streaming', 'stopping', 'fading', 'fault', 'inactive'}
+MODEL = FeedForward(PANDA)
+
+
+class Plans:
+    """Makes a plan of a number of bytes: a motion of all joints to a share of a radian."""
+
+    def __init__(self):
+        self.waiting, self.is_ready, self.robot = None, True, PANDA
+
+    @property
+    def busy(self):
+        return self.waiting is not None
+
+    def submit(self, data, reference, now, *, annotate, left_out=0):
+        self.waiting = data
+
+    def poll(self, reference, now):
+        if self.waiting is None or not self.is_ready:
+            return None
+        data, self.waiting = self.waiting, None
+        if data == b'wrong':
+            return Refused('no such joint', fault='joints')
+        if reference.streaming or reference.is_full or not reference.is_idle(now):
+            return Refused('not now')
+        start = reference.state_at(now)[0]
+        goal = HOME + (float(data) if data != b'away' else 0.0)
+        plan = move_plan(start, goal, 0.4 + 4.0 * np.abs(goal - start).max())
+        reference.follow(plan, now)
+        return Accepted(plan)
+
+    def cancel(self):
+        was_busy, self.waiting = self.busy, None
+        return was_busy
+
+    def change_robot(self, robot):
+        self.robot = robot
+
+
+class Goal:
+    """A client that waits."""
+
+    joints = PANDA.joint_names
+    point_times = (1.0,)
+
+    def __init__(self):
+        self.outcome = None
+
+    def tolerances(self, names):
+        return default_tolerances(
+            names[-1], goal_time=0.1, stopped_velocity=0.0,
+            trajectory={'joint1': 0.05}, goal={'joint1': 0.05})
+
+    def begin(self):
+        assert self.outcome is None
+
+    def progress(self, *args):
+        assert self.outcome is None
+
+    def end(self, code, text):
+        assert self.outcome is None, 'a goal ends once'
+        assert text
+        self.outcome = code
+
+
+class World:
+    """A supervisor and its driver, whose arm is where the reference is, and `away` from it."""
+
+    def __init__(self, *, at_measurement=False):
+        self.plans = Plans()
+        self.supervisor = Supervisor(MODEL, SupervisorSettings(
+            ControllerSettings(
+                at_measurement=at_measurement, limit_margin=MARGIN, fade=FADE),
+            np.full(7, 0.2)), self.plans)
+        self.at = self.watched_at = 1000.0
+        self.offset = self.stamp = 0
+        self.away = np.zeros(7)
+        self.arm = HOME.copy()
+        self.goals = []
+        self.logged = Counter()
+        self.published = None
+
+    def cycle(self, stamp):
+        supervisor = self.supervisor
+        before = supervisor.controller.now
+        controller = supervisor.evaluate(stamp, self.at)
+        assert controller.may_be_published
+        limits = PANDA.limits
+        for torque in (controller.output, controller.torque):
+            assert (np.abs(torque[1]) <= limits.effort_rate * (1.0 + MARGIN) + 1e-6).all()
+            assert (np.abs(torque[0]) <= limits.effort * (1.0 + MARGIN) + 1e-6).all()
+        reach = (controller.now - before) * 1e-9 * limits.effort_rate * (1.0 + MARGIN) + 1e-6
+        if self.published is not None:
+            assert (np.abs(controller.output[0] - self.published) <= reach).all()
+        self.published = controller.output[0].copy()
+        supervisor.judge(self.at)
+        return controller
+
+    def state(self, position=None, velocity=None, elapsed=PERIOD):
+        """Send a state, of the arm or of what is given instead; return whether it is answered."""
+        self.pass_time(elapsed)
+        supervisor = self.supervisor
+        if supervisor.controller is not None:
+            self.arm = supervisor.controller.q[0] + self.away
+        self.stamp = round(self.at * 1e9) + self.offset
+        speed = (
+            np.zeros(7) if supervisor.controller is None or position is not None
+            else supervisor.controller.q[1].copy())
+        is_answered = False
+        with contextlib.suppress(hd.HodynError):  # a stamp that is not newer than the last
+            is_answered = supervisor.take_state(
+                self.arm.copy() if position is None else position,
+                speed if velocity is None else velocity, self.stamp, self.at)
+        if is_answered:
+            self.cycle(self.stamp)
+            supervisor.compare(self.stamp, self.at)
+        self.look()
+        return is_answered
+
+    def pass_time(self, seconds, *, watched=True):
+        """Let time pass without a state; `watched` as by a process that runs."""
+        end = self.at + seconds
+        while watched and self.watched_at + WATCH_PERIOD <= end:
+            self.at = self.watched_at = max(self.watched_at + WATCH_PERIOD, self.at)
+            if self.supervisor.is_watched and self.supervisor.watch(self.at):
+                self.cycle(self.supervisor.stamp_at(self.at))
+            self.look()
+        self.at = end
+
+    def look(self):
+        """See that what is said fits what is done."""
+        supervisor = self.supervisor
+        for event in supervisor.reasons.events:
+            assert event.text
+            assert '{' not in event.text
+            self.logged[event.text] += 1
+        supervisor.reasons.events.clear()
+        name, reason = supervisor.report(self.at)
+        assert name in NAMES_OF_STATES
+        assert name != 'fault' or reason
+        if supervisor.controller is None:
+            assert supervisor.state in (State.WAITING, State.ENDED)
+            return
+        reference = supervisor.controller.reference
+        mode = reference.mode(supervisor.controller.now)
+        if supervisor.state is State.SILENT:
+            assert mode == 'holding'
+            assert name == 'fault'
+        if supervisor.state in (State.LOST, State.SILENT):
+            assert 'joint states are lost' in reason
+            assert mode in ('stopping', 'holding', 'following')  # until a stop can begin
+        if supervisor.state is State.RUNNING:
+            assert name == mode
+            assert 'are lost' not in reason
+            if name in ('following', 'streaming') and not supervisor.controller.excess:
+                assert 'stopp' not in reason
+                assert 'held' not in reason.split(':')[0]
+        if supervisor.state in UNREADY:
+            assert supervisor.why_no_plan()
+
+    def settle(self):
+        """Let the arm be where the reference is, and states come, for a while."""
+        self.away = np.zeros(7)
+        for _ in range(5):
+            self.state()
+        if 'weight' in self.supervisor.why_waiting:
+            self.supervisor.change_model(MODEL)
+        for _ in range(4000):
+            self.state()
+            if self.supervisor.state is State.RUNNING and self.supervisor.report(
+                    self.at)[0] == 'holding' and not self.supervisor.controller.is_fading:
+                return
+        raise AssertionError(self.supervisor.report(self.at))
+
+
+def running(**options):
+    """Return a world whose node runs."""
+    world = World(**options)
+    for _ in range(20):
+        world.state()
+    assert world.supervisor.report(world.at) == ('holding', '')
+    return world
