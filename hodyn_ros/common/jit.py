@@ -44,7 +44,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-class _KeyedFile(IndexDataCacheFile):  # type: ignore[misc]  # untyped
+class _KeyedFile(IndexDataCacheFile):
     """The files of one kernel, where each keeps what its code was compiled for.
 
     Numba numbers them. Two processes that compile a kernel for different types or constants at
@@ -52,10 +52,10 @@ class _KeyedFile(IndexDataCacheFile):  # type: ignore[misc]  # untyped
     """
 
     def save(self, key: Any, data: Any) -> None:
-        super().save(key, (self._source_stamp, key, data))
+        super().save(key, (self._source_stamp, key, data))  # type: ignore[no-untyped-call]
 
     def load(self, key: Any) -> Any:
-        *found, data = super().load(key) or (None,)
+        *found, data = super().load(key) or (None,)  # type: ignore[no-untyped-call]
         return data if found == [self._source_stamp, key] else None
 
 
