@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros import Robot
+from hodyn_ros.codegen.c_text import operations
 from hodyn_ros.codegen.expressions import Graph, translated
 from hodyn_ros.codegen.routines import without_round_off
-from hodyn_ros.codegen.tracing import on_expressions
+from hodyn_ros.codegen.tracing import Leaf, on_expressions
 from hodyn_ros.dynamics.kernels import articulated_body, rnea_spatial
 
 Array = NDArray[np.float64]
@@ -69,28 +70,43 @@ class Derivative:
 
 def inverse(casadi: Any, robot: Robot, order: int) -> Derivative:
     """Return that of the torques and base wrench; tracks: V (r + 2, 6) and q (r + 3, n)."""
-    return _derivative(casadi, robot, order, _inverse, [(2, 6), (3, robot.n)])
+    return _derivative(casadi, order, *_recorded(robot, 0, 'inverse'))
 
 
 def forward(casadi: Any, robot: Robot, order: int) -> Derivative:
     """Return that of V̇ and q̈; tracks: V and q to r and r + 1, base wrench and torques to r."""
-    return _derivative(
-        casadi, robot, order, _forward, [(1, 6), (2, robot.n), (1, 6), (1, robot.n)])
+    return _derivative(casadi, order, *_recorded(robot, 0, 'forward'))
 
 
-def _derivative(
-    casadi: Any, robot: Robot, order: int, record: Callable[..., list[Any]],
-    shapes: list[tuple[int, int]],
-) -> Derivative:
+def operations_of_recursion(robot: Robot, order: int, what: str) -> int:
+    """Return how many operations the recursion takes for all orders to r, constants folded."""
+    results, *_ = _recorded(robot, order, what)
+    return operations(Leaf(tuple(('', result) for result in results)))
+
+
+def _recorded(
+    robot: Robot, order: int, what: str,
+) -> tuple[list[Any], Expressions, list[Expressions]]:
+    """Return the results of 'inverse' or 'forward', and of what pose and tracks they are."""
+    n = robot.n
+    record: Callable[..., list[Any]] = _forward
+    shapes = [(1, 6), (2, n), (order + 1, 6), (order + 1, n)]
+    if what == 'inverse':
+        record, shapes = _inverse, [(order + 2, 6), (order + 3, n)]
     graph = Graph()
     graph.answers = _Regular()
     pose = np.vstack([graph.variables('pose', 3, 4), [0.0, 0.0, 0.0, 1.0]])
-    given = [graph.variables(f'track{i}', *shape) for i, shape in enumerate(shapes)]
-    results = record(robot, pose, *given)
+    tracks = [graph.variables(f'track{i}', *shape) for i, shape in enumerate(shapes)]
+    return record(robot, pose, *tracks), pose, tracks
+
+
+def _derivative(
+    casadi: Any, order: int, results: list[Any], pose: Expressions, given: list[Expressions],
+) -> Derivative:
     symbols = casadi.SX.sym('pose', 12)
     tracks = [
-        [casadi.SX.sym(f'track{i}_{k}', width) for k in range(rows + order)]
-        for i, (rows, width) in enumerate(shapes)]
+        [casadi.SX.sym(f'track{i}_{k}', array.shape[1]) for k in range(len(array) + order)]
+        for i, array in enumerate(given)]
     meaning = dict(zip(pose[:3].flat, casadi.vertsplit(symbols), strict=True))
     for rows, array in zip(tracks, given, strict=True):
         for symbol, row in zip(rows, array, strict=False):
@@ -112,22 +128,23 @@ def _empty(*shape: int) -> Expressions:
 
 
 def _inverse(robot: Robot, pose: Expressions, twist: Expressions, q: Expressions) -> list[Any]:
-    torque, wrench = _empty(1, robot.n), _empty(1, 6)
-    memory = _empty(len(rnea_spatial.workspace(len(robot.bodies), 0)))
+    order = len(q) - 3
+    torque, wrench = _empty(order + 1, robot.n), _empty(order + 1, 6)
+    memory = _empty(len(rnea_spatial.workspace(len(robot.bodies), order)))
     on_expressions(rnea_spatial.inverse_dynamics)(
         *_model(robot), memory, (pose[None], twist[None], wrench[None]), _empty(1, 0, 0, 0),
         q[None], torque[None])
-    return [*wrench[0], *torque[0]]
+    return [*wrench.flat, *torque.flat]
 
 
 def _forward(
     robot: Robot, pose: Expressions, twist: Expressions, q: Expressions, wrench: Expressions,
     torque: Expressions,
 ) -> list[Any]:
-    bodies = len(robot.bodies)
-    acceleration, base = _empty(1, robot.n), _empty(1, 6)
+    bodies, order = len(robot.bodies), len(torque) - 1
+    acceleration, base = _empty(order + 1, robot.n), _empty(order + 1, 6)
     on_expressions(articulated_body.hybrid_dynamics)(
         *_model(robot), q, pose, twist, np.zeros(robot.n, dtype=bool), torque, False, wrench,
         _empty(0, 0, 0), acceleration, base, _empty(2, bodies),
-        _empty(len(articulated_body.workspace(bodies, 0))))
-    return [*base[0], *acceleration[0]]
+        _empty(len(articulated_body.workspace(bodies, order))))
+    return [*base.flat, *acceleration.flat]

@@ -37,6 +37,8 @@ class Growth:
         By 'inverse' and 'forward', over orders and LINKS.
     orders : dict
         The same at N = 101, over orders; by CasADi too, if it is installed.
+    operations : dict
+        By the same names at N = 101, over the orders of CasADi.
     difference : float
         Largest difference between CasADi's numbers and ours, as a share of the largest.
 
@@ -44,6 +46,7 @@ class Growth:
 
     sizes: dict[str, Array]
     orders: dict[str, list[float]]
+    operations: dict[str, list[int]]
     difference: float
 
 
@@ -127,12 +130,17 @@ def measure(casadi: Any, turns: int) -> Growth:
     orders = {
         name: [_time(call(fixed, order), turns) for order in ORDERS]
         for name, call in OURS.items()}
+    operations = {
+        name: [automatic_differentiation.operations_of_recursion(fixed, order, name)
+               for order in AUTOMATIC_ORDERS]
+        for name in OURS}
     difference = 0.0
     for order in AUTOMATIC_ORDERS if casadi else ():
         for contender, one in automatic(casadi, fixed, order):
             orders.setdefault(contender.name, []).append(_time(contender, turns))
+            operations.setdefault(contender.name, []).append(contender.keeps.operations)
             difference = max(difference, one)
-    return Growth(sizes, orders, difference)
+    return Growth(sizes, orders, operations, difference)
 
 
 def _time(contender: Contender, turns: int) -> float:
@@ -176,10 +184,15 @@ def summary(found: Growth) -> list[tuple[str, str, str]]:
             f'{min(slopes):.2f} to {max(slopes):.2f}', 'O(N)'))
         slope = np.polyfit(np.log(ORDERS[4:]), np.log(found.orders[name][4:]), 1)[0]
         rows.append((f'{name}: exponent of r, 4 to {ORDERS[-1]}', f'{slope:.2f}', 'O(r²)'))
-        automatic = found.orders.get(f'CasADi, {name}')
-        if automatic:
-            ratios = np.array(automatic) / found.orders[name][:len(automatic)]
+        theirs = f'CasADi, {name}'
+        if theirs in found.orders:
+            ratios = np.divide(
+                found.orders[theirs], found.orders[name][:len(found.orders[theirs])])
             rows.append((
-                f'{name}: CasADi as a multiple of ours, orders 0 to {len(automatic) - 1}',
+                f'{theirs}, as a multiple of ours, orders from 0',
                 ', '.join(f'{ratio:.3g}' for ratio in ratios), 'exponential'))
+    rows += [
+        (f'{name}: operations in thousands, N = {bodies(FIXED)}, orders from 0',
+         ', '.join(f'{count / 1e3:.0f}' for count in counts), '')
+        for name, counts in found.operations.items()]
     return rows
