@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.peers import in_casadi
 from hodyn_ros import Robot
 from hodyn_ros.codegen.c_text import operations
-from hodyn_ros.codegen.expressions import Graph, translated
+from hodyn_ros.codegen.expressions import Graph
 from hodyn_ros.codegen.routines import without_round_off
 from hodyn_ros.codegen.tracing import Leaf, on_expressions
 from hodyn_ros.dynamics.kernels import articulated_body, rnea_spatial
@@ -107,12 +108,9 @@ def _derivative(
     tracks = [
         [casadi.SX.sym(f'track{i}_{k}', array.shape[1]) for k in range(len(array) + order)]
         for i, array in enumerate(given)]
-    meaning = dict(zip(pose[:3].flat, casadi.vertsplit(symbols), strict=True))
-    for rows, array in zip(tracks, given, strict=True):
-        for symbol, row in zip(rows, array, strict=False):
-            meaning |= zip(row, casadi.vertsplit(symbol), strict=True)
-    value = casadi.vertcat(*translated(
-        results, meaning, lambda name, *operands: getattr(casadi, name)(*operands)))
+    value = in_casadi(casadi, results, [(pose[:3].flat, symbols), *(
+        pair for rows, array in zip(tracks, given, strict=True)
+        for pair in zip(array, rows, strict=False))])
     return Derivative(casadi, value, order, symbols, tracks)
 
 

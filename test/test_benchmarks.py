@@ -5,7 +5,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from benchmarks import automatic_differentiation, floating_growth, operation_counts, papers
+from benchmarks import automatic_differentiation, floating_growth, operation_counts, papers, peers
 import hodyn_ros as hd
 
 
@@ -34,6 +34,19 @@ def test_casadi_derives_the_torques_and_accelerations(order):
     assert [contender.name for contender, _ in found] == ['CasADi, inverse', 'CasADi, forward']
     assert all(difference < 1e-10 for _, difference in found)
     assert all(np.abs(contender.keeps.result).max() > 1e-3 for contender, _ in found)
+
+
+def test_the_c_of_casadi_gives_the_torques(tmp_path):
+    casadi = pytest.importorskip('casadi', reason='casadi is not installed')
+    robot = hd.load_robot('panda')
+    q, out = np.random.default_rng(0).normal(size=(5, robot.n)), np.empty((3, robot.n))
+    try:
+        evaluate, keeps = peers.casadi_torques(casadi, robot, tmp_path, q, out)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    evaluate()
+    assert keeps
+    np.testing.assert_allclose(out, hd.inverse_dynamics(robot, q), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('what', ['inverse', 'forward'])
