@@ -218,7 +218,7 @@ def main() -> None:
     casadi = installed('casadi')
     if casadi is None:
         console.print('CasADi is not installed (pip install casadi): Fig. 4(c) is without it.')
-    growth = floating_growth.measure(casadi, min(options.turns, 10))
+    growth = floating_growth.measure(casadi, options.turns)
     floating_growth.draw(growth, options.folder / 'agf26_fig4.png')
     _print(console, ('', 'largest', 'of', "from the authors' by"), torques)
     orders = [f'order {k}' for k in range(6)]
@@ -226,7 +226,7 @@ def main() -> None:
         (name, f'{here:.2f}', f'{paper:g}') for name, here, paper in times(options.turns)))
     _print(console, ('order 2', 's', 'printed'), (
         (name, f'{here:.3f}', f'{paper:g}')
-        for name, here, paper in seconds_of_calls(min(options.turns, 5))))
+        for name, here, paper in seconds_of_calls(options.turns)))
     _print(console, ('AGF26 Fig. 4', 'here', 'printed'), floating_growth.summary(growth))
     if casadi is not None:
         console.print(f'largest difference from CasADi: {growth.difference:.0e} of the largest')
