@@ -25,7 +25,7 @@ FIXED = 20
 """Links of a branch where the order varies: N = 101."""
 ORDERS_OF_SIZES, ORDERS = range(6), range(11)
 AUTOMATIC_ORDERS = range(6)
-"""The paper goes to 8. Operations and memory treble with each order: 5 takes 2 GB."""
+"""The paper goes to 8. Operations and memory treble with each order: all to 5 take 2.5 GB."""
 
 
 @dataclass(frozen=True)
