@@ -1,6 +1,5 @@
 """The same robot for the peers: Pinocchio, and CasADi's generated C. Either may be missing."""
-from collections.abc import Callable
-import functools
+from collections.abc import Callable, Iterable
 import importlib
 from pathlib import Path
 import shutil
@@ -11,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros import Robot
+from hodyn_ros.codegen.expressions import Graph, translated
+from hodyn_ros.codegen.routines import recursion, without_round_off
 
 Array = NDArray[np.float64]
 
@@ -45,6 +46,7 @@ def casadi_torques(
 ) -> tuple[Callable[[], None], Any]:
     """Return Q, Q̇, Q̈ by C that CasADi generates for this robot, its constants folded in.
 
+    CasADi gets the operations of our body-fixed recursion for Q, and differentiates them.
     The first of the result, called without arguments, reads q (5, n) and writes out (3, n) through
     CasADi's buffers, its quickest door; the second must be kept as long.
     Raises RuntimeError where there is no C compiler.
@@ -53,7 +55,10 @@ def casadi_torques(
     if compiler is None:
         raise RuntimeError('no C compiler')
     rows = [casadi.SX.sym(f'q{k}', robot.n) for k in range(5)]
-    orders = [_newton_euler(casadi, robot, *rows[:3])]
+    motion = Graph().variables('q', 3, robot.n)
+    torque = recursion(
+        robot, 0, without_round_off(robot.kernel_model.body_table), robot.gravity, motion)
+    orders = [in_casadi(casadi, torque[0], zip(motion, rows, strict=False))]
     for known in (3, 4):
         state, rate = casadi.vertcat(*rows[:known]), casadi.vertcat(*rows[1:known + 1])
         orders.append(casadi.jtimes(orders[-1], state, rate))
@@ -73,40 +78,12 @@ def casadi_torques(
     return evaluate, (buffers, q, out)
 
 
-def _newton_euler(casadi: Any, robot: Robot, q: Any, v: Any, a: Any) -> Any:
-    """Return the torques, recursive Newton-Euler in body frames, revolute joints."""
-    omega, alpha = casadi.SX.zeros(3), casadi.SX.zeros(3)
-    acceleration = casadi.SX(-np.array(robot.gravity))
-    done = []
-    for i, body in enumerate(robot.bodies):
-        skew = casadi.skew(casadi.SX(body.axis))
-        turn = casadi.SX.eye(3) + casadi.sin(q[i]) * skew + (1 - casadi.cos(q[i])) * skew @ skew
-        rotation = casadi.SX(body.placement[:3, :3]) @ turn
-        # The joint's axis passes through a point of the body that does not move in the parent.
-        point = body.placement[:3, 3] + body.placement[:3, :3] @ body.point
-        position = casadi.SX(point) - rotation @ casadi.SX(body.point)
-        anchor = casadi.SX(point)
-        at = acceleration + casadi.cross(alpha, anchor) + casadi.cross(
-            omega, casadi.cross(omega, anchor))
-        axis = casadi.SX(body.axis)
-        carried = rotation.T @ omega
-        omega = carried + axis * v[i]
-        alpha = rotation.T @ alpha + axis * a[i] + casadi.cross(carried, axis * v[i])
-        lever = casadi.SX(body.point)
-        acceleration = rotation.T @ at - casadi.cross(alpha, lever) - casadi.cross(
-            omega, casadi.cross(omega, lever))
-        com, inertia = casadi.SX(body.com), casadi.SX(body.inertia)
-        force = body.mass * (acceleration + casadi.cross(alpha, com) + casadi.cross(
-            omega, casadi.cross(omega, com)))
-        moment = inertia @ alpha + casadi.cross(omega, inertia @ omega) + casadi.cross(com, force)
-        done.append((rotation, position, force, moment))
-    torques = []
-    force, moment = casadi.SX.zeros(3), casadi.SX.zeros(3)
-    for body, (rotation, position, own_force, own_moment) in zip(
-            robot.bodies[::-1], done[::-1], strict=True):
-        force, moment = force + own_force, moment + own_moment
-        arm = casadi.cross(casadi.SX(body.axis), casadi.SX(-body.point))
-        torques.append(casadi.dot(casadi.SX(body.axis), moment) + casadi.dot(arm, force))
-        force, moment = rotation @ force, rotation @ moment
-        moment = moment + casadi.cross(position, force)
-    return functools.reduce(casadi.vertcat, torques[::-1])
+def in_casadi(
+    casadi: Any, results: Iterable[Any], given: Iterable[tuple[Iterable[Any], Any]],
+) -> Any:
+    """Return recorded expressions as one vector of CasADi; each row given is a vector there."""
+    meaning = {
+        variable: symbol for row, vector in given
+        for variable, symbol in zip(row, casadi.vertsplit(vector), strict=True)}
+    return casadi.vertcat(*translated(
+        results, meaning, lambda name, *operands: getattr(casadi, name)(*operands)))

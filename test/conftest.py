@@ -2,11 +2,13 @@
 import json
 import os
 from pathlib import Path
+import sys
 
 from hypothesis import settings
 import pytest
 
 DATA = Path(__file__).parent / 'data'
+sys.path.append(str(Path(__file__).parents[1]))  # for `benchmarks`; what is installed comes first
 
 
 def pytest_configure(config):

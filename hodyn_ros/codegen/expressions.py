@@ -6,9 +6,10 @@ again, so that equal subexpressions are one object.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 import math
+import operator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
         'sin', 'cos', 'tanh', 'sinh', 'asinh', 'asin', 'sqrt', 'exp', 'expm1', 'log', 'fabs')
 } | {'fmin': min, 'fmax': max}
 """What C calls functions that laws and recursions use, and what they are of constants."""
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv}
 
 
 class Undecided(Exception):
@@ -248,6 +252,51 @@ def call(name: str, *operands: Number) -> Number:
         if isinstance(operand, Expression):
             return operand.graph._make(name, *operands)
     return FUNCTIONS[name](*operands)
+
+
+def translated(
+    roots: Iterable[Any], meaning: Mapping[Expression, Any], function: Callable[..., Any],
+    number: Callable[[float], Any] = float,
+) -> list[Any]:
+    """Return what recorded expressions are in another library of symbols.
+
+    Parameters
+    ----------
+    roots : iterable of expressions and numbers
+        What is wanted.
+    meaning : mapping
+        What the variables in them are there.
+    function : callable
+        Of a function's name and its operands.
+    number : callable, optional
+        What a constant is there.
+
+    """
+    found = dict(meaning)
+
+    def of(operand: Any) -> Any:
+        return found[operand] if isinstance(operand, Expression) else number(float(operand))
+
+    def make(expression: Expression) -> Any:
+        operands = [of(operand) for operand in expression.operands]
+        operation = expression.operation
+        if operation == 'negative':
+            return -operands[0]
+        if operation in _ARITHMETIC:
+            return _ARITHMETIC[operation](*operands)
+        return function(operation, *operands)
+
+    roots = list(roots)
+    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
+    while waiting:
+        expression = waiting.pop()
+        if expression not in wanted:
+            wanted.add(expression)
+            waiting += [x for x in expression.operands if isinstance(x, Expression)]
+    for expression in sorted(wanted, key=lambda x: x.index):  # operands come before
+        if expression not in found:
+            found[expression] = make(expression)
+    return [of(root) for root in roots]
 
 
 def _in_order(a: Expression, b: Expression) -> tuple[Expression, Expression]:

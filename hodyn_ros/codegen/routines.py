@@ -11,7 +11,7 @@ from hodyn_ros.actuators import friction, laws, motor_side, springs
 from hodyn_ros.codegen.expressions import Graph, Number
 from hodyn_ros.codegen.table_search import POINT, found_point, search_operations
 from hodyn_ros.codegen.tracing import Tree, explore, on_expressions
-from hodyn_ros.dynamics.kernels import rnea_body_fixed
+from hodyn_ros.dynamics.formulations import Formulation, any_order_kernels
 from hodyn_ros.feedforward import torque as feedforward
 from hodyn_ros.robot import HodynError, Robot, body_table
 from hodyn_ros.robot import inertia as inertias
@@ -48,6 +48,7 @@ class Section:
 
 def inverse_dynamics(
     robot: Robot, order: int, *, gravity: bool = False, payload_link: str | None = None,
+    formulation: Formulation = 'body_fixed',
 ) -> list[Section]:
     """Return Q and its derivatives, `torque`, of a motion `q`: rigid-body terms only.
 
@@ -61,6 +62,8 @@ def inverse_dynamics(
         Whether `gravity` is a variable, instead of the robot's.
     payload_link : str, optional
         The link that carries the variable `payload`.
+    formulation : str
+        As for `inverse_dynamics` of the library.
 
     """
     graph, model = Graph(), robot.kernel_model
@@ -71,19 +74,20 @@ def inverse_dynamics(
         _add_payload(graph, robot, payload_link, table)
 
     def record() -> dict[str, Number | str]:
-        return _named('torque', recursion(robot, order, table, vector, q))
+        return _named('torque', recursion(robot, order, table, vector, q, formulation))
 
     return [Section('', explore(graph, record))]
 
 
 def recursion(
     robot: Robot, order: int, table: Expressions, gravity: Expressions, q: Expressions,
+    formulation: Formulation = 'body_fixed',
 ) -> Expressions:
     """Return Q and its derivatives (r + 1, n) of expressions: body table, gravity and motion."""
-    model, bodies = robot.kernel_model, len(robot.bodies)
-    memory = _empty(on_expressions(rnea_body_fixed.workspace_size)(bodies, order))
+    model, bodies, kernels = robot.kernel_model, len(robot.bodies), any_order_kernels(formulation)
+    memory = _empty(len(kernels.workspace(bodies, order)))
     torque = _empty(order + 1, bodies)
-    on_expressions(rnea_body_fixed.single)(
+    on_expressions(kernels.single)(
         model.parent, table, model.body_in_kernel, gravity, memory, robot.coupling.to_bodies(q),
         torque)
     torques: Expressions = robot.coupling.to_joints(torque)

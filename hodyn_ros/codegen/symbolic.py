@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.codegen.expressions import Expression, Graph
+from hodyn_ros.codegen.expressions import Expression, Graph, translated
 from hodyn_ros.codegen.routines import recursion, without_round_off
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import HodynError, Robot, body_table
@@ -216,32 +216,8 @@ def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:
     """Return the SymPy expressions of those that were recorded."""
     import sympy
 
-    formulas = dict(meaning)
-
-    def of(operand: Any) -> Any:
-        return formulas[operand] if isinstance(operand, Expression) else _number(float(operand))
-
-    def make(expression: Expression) -> Any:
-        operands = [of(operand) for operand in expression.operands]
-        operation = expression.operation
-        if operation == 'negative':
-            return -operands[0]
-        if operation in '+-*/':
-            a, b = operands
-            return {'+': a + b, '-': a - b, '*': a * b, '/': a / b}[operation]
-        return getattr(sympy, operation)(*operands)
-
-    roots = list(roots)
-    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
-    while waiting:
-        expression = waiting.pop()
-        if expression not in wanted:
-            wanted.add(expression)
-            waiting += [x for x in expression.operands if isinstance(x, Expression)]
-    for expression in sorted(wanted, key=lambda x: x.index):  # operands come before
-        if expression not in formulas:
-            formulas[expression] = make(expression)
-    return [of(root) for root in roots]
+    return translated(
+        roots, meaning, lambda name, *operands: getattr(sympy, name)(*operands), _number)
 
 
 def _collected(formula: Any, q: Expressions) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from random_robots import assert_close, random_motion, random_robot
 
+from benchmarks import planar_arm
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
 
@@ -62,19 +63,8 @@ def test_the_corrected_recursion_gives_the_torques(seed):
 
 def test_the_corrected_equations_of_the_planar_arm():
     """The equations after (9.8) of the arm with point masses, and what is printed there."""
-    robot = hd.load_robot('twolink')
-    l1, l2, m1, m2, g = 0.7, 0.5, 2.0, 1.3, 9.81
-    rng = np.random.default_rng(0)
-    for q, w, a in rng.normal(size=(20, 3, 2)):
-        cosine, sine, both = np.cos(q[1]), np.sin(q[1]), np.cos(q[0] + q[1])
-        coupled = m2 * (l1 * l2 * cosine + l2**2)
-        swing = m2 * l1 * l2 * sine
-        tau = [
-            ((m1 + m2) * l1**2 + m2 * (2 * l1 * l2 * cosine + l2**2)) * a[0] + coupled * a[1]
-            - 2 * swing * w[0] * w[1] - swing * w[1]**2
-            + (m1 + m2) * l1 * g * np.cos(q[0]) + m2 * g * l2 * both,
-            coupled * a[0] + m2 * l2**2 * a[1] + swing * w[0]**2 + m2 * g * l2 * both]
-        printed = coupled * a[0] + m2 * l2**2 * a[1] - swing * w[0] * w[1] - m2 * g * l2 * both
-        expected = hd.inverse_dynamics(robot, [q, w, a])
-        assert_close([tau], expected, 1e-13)
-        assert abs(printed - expected[0, 1]) > 1e-6
+    motions = np.random.default_rng(0).normal(size=(20, 3, 2))
+    expected = hd.inverse_dynamics(planar_arm.arm(), motions)[:, 0]
+    assert_close([planar_arm.torques(motion) for motion in motions], expected, 1e-13)
+    printed = np.array([planar_arm.printed_torques(motion) for motion in motions])
+    assert (np.abs(printed - expected) > 1e-6).all()
