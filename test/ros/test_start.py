@@ -147,12 +147,12 @@ def test_fingers_of_which_one_follows_the_other_move(live, tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text(GRIPPER)
     node = live(f'robot:={path}', 'inertia_check:=warn', 'fade:=0.2', ready=False)
-    node.joints = ['finger2', 'finger1', 'j1']
+    node.joints = ['finger2', 'finger1', 'arm_j1']
     node.wait_ready()
     robot = load_robot(str(path), inertia_check='warn')
     node.first_answer(1000.0, [0.02, 0.02, 0.1])
     answer = node.answer(1001.0, [0.02, 0.02, 0.1])[0]
-    assert list(answer.name) == list(robot.joint_names) == ['j1', 'finger1']
+    assert list(answer.name) == list(robot.joint_names) == ['arm_j1', 'finger1']
     torque = inverse_dynamics(robot, np.array([[0.1, 0.02], [0.0, 0.0], [0.0, 0.0]]))[0]
     np.testing.assert_allclose(answer.effort, torque, rtol=1e-12, atol=1e-12)
     node.send_trajectory((2.0, [0.03, 0.03, 0.15]))
