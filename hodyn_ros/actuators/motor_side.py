@@ -11,7 +11,7 @@ from hodyn_ros.actuators.joint_actuators import (
 )
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
-from hodyn_ros.common.arrays import check_array, check_finite, check_motion, numbers
+from hodyn_ros.common.arrays import check_array, check_finite, check_motion, number, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
@@ -114,7 +114,8 @@ class MotorSide:
             check_motion(q, 'q', 3, n)
             check_array(torque, 'torque', (3, n))
             check_array(stiffness, 'stiffness', (3, n))
-            self._check_time(float(dt))
+            dt = number(dt, 'dt')
+            self._check_time(dt)
         whole = evaluate_instant(
             *self._laws, q, torque, stiffness, float(dt), self._started, self._memory,
             self.reference, self.elongation, self.margin, self.feasible)
@@ -226,7 +227,7 @@ def is_finite(
     Generated code has this in C (`codegen.routines.finite_values`): what changes here changes
     there.
     """
-    varies = kind == VARIABLE or kind == EXPONENTIAL or kind == QUADRATIC
+    varies = kind in (VARIABLE, EXPONENTIAL, QUADRATIC)
     for k in range(3):
         if not (np.isfinite(q[k, i]) and np.isfinite(torque[k, i])):
             return False

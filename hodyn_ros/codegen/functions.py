@@ -134,8 +134,8 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
             'motor_start',
             'The first instant of motor_reference'
             + (', at rest, where the dampers are relaxed. ' if past else '. ')
-            + 'Returns as that does; the motors of a joint that cannot do it get q and Q, or q and '
-            '0 where Q is not finite: then begin anew by motor_start.',
+            + 'Returns as that does; the motors of a joint that cannot do it get q and Q, or, '
+            'where values are not finite, q and 0: then begin anew by motor_start.',
             (*inputs, *past, output), routines.motor_reference(settings.robot, started=False),
             language, stuck=True),
         _of_sections(
@@ -154,7 +154,7 @@ def _of_sections(
         if section.held is not None:
             condition = ' && '.join(f'isfinite({value})' for value in section.finite)
             lines = [
-                *textwrap.wrap(f'if ({condition}) {{', MAX_LINE - 12, subsequent_indent='        '),
+                *textwrap.wrap(f'if ({condition}) {{', MAX_LINE - 12, subsequent_indent=8 * ' '),
                 *(f'    {line}' for line in lines), '} else {',
                 *(f'    {line}' for line in language.statements(section.held)), '}']
         if section.heading:

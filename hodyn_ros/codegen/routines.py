@@ -129,8 +129,8 @@ def rotors(robot: Robot, order: int) -> list[Section]:
 def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
     """Return the motors' reference, `motor`, of a motion `q` with torques `torque`.
 
-    One section a joint. Where the joint cannot do it, or its values are not finite, `stuck` becomes
-    its number, from 1, unless it is another's already; its motors are held.
+    One section a joint. Where the joint cannot do it, or its values are not finite, `stuck`
+    becomes its number, from 1, unless it is another's already; its motors are held.
 
     Parameters
     ----------

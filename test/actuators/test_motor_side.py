@@ -308,6 +308,13 @@ def test_springs_with_dampers_are_told_the_time_or_refused():
     side.evaluate(q, torque, dt=1e-3)
 
 
+def test_a_time_that_is_no_number_is_refused():
+    side = MotorSide(actuators(LAWS['linear']))
+    for wrong in ('a', None):
+        with pytest.raises(HodynError, match=f'^dt: expected numbers, got {wrong!r}$'):
+            side.evaluate(np.zeros((5, 1)), np.zeros((3, 1)), dt=wrong)
+
+
 @pytest.mark.parametrize('given', [None, 'robot', 1.0])
 def test_what_are_no_actuators_is_refused(given):
     with pytest.raises(HodynError, match=r'expected Actuators: robot\.actuators'):
