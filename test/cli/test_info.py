@@ -106,3 +106,18 @@ def test_inertias_are_repaired_on_demand(tmp_path, capsys):
     assert 'nothing to repair' in capsys.readouterr().out
     assert main(('info', str(out), '--lock', 'link0=0', '--repair', str(tmp_path / 'x.yaml'))) == 2
     assert '--repair works on the robot file alone' in capsys.readouterr().err
+
+
+def test_masses_and_payloads_in_grams_are_asked_about(tmp_path, capsys):
+    robot, path = arm('revolute', 'revolute'), tmp_path / 'arm.yaml'
+    path.write_text(json.dumps(robot))
+    assert main(('info', str(path), '--payload', 'link1', '1500', '0', '0', '100')) == 0
+    said = capsys.readouterr().err
+    assert "payload on 'link1': mass is in kg: are these grams? 1500 kg on a robot of 2 kg" in said
+    assert "payload on 'link1': com is in m: are these mm? 100 m on a robot of " in said
+    for body in robot['bodies']:
+        body['mass'] *= 1000.0
+    path.write_text(json.dumps(robot))
+    assert main(('info', str(path))) == 0
+    assert 'masses are in kg: are these grams? link0 (1000 kg), link1 (1000 kg)' in (
+        capsys.readouterr().err)
