@@ -23,6 +23,8 @@ Links = Sequence[tuple['Body', int]]
 
 MANY_TURNS = 8.0 * math.pi
 """A range that ends beyond, rad, is one in degrees: cables allow two or three turns."""
+_ENDLESS = 1e5
+"""A range that ends beyond stands for one without ends, rad."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
 """An angle that describes the geometry has no reason to be larger, rad."""
 _FAR = 50.0
@@ -117,7 +119,7 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
     if wide := [
         f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
             robot.joint_bodies, limits.position_min, limits.position_max, strict=True)
-        if body.type == 'revolute' and MANY_TURNS < max(abs(lower), abs(upper)) < math.inf
+        if body.type == 'revolute' and MANY_TURNS < max(abs(lower), abs(upper)) < _ENDLESS
     ]:
         ask(f'{context}: ranges are in rad: are these degrees? {", ".join(wide)}')
     if robot.rotor_inertia is not None:
