@@ -23,8 +23,8 @@ Links = Sequence[tuple['Body', int]]
 
 MANY_TURNS = 8.0 * math.pi
 """A range that ends beyond, rad, is one in degrees: cables allow two or three turns."""
-_ENDLESS = 1e5
-"""A range that ends beyond stands for one without ends, rad."""
+_ENDLESS = 1000.0
+"""A range that ends here or beyond, rad, stands for one without ends: no joint has as many °."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
 """An angle that describes the geometry has no reason to be larger, rad."""
 _FAR = 50.0
@@ -43,8 +43,9 @@ _HEAVY, _SMALLEST = 500.0, 0.3
 """The mass by the cube of the size of the robot, kg/m³, of at least so many m."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
 """A payload is no more than so many times its arm's mass, or so many kg."""
-_FAR_FROM_FLANGE = 3.0
-"""So many times the size of the robot no payload is away from its link."""
+_FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
+"""So many times the size of the robot, m, which counts as no less, no payload is away from its
+link."""
 _UPWARD = 9.0, 10.6
 """Gravity of the earth, m/s²."""
 _DEFLECTION = 1.0
@@ -166,7 +167,7 @@ def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> Non
     total = sum(body.mass for body in robot.bodies)
     if total and mass > max(_OF_THE_ARM * total, _PAYLOAD):
         ask(f'{context}: mass is in kg: are these grams? {mass:g} kg on a robot of {total:.3g} kg')
-    distance, size = float(np.linalg.norm(com)), max(_size(links), _SMALL_ARM)
+    distance, size = float(np.linalg.norm(com)), max(_size(links), _SMALLEST_LOADED)
     if distance > _FAR_FROM_FLANGE * size:
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
 
