@@ -11,11 +11,15 @@ from hodyn_ros.actuators.joint_actuators import (
 )
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
-from hodyn_ros.common.arrays import check_array, check_finite, check_motion, numbers
+from hodyn_ros.common.arrays import check_array, check_finite, check_motion, number, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
+
+
+MEMORY = 5
+"""Rows of what dampers keep from one instant to the next."""
 
 
 class MotorSide:
@@ -39,7 +43,9 @@ class MotorSide:
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
         Whether the joint can follow the motion; where not, its motors hold the last feasible θ
-        and τ_m with θ̇ = θ̈ = 0, or q and Q before the first feasible one.
+        and τ_m with θ̇ = θ̈ = 0, or q and Q before the first feasible one. A joint with a value that
+        is not finite (q, q̇, q̈, Q, Q̇, Q̈, or σ where it varies) cannot: its motors hold likewise
+        (q and 0 at first), its damper goes on from the last finite torques.
     margin : (n,) array
         What is left to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
         variable stiffness; negative where infeasible, infinite where there is no bound.
@@ -67,7 +73,7 @@ class MotorSide:
             name for name, kind, row in zip(
                 actuators.names, actuators.kinds, actuators.parameters, strict=True)
             if kind == LINEAR and row[1] > 0.0)
-        self._memory = np.zeros((4, n))
+        self._memory = np.zeros((MEMORY, n))
         self._started = False
 
     def reset(self) -> None:
@@ -108,11 +114,12 @@ class MotorSide:
             check_motion(q, 'q', 3, n)
             check_array(torque, 'torque', (3, n))
             check_array(stiffness, 'stiffness', (3, n))
-            self._check_time(float(dt))
-        evaluate_instant(
+            dt = number(dt, 'dt')
+            self._check_time(dt)
+        whole = evaluate_instant(
             *self._laws, q, torque, stiffness, float(dt), self._started, self._memory,
             self.reference, self.elongation, self.margin, self.feasible)
-        self._started = True
+        self._started = self._started or whole
         return self.reference
 
     def _check_time(self, dt: float) -> None:
@@ -212,40 +219,72 @@ class MotorSide:
 
 
 @njit()
+def is_finite(
+    kind: int, q: Array, torque: Array, stiffness: Array, i: int,
+) -> bool:
+    """Return whether a joint's motion, torques and, if it varies, stiffness are finite.
+
+    Generated code has this in C (`codegen.routines.finite_values`): what changes here changes
+    there.
+    """
+    varies = kind in (VARIABLE, EXPONENTIAL, QUADRATIC)
+    for k in range(3):
+        if not (np.isfinite(q[k, i]) and np.isfinite(torque[k, i])):
+            return False
+        if varies and not np.isfinite(stiffness[k, i]):
+            return False
+    return True
+
+
+@njit()
 def evaluate_instant(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, q: Array, torque: Array, stiffness: Array,
     dt: float, started: bool, memory: Array, out: Array, elongation: Array, margin: Array,
     feasible: NDArray[np.bool_],
-) -> None:
-    """Write one instant's reference; memory holds Q, Q̇, Q̈ of the last one, and ẍ of dampers."""
+) -> bool:
+    """Write one instant's reference; return whether the values of all joints are finite.
+
+    memory (MEMORY, n) is of dampers: Q, Q̇, Q̈ and ẍ of the last instant with finite values, and
+    the time since then to the last call.
+    """
     x = np.empty((2, 3))
     now = np.empty(3)
     wanted = np.empty(3)
+    whole = True
     for i in range(kinds.size):
+        known = is_finite(kinds[i], q, torque, stiffness, i)
         for k in range(3):
             now[k] = torque[k, i]
             wanted[k] = stiffness[k, i]
         p = parameters[i]
-        table = tables[table_rows[i]:table_rows[i + 1]]
-        margin[i] = elongations(kinds[i], p, table, now, wanted, x)
-        if kinds[i] == LINEAR and p[1] > 0.0:
+        is_damped = kinds[i] == LINEAR and p[1] > 0.0
+        if known:
+            table = tables[table_rows[i]:table_rows[i + 1]]
+            margin[i] = elongations(kinds[i], p, table, now, wanted, x)
+        else:
+            whole = False
+            margin[i] = -np.inf
+            if is_damped and started:
+                memory[4, i] += dt
+        if is_damped and known:
             if not started:
                 memory[3, i] = now[2] / p[0]
             elif dt > 0.0:
                 memory[3, i] = damped_acceleration(
-                    p[0], p[1], dt, memory[:3, i], now, memory[3, i])
+                    p[0], p[1], dt + memory[4, i], memory[:3, i], now, memory[3, i])
             x[0, 2] = memory[3, i]
             x[0, 1] = (now[1] - p[1] * x[0, 2]) / p[0]
             x[0, 0] = (now[0] - p[1] * x[0, 1]) / p[0]
             memory[:3, i] = now
+            memory[4, i] = 0.0
         feasible[i] = margin[i] >= 0.0
         first = motor_of[i]
         for j in range(first, motor_of[i + 1]):
             if not feasible[i]:
                 if not started:
                     out[0, j] = q[0, i]
-                    out[3, j] = now[0] if j == first else 0.0
+                    out[3, j] = now[0] if known and j == first else 0.0
                     elongation[j] = 0.0
                 out[1, j] = 0.0
                 out[2, j] = 0.0
@@ -262,6 +301,7 @@ def evaluate_instant(
             out[3, j] = (
                 motors[j, INERTIA] * out[2, j] + motors[j, VISCOUS] * out[1, j]
                 + motors[j, COULOMB] * np.tanh(out[1, j] / motors[j, COULOMB_VELOCITY]) + carried)
+    return whole
 
 
 @njit()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hodyn_ros.actuators.motor_side import MEMORY
 from hodyn_ros.codegen.build_files import cmake, package
 from hodyn_ros.codegen.c_text import Language, comment, initializer, quoted
 from hodyn_ros.codegen.functions import Function, functions, rows
@@ -64,7 +65,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
             'What the dampers of the joints keep from one instant to the next; motor_start '
             'fills it.')
         yield 'typedef struct {'
-        yield f'    {language.type} memory[4][{upper}_JOINTS];'
+        yield f'    {language.type} memory[{MEMORY}][{upper}_JOINTS];'
         yield f'}} {prefix}_motor_state;'
         yield ''
     for function in made:
@@ -122,8 +123,9 @@ def _about(settings: Settings) -> str:
         f'{weight}{missing}\n\n'
         'No function allocates, keeps anything, or needs more than math.h; each may run on any '
         'thread. Those of the rigid bodies have no loops and no branches, so they take the same '
-        'time for all values. Nothing is checked: keep out what is not finite, which not all '
-        'results show. Results must not overlap arguments.')
+        'time for all values. Only those of the motors check that values are finite (compile '
+        'without -ffast-math): keep out of the others what is not, which not all results show. '
+        'Results must not overlap arguments.')
 
 
 def _torque_rows(order: int) -> str:

@@ -3,14 +3,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import re
+import textwrap
 
 from hodyn_ros.codegen import routines
-from hodyn_ros.codegen.c_text import Language, comment, operations
+from hodyn_ros.codegen.c_text import MAX_LINE, Language, comment, operations
 from hodyn_ros.codegen.routines import Section
 from hodyn_ros.codegen.settings import Settings
 
 _DERIVATIVES = (
     'position', 'velocity', 'acceleration', 'jerk', 'snap', 'crackle', 'pop')
+
+_NOT_FINITE = (
+    'For a joint whose values are not finite it returns the number of the joint as well, and its '
+    'motors keep theirs likewise.')
 
 
 @dataclass(frozen=True)
@@ -112,21 +117,25 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
         'link-side units, one row each: position, velocity, acceleration, torque. ')
     if not settings.has_start:
         return [_of_sections(
-            'motor_reference', about + 'Returns 0: these joints can do all.', (*inputs, output),
+            'motor_reference', f'{about}Returns 0: these joints can do all. {_NOT_FINITE}',
+            (*inputs, output),
             routines.motor_reference(settings.robot, started=True), language, stuck=True)]
     about += (
         'Returns 0, or the number of the first joint, from 1, that cannot do it: its spring gives '
         'way, leaves its table, or is asked for less stiffness than the torque takes. The motors '
         'of such a joint keep the position and the torque that are in `motor`, without velocity '
-        'and acceleration: pass what the call before has written.')
+        f'and acceleration: pass what the call before has written. {_NOT_FINITE}')
     if past:
-        about += ' dt (s) has gone by since the call before.'
+        about += (
+            ' Its damper goes on from the last finite torques. dt (s) has gone by since the call '
+            'before.')
     return [
         _of_sections(
             'motor_start',
             'The first instant of motor_reference'
             + (', at rest, where the dampers are relaxed. ' if past else '. ')
-            + 'Returns as that does; the motors of a joint that cannot do it get q and Q.',
+            + 'Returns as that does; the motors of a joint that cannot do it get q and Q, or, '
+            'where values are not finite, q and 0: then begin anew by motor_start.',
             (*inputs, *past, output), routines.motor_reference(settings.robot, started=False),
             language, stuck=True),
         _of_sections(
@@ -142,6 +151,12 @@ def _of_sections(
     body: list[str] = ['int stuck = 0;'] if stuck else []
     for section in sections:
         lines = [*filter(None, [section.search]), *language.statements(section.tree)]
+        if section.held is not None:
+            condition = ' && '.join(f'isfinite({value})' for value in section.finite)
+            lines = [
+                *textwrap.wrap(f'if ({condition}) {{', MAX_LINE - 12, subsequent_indent=8 * ' '),
+                *(f'    {line}' for line in lines), '} else {',
+                *(f'    {line}' for line in language.statements(section.held)), '}']
         if section.heading:
             lines = [
                 '{', *comment(section.heading, '    '), *(f'    {line}' for line in lines), '}']

@@ -37,6 +37,11 @@ class Section:
         The statement before it that finds the spring's point in a table, where there is one.
     search_operations : int
         How many operations this takes at most.
+    finite : tuple of str
+        What C calls the values without which, where they are not finite, `held` is computed
+        instead.
+    held : Tree or None
+        That.
 
     """
 
@@ -44,6 +49,8 @@ class Section:
     tree: Tree
     search: str = ''
     search_operations: int = 0
+    finite: tuple[str, ...] = ()
+    held: Tree | None = None
 
 
 def inverse_dynamics(
@@ -126,8 +133,8 @@ def rotors(robot: Robot, order: int) -> list[Section]:
 def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
     """Return the motors' reference, `motor`, of a motion `q` with torques `torque`.
 
-    One section a joint. Where the joint cannot do it, `stuck` becomes its number, from 1, unless
-    it is another's already; its motors are held.
+    One section a joint. Where the joint cannot do it, or its values are not finite, `stuck`
+    becomes its number, from 1, unless it is another's already; its motors are held.
 
     Parameters
     ----------
@@ -150,15 +157,18 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
             # Its ends, and between them the piece that is found.
             table = np.array(
                 [table[0], graph.variables(f'{POINT}.piece', table.shape[1]), table[-1]])
+        known = True
         evaluate = on_expressions(motor_side.evaluate_instant, {
-            springs.solve_table: lambda table, torque: (1, graph.variable(f'{POINT}.x'))})
+            springs.solve_table: lambda table, torque: (1, graph.variable(f'{POINT}.x')),
+            motor_side.is_finite: lambda *_: known})
         q, torque, stiffness = (
             graph.variables(name, 3, robot.n)[:, i:i + 1]
             for name in ('q', 'torque', 'stiffness'))
 
         def record() -> dict[str, Number | str]:
             reference = graph.variables('motor', 4, actuators.n_motors)[:, first:last]
-            memory = graph.variables('state->memory', 4, robot.n)[:, i:i + 1]
+            memory = graph.variables(
+                'state->memory', motor_side.MEMORY, robot.n)[:, i:i + 1]
             feasible = _empty(1)
             evaluate(
                 actuators.kinds[i:i + 1], actuators.parameters[i:i + 1],
@@ -172,9 +182,19 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
                 results['stuck'] = f'stuck == 0 ? {i + 1} : stuck'
             return results
 
-        return Section(actuators.names[i], explore(graph, record), search, search_size)
+        tree = explore(graph, record)
+        known = False
+        return Section(
+            actuators.names[i], tree, search, search_size,
+            finite_values(i, varies=bool(actuators.variable[i])), explore(graph, record))
 
     return [section(i) for i in range(actuators.n)]
+
+
+def finite_values(joint: int, *, varies: bool) -> tuple[str, ...]:
+    """Return what C calls the values that `actuators.motor_side.is_finite` looks at."""
+    names = ('q', 'torque', *(('stiffness',) if varies else ()))
+    return tuple(f'{name}[{k}][{joint}]' for name in names for k in range(3))
 
 
 def is_damped(law: laws.Law) -> bool:

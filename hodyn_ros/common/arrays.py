@@ -31,6 +31,13 @@ def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
     raise HodynError(f'{name}: expected numbers, got {reprlib.repr(values)}')
 
 
+def number(value: ArrayLike, name: str) -> float:
+    """Return a single number; raise HodynError for anything else."""
+    if np.ndim(array := numbers(value, name)):
+        raise HodynError(f'{name}: expected a single number, got {reprlib.repr(value)}')
+    return float(array)
+
+
 def check_finite(array: Array, name: str) -> None:
     """Raise HodynError, naming the place, unless all are finite."""
     if not np.isfinite(array).all():

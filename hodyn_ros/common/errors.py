@@ -1,5 +1,7 @@
 """The error that a user can fix, a special case for callers, and how to install extras."""
 
+from collections.abc import Sequence
+import reprlib
 
 _LONGEST, _END = 2000, 500  # characters of a line, and of it those that may say what to do
 
@@ -17,6 +19,13 @@ class HodynError(ValueError):
         if len(line) > _LONGEST:
             line = f'{line[:_LONGEST - _END - 3]} … {line[-_END:]}'
         super().__init__(line)
+
+
+def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
+    """Raise HodynError for what is none of the choices of an argument."""
+    if not isinstance(value, str) or value not in choices:
+        raise HodynError(
+            f'{name} {reprlib.repr(value)}: expected one of {", ".join(map(repr, choices))}')
 
 
 class NoKnownJointError(HodynError):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.common.arrays import check_array
+from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.dynamics.argument_checks import checked_motions
 from hodyn_ros.dynamics.hybrid_dynamics import solve
 from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
@@ -27,7 +27,7 @@ def forward_dynamics(
 @overload
 def forward_dynamics(
     robot: Robot, q: ArrayLike, tau: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
-    base_wrench: ArrayLike, external_wrenches: ArrayLike | None = ...,
+    base_wrench: ArrayLike | None = ..., external_wrenches: ArrayLike | None = ...,
 ) -> tuple[Array, Array]: ...
 
 
@@ -35,7 +35,7 @@ def forward_dynamics(
     robot: Robot,
     q: ArrayLike,
     tau: ArrayLike,
-    *,
+    *others: object,
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
     base_wrench: ArrayLike | None = None,
@@ -56,11 +56,13 @@ def forward_dynamics(
         Joint positions and velocities. With a batch T comes first in all arrays, here and below.
     tau : (r + 1, n) array
         Joint torques and their derivatives, N m/sᵏ (prismatic: N/sᵏ).
+    *others
+        None: velocities are a row of q, unlike in other libraries.
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
         Pose and spatial twist of a floating base, in world axes.
     base_wrench : (r + 1, 6) array, optional
         Wrench (moment, force) that acts on a floating base, in world axes about the world origin,
-        and its component-wise derivatives; zeros for a free one.
+        and its component-wise derivatives; zeros, for a free one, by default.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`.
 
@@ -85,6 +87,12 @@ def forward_dynamics(
 
     """
     check_robot(robot)
+    if others:
+        raise HodynError(
+            'q is stacked, one row a derivative: forward_dynamics(robot, np.stack([q, v]), '
+            'tau)')
+    if robot.floating and base_wrench is None:
+        base_wrench = np.zeros((*numbers(tau, 'tau').shape[:-1], 6))
     none_prescribed = np.zeros(robot.n, dtype=np.bool_)
     return solve(
         robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,

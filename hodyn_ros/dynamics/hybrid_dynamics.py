@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics import coupled_dynamics
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
@@ -115,6 +116,11 @@ def solve(
     """Check the arguments of forward or hybrid dynamics and run the kernel."""
     joints, batch = checked_motions(inputs, name, robot, 1)
     count, orders = joints.shape[:2]
+    many = numbers(q, 'q').shape
+    if not batch and many[1:] == (2, robot.n):
+        raise HodynError(
+            f'{name} has shape {np.shape(inputs)}; expected ({many[0]}, r + 1, {robot.n}), as q '
+            f'is a batch of {many[0]}')
     state = checked(q, 'q', (*batch, 2, robot.n)).reshape(count, 2, robot.n)
     base = base_state(robot, base_pose, base_twist, batch, 1)
     wrenches = external(robot, external_wrenches, orders, batch)
@@ -127,7 +133,7 @@ def solve(
         if (base_wrench is None) == (base_motion is None):
             raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
-                'acts on it or, in hybrid_dynamics, its base_motion')
+                'acts on it or its base_motion')
         # About the base's origin instead of the world's, which may be far away: inertias contain
         # the distance squared, so forward dynamics would lose twice as many digits.
         origins = pose[:, :3, 3]

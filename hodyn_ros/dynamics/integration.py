@@ -1,5 +1,6 @@
 """Simulation of rigid robots: their motion under given joint torques."""
 from collections.abc import Callable
+import reprlib
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -95,6 +96,13 @@ def simulate(
 
     """
     check_robot(robot)
+    for name, law in (
+        ('torque', torque), ('base_wrench', base_wrench), ('external_wrenches', external_wrenches),
+    ):
+        if not callable(law) and (law is not None or name == 'torque'):
+            raise HodynError(
+                f'{name}: expected a function of time and state, as lambda t, state: …, got '
+                f'{reprlib.repr(law)}')
     # Loaded on use: nothing else in the package needs it, and a node starts faster without.
     from scipy import integrate
 

@@ -256,7 +256,7 @@ def inverse_dynamics(
 def inverse_dynamics(
     robot: Robot,
     q: ArrayLike,
-    *,
+    *others: object,
     formulation: Formulation = 'spatial',
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
@@ -276,6 +276,8 @@ def inverse_dynamics(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         q[k] is the k-th derivative of the joint positions, rad/sᵏ (prismatic: m/sᵏ). A floating
         base does not count among the n joints.
+    *others
+        None: velocities and accelerations are rows of q, unlike in other libraries.
     formulation : 'spatial', 'body_fixed' or 'closed_form'
         'spatial' or 'body_fixed', the O(n) recursions, or 'closed_form', the matrices of MK21 and
         KM21 (fixed base, O(n³)). All give the same numbers up to rounding.
@@ -305,6 +307,9 @@ def inverse_dynamics(
 
     """
     check_robot(robot)
+    if others:
+        raise HodynError(
+            'q is stacked, one row a derivative: inverse_dynamics(robot, np.stack([q, v, a]))')
     motion, n = numbers(q, 'q'), robot.n
     if motion.ndim not in (2, 3) or motion.shape[-2] < 3 or motion.shape[-1] != n:
         raise HodynError(

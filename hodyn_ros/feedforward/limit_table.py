@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.limits.margins import TOLERANCE, Extremes, LimitMargin, margins, shares
 from hodyn_ros.limits.quantities import (
@@ -26,7 +27,7 @@ from hodyn_ros.limits.quantities import (
     Quantity,
 )
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.reflexes import Commands, Reflex
+from hodyn_ros.robot.reflexes import COMMANDS, Commands, Reflex
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -123,6 +124,8 @@ class LimitTable:
     def __init__(
         self, feedforward: FeedForward, *commands: Commands, quantities: Sequence[str] = CHECKED,
     ) -> None:
+        for kind in commands:
+            check_choice(kind, 'commands', COMMANDS)
         self.feedforward = feedforward
         parts = [self._part(QUANTITIES[name]) for name in quantities]
         if feedforward.robot.reflexes is not None:

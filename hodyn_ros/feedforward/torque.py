@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.arrays import check_array
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
@@ -83,7 +84,12 @@ class FeedForward:
             out = np.empty((*motions, ORDER + 1, self.robot.n))
         dynamics = self._rigid if gravity else self._weightless
         if wrenches is None:
-            (dynamics.batch if motions else dynamics)(q, out)
+            try:
+                (dynamics.batch if motions else dynamics)(q, out)
+            except HodynError:  # the kernel does not say which shapes
+                check_array(q, 'q', (*motions, ORDER + 3, self.robot.n))
+                check_array(out, 'out', (*motions, ORDER + 1, self.robot.n))
+                raise
         elif motions:
             dynamics.batch(q, out, wrenches)
         else:

@@ -5,11 +5,13 @@ command line in its own.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+import reprlib
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.limits.margins import LimitMargin
@@ -37,10 +39,11 @@ from hodyn_ros.plans.waypoints import (
     with_resting_ends,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
-from hodyn_ros.reference.fit import OVERSHOOT_TOLERANCE, START_TOLERANCE
+from hodyn_ros.reference.fit import INTERPOLATIONS, OVERSHOOT_TOLERANCE, START_TOLERANCE
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.robot.reflexes import Commands
+from hodyn_ros.robot.reflexes import COMMANDS, Commands
+from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
@@ -96,6 +99,13 @@ class PlanSettings:
     friction: bool = True
     commands: Commands = 'effort'
 
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ('interpolation', INTERPOLATIONS), ('stretch', get_args(StretchMode)),
+            ('commands', COMMANDS),
+        ):
+            check_choice(getattr(self, name), name, choices)
+
 
 @dataclass(frozen=True, eq=False)
 class PlanRequest:
@@ -125,6 +135,13 @@ class PlanRequest:
     start: Array | None = None
     elapsed: float = 0.0
     annotate_period: float | None = None
+
+    def __post_init__(self) -> None:
+        check_robot(self.robot)
+        if not isinstance(self.trajectory, JointWaypoints):
+            raise HodynError(
+                'trajectory: expected JointWaypoints(names, times, positions), got '
+                f'{reprlib.repr(self.trajectory)}')
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +232,10 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
 
     `progress` is called with the progress of retiming.
     """
+    if not isinstance(request, PlanRequest):
+        raise HodynError(
+            'request: expected PlanRequest(trajectory, robot, …), got '
+            f'{reprlib.repr(request)}')
     robot, settings = request.robot, request.settings
     joints = JointNames(
         robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, check_choice
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots
@@ -90,10 +90,7 @@ def fit_plan(
         then shapes the first and the last piece alone, instead of swinging on over many.
 
     """
-    if interpolation not in INTERPOLATIONS:
-        raise HodynError(
-            f'interpolation {interpolation!r}: must be one of {", ".join(INTERPOLATIONS)}'
-        )
+    check_choice(interpolation, 'interpolation', INTERPOLATIONS)
     for value, text in (
         (overshoot_tolerance, 'overshoot_tolerance'), (start_tolerance, 'start_tolerance'),
         (sample_tolerance, 'sample_tolerance'),

@@ -37,6 +37,9 @@ def massless(robot: Robot) -> list[int]:
         values, vectors = np.linalg.eigh(mass / np.outer(scale, scale))
         if values[0] > SINGULAR_MASS:
             return []
+        base = robot.bodies[0]
+        if robot.floating and not (base.mass or base.inertia.any()):
+            return [0]  # it turns about the joints that it carries
         columns = np.abs(vectors[:, :1]).argmax(axis=0)
     joints = columns - 6 * robot.floating
     return sorted({

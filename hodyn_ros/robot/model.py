@@ -16,6 +16,7 @@ from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
 from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.reflexes import Reflexes
+from hodyn_ros.robot.unit_doubts import ask_of_payload
 
 Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
@@ -316,6 +317,7 @@ class Robot:
             or inertias.physical_fault(load_mass, load_inertia))
         if fault:
             raise HodynError(f'{where}: inertia: {fault}')
+        ask_of_payload(self, load_mass, load_com, where)
         body = self.bodies[index].with_load(
             load_mass, load_com, load_inertia, self.frame(link)[1])
         return replace(self, bodies=(*self.bodies[:index], body, *self.bodies[index + 1:]))

@@ -239,6 +239,42 @@ def test_what_is_not_a_number_is_infeasible():
         side.along([0.0], np.zeros((1, 5, 1)), np.zeros((1, 3, 1)), sigma[None])
 
 
+@pytest.mark.parametrize('wrong', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize('row', range(3))
+@pytest.mark.parametrize('where', ['q', 'torque'])
+def test_a_cycle_that_is_not_finite_holds_its_joint_and_leaves_no_trace(where, row, wrong):
+    laws = [LinearSpring(400.0, 20.0), LinearSpring(400.0), CubicSpring(300.0, 50.0)]
+    times = np.linspace(0, 0.3, 300)
+    q, torque = (
+        np.stack([Wave(seed + i, 20.0).derivatives(times, k) for i in range(3)], axis=2)
+        for seed, k in ((1, 4), (9, 2)))
+    side, sound = (MotorSide(actuators(*laws)) for _ in range(2))
+    dt = times[1]
+    for k in range(len(times)):
+        motion, load = q[k].copy(), torque[k].copy()
+        is_wrong = k in (150, 151)
+        if is_wrong:
+            {'q': motion, 'torque': load}[where][row, 0] = wrong
+        before = side.reference[:, 0].copy()
+        found, right = side.evaluate(motion, load, dt=dt), sound.evaluate(q[k], torque[k], dt=dt)
+        np.testing.assert_array_equal(side.feasible, [not is_wrong, True, True])
+        np.testing.assert_array_equal(found[:, 1:], right[:, 1:])
+        if is_wrong:
+            np.testing.assert_array_equal(found[:, 0], [before[0], 0.0, 0.0, before[3]])
+            assert side.margin[0] < 0.0
+    # The damper was stepped over the gap as over a longer cycle.
+    np.testing.assert_allclose(found[:3], right[:3], rtol=1e-3, atol=1e-3 * np.abs(right).max())
+
+
+def test_a_first_cycle_that_is_not_finite_is_no_beginning():
+    side, sound = (MotorSide(actuators(LinearSpring(400.0, 20.0))) for _ in range(2))
+    q, torque = np.full((5, 1), 0.3), np.array([[8.0], [30.0], [200.0]])
+    first = side.evaluate(q, np.full((3, 1), np.nan))
+    assert not side.feasible.any()
+    np.testing.assert_array_equal(first[:, 0], [0.3, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(side.evaluate(q, torque), sound.evaluate(q, torque))
+
+
 def test_one_sample_after_another_is_the_whole_motion():
     laws = [*LAWS.values(), LinearSpring(700.0, 4.0)]
     times = np.linspace(0, 1, 60)
@@ -270,6 +306,13 @@ def test_springs_with_dampers_are_told_the_time_or_refused():
             each.evaluate(q, torque, dt=wrong)
     assert np.array_equal(side.reference, before)
     side.evaluate(q, torque, dt=1e-3)
+
+
+def test_a_time_that_is_no_number_is_refused():
+    side = MotorSide(actuators(LAWS['linear']))
+    for wrong in ('a', None):
+        with pytest.raises(HodynError, match=f'^dt: expected numbers, got {wrong!r}$'):
+            side.evaluate(np.zeros((5, 1)), np.zeros((3, 1)), dt=wrong)
 
 
 @pytest.mark.parametrize('given', [None, 'robot', 1.0])

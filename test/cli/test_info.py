@@ -124,3 +124,18 @@ def test_info_tells_springs_and_motors(capsys, tmp_path):
     assert figures['actuators']['joint1']['stiffness'] == 321.0
     assert main(['info', 'twolink']) == 0
     assert 'no actuators' in capsys.readouterr().out
+
+
+def test_masses_and_payloads_in_grams_are_asked_about(tmp_path, capsys):
+    robot, path = arm('revolute', 'revolute'), tmp_path / 'arm.yaml'
+    path.write_text(json.dumps(robot))
+    assert main(('info', str(path), '--payload', 'link1', '1500', '0', '0', '100')) == 0
+    said = capsys.readouterr().err
+    assert "payload on 'link1': mass is in kg: are these grams? 1500 kg on a robot of 2 kg" in said
+    assert "payload on 'link1': com is in m: are these mm? 100 m on a robot of " in said
+    for body in robot['bodies']:
+        body['mass'] *= 1000.0
+    path.write_text(json.dumps(robot))
+    assert main(('info', str(path))) == 0
+    assert 'masses are in kg: are these grams? link0 (1000 kg), link1 (1000 kg)' in (
+        capsys.readouterr().err)

@@ -14,7 +14,7 @@ from random_robots import random_mapping
 
 import hodyn_ros as hd
 from hodyn_ros.actuators import Actuators, JointActuator, LinearSpring, TabulatedSpring
-from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.actuators.motor_side import MEMORY, MotorSide
 from hodyn_ros.codegen.files import files
 from hodyn_ros.codegen.self_test import PERIOD, samples
 from hodyn_ros.codegen.settings import Settings
@@ -121,7 +121,7 @@ def test_c_gives_the_motors_of_the_library(robot, single, tmp_path):
 def assert_motors_agree(code, given):
     """Compare the motors one instant after the other, and run the self-test."""
     settings = code.settings
-    state = np.zeros((4, settings.robot.n), code.number)
+    state = np.zeros((MEMORY, settings.robot.n), code.number)
     one = np.zeros((1, *given.motor.shape[1:]))
     motor, stuck = np.empty_like(given.motor), np.empty_like(given.stuck)
     for t in range(len(motor)):
@@ -138,6 +138,35 @@ def assert_motors_agree(code, given):
     assert (np.abs(motor - given.motor) / np.where(scale > 0, scale, 1)).max() < (
         SINGLE if settings.single else DOUBLE)
     assert code.self_test() == 0
+
+
+@needs_compiler
+def test_c_holds_the_motors_where_values_are_not_finite(tmp_path):
+    """It says the joint, and each cycle after it is that of the library, dampers among them."""
+    code = compiled(tmp_path, ALL_LAWS, actuators=True, flags=('-O2',))
+    given = samples(code.settings, 24, seed=4)
+    rng = np.random.default_rng(0)
+    state = np.zeros((MEMORY, ALL_LAWS.n))
+    one = np.zeros((1, *given.motor.shape[1:]))
+    side = MotorSide(ALL_LAWS.actuators)
+    for t in range(24):
+        q, load, stiffness = given.q[t:t + 1], given.load[t:t + 1], given.stiffness[t:t + 1]
+        if t % 2:
+            joint = int(rng.integers(ALL_LAWS.n))
+            (q, load)[t // 2 % 2][0, int(rng.integers(3)), joint] = rng.choice(
+                [np.nan, np.inf, -np.inf])
+        before = state.copy()
+        right = side.evaluate(q[0], np.ascontiguousarray(load[0]), stiffness[0], PERIOD)
+        one, (stuck,) = code.call(
+            'motor_start' if t == 0 else 'motor_reference', q, load, stiffness,
+            *(PERIOD, ctypes.c_void_p(state.ctypes.data))[t == 0:], out=one)
+        assert stuck == (0 if side.feasible.all() else 1 + int(np.argmin(side.feasible)))
+        assert np.isfinite(one).all()
+        if t % 2:
+            assert not side.feasible[joint]
+            np.testing.assert_array_equal(state[:4, joint], before[:4, joint])
+        scale = np.maximum(np.abs(right), 1.0)
+        assert (np.abs(one[0] - right) / scale).max() < 1e-9
 
 
 def long_table():

@@ -32,6 +32,40 @@ def test_inverse_dynamics_motion(arm, q, message):
         hd.inverse_dynamics(arm, q)
 
 
+def test_velocities_beside_q_are_told_to_be_rows_of_q(arm):
+    q, v, a, tau = np.zeros((4, 7))
+    with pytest.raises(hd.HodynError, match=r'q is stacked, .*\(robot, np.stack\(\[q, v, a\]\)\)'):
+        hd.inverse_dynamics(arm, q, v, a)
+    with pytest.raises(hd.HodynError, match=r'q is stacked, .*np.stack\(\[q, v\]\), tau\)'):
+        hd.forward_dynamics(arm, q, v, tau)
+
+
+def test_a_torque_for_many_states_is_what_is_told_to_be_wrong(arm):
+    with pytest.raises(hd.HodynError, match=(
+            r'^tau has shape \(1, 7\); expected \(5, r \+ 1, 7\), as q is a batch of 5')):
+        hd.forward_dynamics(arm, np.zeros((5, 2, 7)), np.zeros((1, 7)))
+
+
+def test_no_base_wrench_is_a_free_base(flyer):
+    rng = np.random.default_rng(0)
+    q, tau = rng.normal(size=(3, 2, flyer.n)), rng.normal(size=(3, 2, flyer.n))
+    base = {'base_pose': np.tile(np.eye(4), (3, 1, 1)), 'base_twist': rng.normal(size=(3, 1, 6))}
+    for found, right in zip(
+            hd.forward_dynamics(flyer, q, tau, **base),
+            hd.forward_dynamics(flyer, q, tau, **base, base_wrench=np.zeros((3, 2, 6))),
+            strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+def test_a_torque_that_is_no_law_is_no_law_of_a_simulation(arm):
+    with pytest.raises(hd.HodynError, match=(
+            r'^torque: expected a function of time and state, as lambda t, state: …, got array')):
+        hd.simulate(arm, np.zeros(7), STATE, [0.0, 1.0])
+    with pytest.raises(hd.HodynError, match=r'^external_wrenches: expected a function'):
+        hd.simulate(
+            arm, lambda _t, _state: np.zeros(7), STATE, [0.0, 1.0], external_wrenches=1.0)
+
+
 def test_samples_given_as_derivatives_are_suspected(arm):
     with pytest.warns(UserWarning, match=r'100 rows: .* samples are given as \(T, 3 or more'):
         hd.inverse_dynamics(arm, np.zeros((100, 7)))
@@ -135,8 +169,8 @@ def test_forward_dynamics(arm, flyer):
     with pytest.raises(ValueError, match='external_wrenches has shape'):
         hd.forward_dynamics(arm, STATE, np.zeros((1, 7)), external_wrenches=np.zeros((1, 6)))
     with pytest.raises(ValueError, match='give either the base_wrench'):
-        hd.forward_dynamics(
-            flyer, np.zeros((2, 6)), np.zeros((1, 6)), base_pose=np.eye(4),
+        hd.hybrid_dynamics(
+            flyer, np.zeros((2, 6)), np.zeros((1, 6)), (), base_pose=np.eye(4),
             base_twist=np.zeros((1, 6)))
     with pytest.raises(ValueError, match=r'base_wrench has shape \(2, 6\)'):
         hd.forward_dynamics(

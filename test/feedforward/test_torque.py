@@ -46,6 +46,17 @@ def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda):
     assert np.abs(weight[1:]).max() > 1.0
 
 
+@pytest.mark.parametrize(('q', 'out', 'said'), [
+    (np.zeros((3, 7)), None, r'q has shape \(3, 7\); expected \(5, 7\)'),
+    (np.zeros((5, 6)), None, r'q has shape \(5, 6\); expected \(5, 7\)'),
+    (np.zeros((4, 3, 7)), None, r'q has shape \(4, 3, 7\); expected \(4, 5, 7\)'),
+    (np.zeros((5, 7)), np.zeros((2, 7)), r'out has shape \(2, 7\); expected \(3, 7\)'),
+])
+def test_wrong_shapes_are_said_with_the_right_ones(panda, q, out, said):
+    with pytest.raises(hd.HodynError, match=f'^{said}$'):
+        FeedForward(panda).torque(q, out)
+
+
 def test_a_floating_base_is_refused():
     with pytest.raises(ValueError, match="'aerial_manipulator' has a floating base"):
         FeedForward(hd.load_robot('aerial_manipulator'))

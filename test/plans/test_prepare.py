@@ -6,7 +6,7 @@ import multiprocessing
 import numpy as np
 import pytest
 
-from hodyn_ros import load_robot
+from hodyn_ros import HodynError, load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference import fit_plan
@@ -22,6 +22,28 @@ def request_():
     """Return a request that breaks only the torque-rate limit."""
     return PlanRequest(
         JointWaypoints(NAMES, [0.0, 0.1], [START, RATE_BREAKING]), load_robot('panda'))
+
+
+@pytest.mark.parametrize(('key', 'value', 'choices'), [
+    ('stretch', 'automatic', "'off', 'offer', 'auto', 'retime'"),
+    ('stretch', None, "'off', 'offer', 'auto', 'retime'"),
+    ('commands', 'torque', "'effort', 'position'"),
+    ('interpolation', 3, "'auto', 'global', 'bounded', 'local'"),
+])
+def test_settings_that_are_none_of_the_choices_are_refused(key, value, choices):
+    with pytest.raises(HodynError, match=f'^{key} {value!r}: expected one of {choices}$'):
+        PlanSettings(**{key: value})
+
+
+def test_what_is_no_request_is_told_what_one_is():
+    with pytest.raises(HodynError, match=(
+            r"^request: expected PlanRequest\(trajectory, robot, …\), got 'plan.csv'$")):
+        prepare_plan('plan.csv')
+    for given in ('plan.csv', np.zeros((3, 7))):
+        with pytest.raises(HodynError, match=r'^trajectory: expected JointWaypoints\(names'):
+            PlanRequest(given, PANDA)
+    with pytest.raises(HodynError, match=r'^robot: expected what load_robot returns'):
+        PlanRequest(JointWaypoints((), [], [], [], []), 'panda')
 
 
 def test_a_refusal_says_joint_quantity_time_value_limit_and_stretch(request_):

@@ -302,6 +302,20 @@ def test_joints_that_move_without_any_limit_are_refused_and_said():
     assert hd.retime(replace(robot, limits=limits), points).duration > 0.9
 
 
+@pytest.mark.parametrize(('given', 'said'), [
+    ({'commands': 'torque'}, "commands 'torque': expected one of 'effort', 'position'"),
+    ({'commands': None}, "commands None: expected one of 'effort', 'position'"),
+    ({'stop_at': 1.0}, 'stop_at: expected a list of points, from 0, got 1.0'),
+    ({'stop_at': [0.5]}, 'stop_at: expected the numbers of points, from 0, got 0.5'),
+    ({'path_tolerance': '1mm'}, "path_tolerance: expected numbers, got '1mm'"),
+    ({'path_tolerance': [0.1, 0.1]}, r'path_tolerance: expected a single number, got \[0.1'),
+    ({'smoothness': '0.1s'}, "smoothness: expected numbers, got '0.1s'"),
+])
+def test_arguments_of_another_kind_are_refused(panda, given, said):
+    with pytest.raises(hd.HodynError, match=f'^{said}'):
+        hd.retime(panda, [[0.0] * 7, [0.1] * 7], **given)
+
+
 def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):
     with pytest.raises(hd.HodynError, match='stop at point 5: there are points 0 to 1'):
         hd.retime(panda, [HOME, NEXT], stop_at=[5])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import number, numbers
 from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.reference.bounded_spline import integral
 from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE, OVERSHOOT_TOLERANCE, Rows
@@ -182,11 +182,16 @@ def path_of(
     count = len(points.positions)
     if count < 2:
         raise HodynError('a single point is no path; give at least two')
+    tolerance = number(tolerance, 'path_tolerance')
     if not 0.0 <= tolerance <= MAX_SAMPLE_TOLERANCE:
         raise HodynError(
             f'path tolerance {tolerance:g}: must be between 0 and {MAX_SAMPLE_TOLERANCE:g} rad or '
             'm')
+    if not isinstance(stop_at, Sequence | np.ndarray) or isinstance(stop_at, str):
+        raise HodynError(f'stop_at: expected a list of points, from 0, got {stop_at!r:.40}')
     for stop in stop_at:
+        if not isinstance(stop, int | np.integer):
+            raise HodynError(f'stop_at: expected the numbers of points, from 0, got {stop!r:.40}')
         if not 0 <= stop < count:
             raise HodynError(f'stop at point {stop}: there are points 0 to {count - 1}')
     if np.abs(points.positions - points.positions[0]).max() <= SMALLEST_STEP:

@@ -7,6 +7,8 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hodyn_ros.common.arrays import number
+from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import KINEMATIC
@@ -23,7 +25,7 @@ from hodyn_ros.plans.time_scaling import (
 )
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.reflexes import Commands
+from hodyn_ros.robot.reflexes import COMMANDS, Commands
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
@@ -105,6 +107,7 @@ def retime(
 
     """
     check_robot(robot)
+    check_choice(commands, 'commands', COMMANDS)
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
         points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
@@ -129,6 +132,7 @@ def retime_path(
 
     `smoothness` and `commands` are as of `retime`; `progress` is told how far the search has come.
     """
+    smoothness = number(smoothness, 'smoothness')
     if not 0.0 <= smoothness < np.inf:
         raise HodynError(f'smoothness {smoothness:g}: must not be negative')
     table = LimitTable(feedforward, commands)

@@ -25,6 +25,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot
+from hodyn_ros.robot.robot_check import check_robot
+from hodyn_ros.robot.unit_doubts import ask_of_actuators
 
 Array = NDArray[np.float64]
 
@@ -82,6 +84,7 @@ def with_actuators(
         When there is no such file.
 
     """
+    check_robot(robot)
     data, context = source, f'robot {robot.name!r}'
     if not isinstance(source, (str, Path, Mapping)):
         raise HodynError(
@@ -100,9 +103,11 @@ def with_actuators(
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
     # The motors have inertias of their own, behind their springs.
-    return replace(
+    found = replace(
         robot, actuators=read_actuators(section, list(robot.joint_names), tuple(locked)),
         rotor_inertia=None)
+    ask_of_actuators(found, context)
+    return found
 
 
 def _why_no_actuators(data: Any, context: str) -> str:

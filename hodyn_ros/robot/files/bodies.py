@@ -58,8 +58,7 @@ def read_body(entry: Any, context: str) -> tuple[Body, Any]:
 
 def _with_joint_geometry(section: CheckedMapping) -> CheckedMapping:
     """Return a body's keys with DH parameters turned into placement, axis and point."""
-    for key, convention in (('dh', joint_geometry.dh),
-                            ('modified_dh', joint_geometry.modified_dh)):
+    for key, convention in joint_geometry.CONVENTIONS.items():
         if not section.has(key):
             continue
         twice = [k for k in ('placement', 'axis', 'point', 'dh') if section.has(k) and k != key]

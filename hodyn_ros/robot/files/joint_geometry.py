@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.unit_doubts import ask_of_angles
 
 Array = NDArray[np.float64]
 
@@ -33,6 +34,11 @@ def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]
         rad; theta and d are the values at q = 0.
 
     """
+    ask_of_angles([('alpha', [alpha]), ('theta', [theta])], 'angles are', 'dh')
+    return _dh(a, alpha, d, theta)
+
+
+def _dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Array]:
     placement = (
         lie.pose(lie.rotation_z(theta)) @ lie.pose(None, [a, 0.0, d])
         @ lie.pose(lie.rotation_x(alpha)))
@@ -55,11 +61,20 @@ def modified_dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[st
         rad; theta and d are the values at q = 0.
 
     """
+    ask_of_angles([('alpha', [alpha]), ('theta', [theta])], 'angles are', 'modified_dh')
+    return _modified_dh(a, alpha, d, theta)
+
+
+def _modified_dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Array]:
     placement = (
         lie.pose(lie.rotation_x(alpha)) @ lie.pose(None, [a, 0.0, 0.0])
         @ lie.pose(lie.rotation_z(theta)))
     placement[:3, 3] += d * placement[:3, 2]
     return {'placement': placement, 'axis': np.array([0.0, 0.0, 1.0])}
+
+
+CONVENTIONS = {'dh': _dh, 'modified_dh': _modified_dh}
+"""By their keys in a body: a, α, d, θ in, keys out; nothing is asked."""
 
 
 def product_of_exponentials(

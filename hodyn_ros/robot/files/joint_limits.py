@@ -13,11 +13,12 @@ from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.model import Robot
+from hodyn_ros.robot.robot_check import check_robot
+from hodyn_ros.robot.unit_doubts import MANY_TURNS
 
 Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
-_MANY_TURNS = 8.0 * np.pi
 _FACTOR = 30.0
 """A position, rad, or so many times the robot's own limit: what looks like degrees."""
 _KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
@@ -49,6 +50,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         When there is no such file.
 
     """
+    check_robot(robot)
     data, context = source, 'limits'
     if not isinstance(source, Mapping):
         path, context = Path(source), str(source)
@@ -101,7 +103,7 @@ def _in_degrees(robot: Robot, values: Mapping[str, Array]) -> list[str]:
         before, after = np.abs(getattr(robot.limits, name)), np.abs(values[name])
         is_far = (after > _FACTOR * before) & (before > 0.0)
         if name.startswith('position'):
-            is_far |= (after > _MANY_TURNS) & (after != before)
+            is_far |= (after > MANY_TURNS) & (after != before)
         found += [
             f'{name} {values[name][i]:g} of {robot.joint_names[i]}'
             for i in np.flatnonzero(is_far & np.isfinite(after))

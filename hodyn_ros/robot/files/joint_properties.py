@@ -71,7 +71,14 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
     if law != 'sigmoid':
         part.fail('law', f"expected 'sigmoid', got {law!r}")
     keys = (*_SIGMOID_KEYS, 'viscous') if part.has('viscous') else _SIGMOID_KEYS
-    return SigmoidFriction(**{key: part.array(key, (len(joints),)) for key in keys})
+    values = {key: part.array(key, (len(joints),)) for key in keys}
+    for key in ('amplitude', 'slope', 'viscous'):
+        if key in values and (values[key] < 0.0).any():
+            joint = int(np.argmin(values[key]))
+            part.fail(
+                key, f'joint {joints[joint]!r}: {values[key][joint]:g} is below 0: such friction '
+                'would drive the joint; write what it takes against the motion, above 0')
+    return SigmoidFriction(**values)
 
 
 def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | None:

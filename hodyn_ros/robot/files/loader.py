@@ -25,6 +25,7 @@ from hodyn_ros.robot.files.bodies import (
 )
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.coupled_joints import with_resolved_mimics
+from hodyn_ros.robot.files.joint_geometry import CONVENTIONS
 from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import (
     read_effort_gain,
@@ -38,6 +39,7 @@ from hodyn_ros.robot.files.sources import Source, read_source, robot_names
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mass_matrix import massless_fault
 from hodyn_ros.robot.model import STANDARD_GRAVITY, Robot
+from hodyn_ros.robot.unit_doubts import ask_of_angles, ask_of_links, ask_of_robot
 
 RANGE_TOLERANCE = 1e-6  # rounding of positions and limits in files, rad or m
 MAX_MOVING = 500  # largest number of moving bodies, as mass matrices are dense
@@ -131,6 +133,11 @@ def _robot(
         read_body(entry, f'robot {context!r}, body {_label(entry, i)}')
         for i, entry in enumerate(entries)
     ]
+    ask_of_angles([
+        (f'{body.name} {key}', [
+            float(entry[key].get(angle) or 0.0) for angle in ('alpha', 'theta')])
+        for entry, (body, _) in zip(entries, listed, strict=True)
+        for key in CONVENTIONS if entry.get(key)], 'alpha and theta are', section.context)
     links = sorted_by_parent(
         with_resolved_mimics(with_locked(listed, locked, section), locked, section), section)
     bodies, frames = merge_fixed(links, section, check)
@@ -145,6 +152,9 @@ def _robot(
     prefixes = section.data.get('joint_prefixes') or []
     if not isinstance(prefixes, (list, tuple)) or not all(isinstance(p, str) for p in prefixes):
         section.fail('joint_prefixes', f'expected a list of names, got {prefixes!r}')
+    if isinstance(section.data.get('gravity'), (int, float)):
+        section.fail('gravity', 'expected a vector, m/s², e.g. [0, 0, -9.80665], got '
+                     f'{section.get("gravity")}')
     gravity = (
         section.array('gravity', (3,)) if section.has('gravity')
         else np.array(STANDARD_GRAVITY))
@@ -177,6 +187,8 @@ def _robot(
     if section.has('base_pose'):
         robot = robot.with_base_pose(read_pose(section, 'base_pose'))
     _check_masses(robot, section)
+    ask_of_links(links, section.context)
+    ask_of_robot(robot, section.context)
     return robot
 
 

@@ -57,7 +57,9 @@ def _set_free(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
         if first.get('type') in ('fixed', 'floating'):
             return {**data, 'bodies': [{**first, 'type': 'floating'}, *others]}
     raise HodynError(
-        f'{context}: floating_base is for robots whose first link is their base, as in URDF')
+        f'{context}: floating_base is for robots whose first link is their base, as in URDF; here '
+        'list the base as the first body, with `type: floating` and `parent: -1`, and give it as '
+        '`parent` to the links that it carries')
 
 
 def _read(

@@ -18,8 +18,6 @@ from hodyn_ros.robot.files.urdf_doubts import (
     warn_of_angles,
     warn_of_dynamics,
     warn_of_masses,
-    warn_of_ranges,
-    warn_of_units,
     warn_of_zeros,
 )
 from hodyn_ros.robot.files.xml_elements import Element, read_xml
@@ -108,11 +106,7 @@ def robot_mapping(
     moving = [joint for _, joint in order if joint is not None]
     limits = _limits(moving, mimics, locked)
     warn_of_angles(root, context)
-    warn_of_units(bodies, context)
     warn_of_masses(bodies, context)
-    warn_of_ranges({
-        joint.name: (limits[joint.name].lower, limits[joint.name].upper) for joint in moving
-        if joint.type == 'revolute' and joint.name in limits}, context)
     warn_of_zeros([
         (joint.name, limit, [
             name for name in _BOUNDS if name != 'effort' or joint.name not in mimics])

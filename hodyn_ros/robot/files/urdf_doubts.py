@@ -1,19 +1,15 @@
-"""What of a URDF is likely an oversight: a warning each, in one line."""
+"""What of the elements of a URDF is likely an oversight: a warning each, in one line.
+
+What may be an oversight in a file of any kind is in `robot.unit_doubts`.
+"""
 from collections.abc import Iterable, Mapping, Sequence
-import math
 from typing import Any
 import warnings
 
 import numpy as np
 
 from hodyn_ros.robot.files.xml_elements import Element
-
-_MANY_TURNS = 8.0 * math.pi
-"""A range that ends beyond, rad, is one in degrees: cables allow two or three turns."""
-_FAR, _HEAVY = 50.0, 1000.0
-"""No arm reaches so far, m, and hardly a link weighs so much, kg."""
-_SPREAD = 10.0
-"""So many times the length of the arm no link's mass is away from its centre."""
+from hodyn_ros.robot.unit_doubts import ask_of_angles
 
 
 def warn_of_dynamics(root: Element, context: str) -> None:
@@ -42,55 +38,13 @@ def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context:
             'unknown')
 
 
-def warn_of_ranges(ranges: Mapping[str, tuple[float, float]], context: str) -> None:
-    """Say which joints that turn have ranges, rad, that look like degrees."""
-    wide = [
-        f'{joint} ({lower:g} to {upper:g})' for joint, (lower, upper) in ranges.items()
-        if _MANY_TURNS < max(abs(lower), abs(upper)) < math.inf]
-    if wide:
-        _warn(f'{context}: ranges are in rad: are these degrees? {", ".join(wide)}')
-
-
 def warn_of_angles(root: Element, context: str) -> None:
     """Say which <origin> turns by what looks like degrees."""
-    turned = [
-        f'{part.attributes["name"]} ({origin.attributes["rpy"]})'
+    ask_of_angles([
+        (part.attributes['name'], origin.numbers('rpy', 3))
         for part in (*root.all('joint'), *root.all('link'))
         for holder in ([part] if part.tag == 'joint' else part.all('inertial'))
-        for origin in holder.all('origin') if 'rpy' in origin.attributes
-        and max(map(abs, origin.numbers('rpy', 3))) > 1.01 * 2.0 * math.pi]
-    if turned:
-        _warn(f'{context}: rpy is in rad: are these degrees? {", ".join(turned)}')
-
-
-def warn_of_units(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
-    """Say which lengths, masses and inertias are likely not in m, kg and kg m².
-
-    `bodies` are those of the robot format, parents first.
-    """
-    reach: dict[Any, float] = {-1: 0.0}
-    for body in bodies:
-        reach[body['name']] = reach[body['parent']] + float(
-            np.linalg.norm(body['placement'][:3, 3]))
-    farthest, length = max(reach.items(), key=lambda one: one[1])
-    if length > _FAR:
-        _warn(
-            f'{context}: lengths are in m: are these mm? It is {length:.4g} m along the links to '
-            f'{farthest}')
-    with_mass = [body for body in bodies if body.get('mass', 0.0) > 0.0]
-    heavy = [f'{body["name"]} ({body["mass"]:g} kg)' for body in with_mass
-             if body['mass'] > _HEAVY]
-    if heavy:
-        _warn(f'{context}: masses are in kg: are these grams? {", ".join(heavy)}')
-    spread = [
-        f'{body["name"]} ({radius:.3g} m)' for body in with_mass
-        if (radius := math.sqrt(np.abs(body['inertia']).max() / body['mass']))
-        > _SPREAD * max(length, 0.1)]
-    if spread:
-        _warn(
-            f'{context}: inertias are in kg m²: are these of a CAD program, in kg mm² or g mm²? '
-            f'The mass is as if so far from its centre, of an arm of {length:.3g} m: '
-            f'{", ".join(spread)}')
+        for origin in holder.all('origin') if 'rpy' in origin.attributes], 'rpy is', context)
 
 
 def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:

@@ -199,6 +199,12 @@ def test_a_source_of_another_kind_is_refused(source):
         with_actuators(hd.load_robot('twolink'), source)
 
 
+def test_a_file_beside_a_robot_is_told_to_be_no_robot():
+    with pytest.raises(hd.HodynError, match=(
+            r"^robot: expected what load_robot returns, got 'arm.urdf'$")):
+        with_actuators('arm.urdf', {'actuators': {}})
+
+
 def test_a_decimal_comma_is_named():
     with pytest.raises(hd.HodynError, match=r"'150,5' has a decimal comma: write 150\.5"):
         load(SPRING | {'stiffness': '150,5'})

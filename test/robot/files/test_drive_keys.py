@@ -32,6 +32,11 @@ def test_they_follow_the_bodies_as_they_are_listed():
     ({'rotor_inertia': [0.1]}, "key 'rotor_inertia'"),
     ({'rotor_inertia': [0.1, 0.2], 'actuators': {}}, 'the motors in key actuators'),
     ({'effort_gain': [0.0, 1.0]}, "key 'effort_gain': joint 'joint0': is 0"),
+    *(({'friction': {
+        'law': 'sigmoid', 'amplitude': [1, 1], 'slope': [1, 1], 'velocity_offset': [-1, 0],
+        'viscous': [0, 0], key: [0.0, -2.5]}},
+       f"friction, key '{key}': joint 'joint1': -2.5 is below 0: such friction would drive")
+      for key in ('amplitude', 'slope', 'viscous')),
 ])
 def test_wrong_ones_are_refused(keys, text):
     with pytest.raises(ValueError, match=text):

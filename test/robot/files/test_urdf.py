@@ -139,6 +139,20 @@ def test_a_moving_link_may_get_its_mass_from_one_fixed_to_it():
     assert robot.frame('l2')[0] == 0
 
 
+def test_a_base_without_mass_is_what_moves_none():
+    text = """<robot name="a"><link name="base"/><link name="l1"><inertial><mass value="1"/>
+      <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="j1" type="continuous"><parent link="base"/><child link="l1"/></joint></robot>"""
+    with pytest.warns(UserWarning, match=r"'URDF': the base, alone or with others, can move"):
+        hd.load_robot(text, floating_base=True)
+
+
+def test_a_yaml_is_told_how_its_base_is_set_free():
+    with pytest.raises(ValueError, match=(
+            r'^twolink: floating_base is for .*as the first body, with `type: floating` and')):
+        hd.load_robot('twolink', floating_base=True)
+
+
 def test_a_floating_base():
     robot = hd.load_robot(arm(
         link('hull'), link('l1'), joint('free', 'base', 'hull', 'floating'),

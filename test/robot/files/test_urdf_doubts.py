@@ -48,7 +48,8 @@ def test_an_inertia_of_zero_beside_a_mass_is_named():
         'links with an <inertia> of 0 are taken as points of their mass: l1 (2.1 kg)']
 
 
-@pytest.mark.parametrize(('upper', 'is_told'), [('110', True), ('6.3', False), ('18.8', False)])
+@pytest.mark.parametrize(
+    ('upper', 'is_told'), [('110', True), ('6.3', False), ('18.8', False), ('1000', False)])
 def test_a_range_that_looks_like_degrees_is_asked_about(upper, is_told):
     lines = said(arm(limit=f'lower="-2" upper="{upper}" velocity="2" effort="50"'))
     assert bool(lines) == is_told

@@ -1,0 +1,202 @@
+"""Numbers that are likely not in SI units are asked about, of whatever source they are."""
+import warnings
+
+import numpy as np
+import pytest
+import yaml
+
+import hodyn_ros as hd
+
+
+def said(load):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        load()
+    return [str(warning.message) for warning in caught]
+
+
+def mapping(size=1.0, mass=2.0, *, masses=1.0, com=1.0, inertia=1.0, ranges=1.0, **more):
+    """Return an arm of three links of this size, m, and mass, kg, with factors of wrong units."""
+    placement = np.eye(4)
+    placement[2, 3] = 0.4 * size
+    tensor = mass * (0.1 * size) ** 2 * np.diag([1.0, 1.0, 0.5])
+    bodies = [{
+        'name': f'l{i}', 'joint': f'j{i}', 'parent': i - 1, 'type': 'revolute',
+        'placement': placement.tolist(), 'axis': [0, i % 2, 1 - i % 2], 'mass': masses * mass,
+        'com': [0.0, 0.0, 0.2 * size * com], 'inertia': (inertia * tensor).tolist(),
+    } for i in range(3)]
+    ends = [[-2.0 * ranges, 2.0 * ranges] for _ in range(3)]
+    return {'name': 'arm', 'bodies': bodies, 'limits': {'position': ends}, **more}
+
+
+def with_dh(data):
+    for body in data['bodies']:
+        del body['placement'], body['axis']
+        body['modified_dh'] = {'a': 0.4, 'alpha': 1.5708, 'd': 0.0, 'theta': -6.2832}
+    return data
+
+
+def as_mjcf(data):
+    mujoco = pytest.importorskip('mujoco')
+    text = '<mujoco><compiler angle="radian"/><worldbody>'
+    for body, (lower, upper) in zip(data['bodies'], data['limits']['position'], strict=True):
+        entries = [body['inertia'][k][k] for k in range(3)]
+        text += (
+            f'<body name="{body["name"]}" pos="0 0 {body["placement"][2][3]}"><inertial '
+            f'pos="0 0 {body["com"][2]}" mass="{body["mass"]}" diaginertia="{entries[0]} '
+            f'{entries[1]} {entries[2]}"/><joint name="{body["joint"]}" type="hinge" '
+            f'axis="0 1 0" limited="true" range="{lower} {upper}"/>')
+    return mujoco.MjModel.from_xml_string(text + 3 * '</body>' + '</worldbody></mujoco>')
+
+
+def as_urdf(data):
+    text = '<robot name="arm"><link name="base"/>'
+    for i, (body, (lower, upper)) in enumerate(zip(
+            data['bodies'], data['limits']['position'], strict=True)):
+        xx, yy, zz = (body['inertia'][k][k] for k in range(3))
+        text += (
+            f'<link name="l{i}"><inertial><origin xyz="0 0 {body["com"][2]}"/>'
+            f'<mass value="{body["mass"]}"/><inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" '
+            f'ixz="0" iyz="0"/></inertial></link><joint name="j{i}" type="revolute">'
+            f'<parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>'
+            f'<origin xyz="0 0 {body["placement"][2][3]}"/><axis xyz="0 1 0"/>'
+            f'<limit lower="{lower}" upper="{upper}" velocity="2" effort="9"/></joint>')
+    return text + '</robot>'
+
+
+SOURCES = {'mapping': lambda data: data, 'dh': with_dh, 'mjcf': as_mjcf, 'urdf': as_urdf}
+WRONG = {
+    'masses': (1000.0, 'masses are in kg: are these grams? l0 (2000 kg)'),
+    'com': (1000.0, 'centres of mass are in m: are these mm? l0 (200 m)'),
+    'inertia': (1e6, 'inertias are in kg m²: are these of a CAD program'),
+    'ranges': (57.3, 'ranges are in rad: are these degrees? j0 (-114.6 to 114.6)'),
+}
+
+
+@pytest.mark.parametrize('source', SOURCES)
+@pytest.mark.parametrize('what', WRONG)
+def test_units_are_asked_about_whatever_the_source(source, what):
+    factor, sentence = WRONG[what]
+    (line,) = said(lambda: hd.load_robot(SOURCES[source](mapping(**{what: factor}))))
+    assert sentence in line
+
+
+def test_units_in_a_yaml_file_are_asked_about(tmp_path):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(yaml.safe_dump(mapping(com=1000.0)))
+    (line,) = said(lambda: hd.load_robot(path))
+    assert line.startswith(f"robot '{path}': centres of mass are in m: are these mm?")
+
+
+def test_a_whole_robot_of_a_cad_program_is_asked_about():
+    lines = said(lambda: hd.load_robot(mapping(masses=1e3, com=1e3, inertia=1e9)))
+    assert [line.partition('are in')[0] for line in lines] == [
+        "robot 'arm': centres of mass ", "robot 'arm': inertias "]
+
+
+@pytest.mark.parametrize('source', SOURCES)
+@pytest.mark.parametrize(('size', 'mass'), [(0.03, 0.01), (0.3, 0.5), (3.0, 1500.0), (25.0, 2e4)])
+def test_hands_arms_and_cranes_are_not_asked_about(source, size, mass):
+    data = SOURCES[source](mapping(size, mass))
+    assert said(lambda: hd.load_robot(data)) == []
+
+
+@pytest.mark.parametrize(('com', 'radius'), [(20.0, 12.0), (1.0, 0.0), (0.0, 1.5)])
+def test_a_single_boom_pendulum_or_wheel_is_not_asked_about(com, radius):
+    data = mapping()
+    mass = 5000.0 if com > 1.0 else 50.0
+    data['bodies'] = [{
+        **data['bodies'][0], 'placement': np.eye(4), 'axis': [1, 0, 0], 'mass': mass,
+        'com': [0, 0, com],
+        'inertia': mass * radius**2 * np.eye(3)}]
+    del data['limits']
+    assert said(lambda: hd.load_robot(data)) == []
+
+
+@pytest.mark.parametrize('name', hd.robot_names())
+def test_of_built_in_robots_nothing_is_asked(name):
+    assert said(lambda: hd.load_robot(name)) == []
+
+
+def test_angles_of_dh_parameters_in_degrees_are_asked_about():
+    data = with_dh(mapping())
+    data['bodies'][1]['modified_dh'].update(alpha=-90, theta=180)
+    assert said(lambda: hd.load_robot(data)) == [
+        "robot 'arm': alpha and theta are in rad: are these degrees? l1 modified_dh (-90 180)"]
+    assert said(lambda: hd.dh(0.1, 90.0, 0.0)) == [
+        'dh: angles are in rad: are these degrees? alpha (90)']
+    assert said(lambda: hd.modified_dh(0.1, 1.57, 0.0, 180)) == [
+        'modified_dh: angles are in rad: are these degrees? theta (180)']
+
+
+@pytest.mark.parametrize(('gravity', 'is_asked'), [
+    ([0, 0, 9.81], True), ([0, 0, -9.81], False), ([0, 0, 1.62], False), ([9.81, 0, 0], False)])
+def test_gravity_that_points_up_is_asked_about(gravity, is_asked):
+    lines = said(lambda: hd.load_robot(mapping(gravity=gravity)))
+    assert [line.partition(': is its')[0] for line in lines] == is_asked * [
+        "robot 'arm': gravity points up, [0.0, 0.0, 9.81]"]
+
+
+def test_a_single_number_is_no_gravity():
+    with pytest.raises(hd.HodynError, match=(
+            r"key 'gravity': expected a vector, m/s², e.g. \[0, 0, -9.80665\], got 9.81")):
+        hd.load_robot(mapping(gravity=9.81))
+
+
+def test_an_inertia_without_a_mass_is_asked_about():
+    data = mapping()
+    data['bodies'][1]['mass'] = 0.0
+    assert said(lambda: hd.load_robot(data)) == [
+        "robot 'arm': a mass of 0 with an inertia: is the mass missing? l1"]
+
+
+def test_payloads_in_grams_and_mm_are_asked_about():
+    panda = hd.load_robot('panda')
+    assert said(lambda: panda.with_payload('link7', 1500, [0, 0, 0.1])) == [
+        "payload on 'link7': mass is in kg: are these grams? 1500 kg on a robot of 16.1 kg"]
+    assert said(lambda: panda.with_payload('link7', 1.5, [0, 0, 100])) == [
+        "payload on 'link7': com is in m: are these mm? 100 m on a robot of 1.27 m"]
+    assert said(lambda: panda.with_payload('link7', 14.0, [0, 0, 1.5])) == []
+    crane = hd.load_robot(mapping(25.0, 2e4))
+    assert said(lambda: crane.with_payload('l2', 3e4, [0, 0, 40.0])) == []
+
+
+def driven(law, motor, *, effort=50.0):
+    joint = {**law, 'motor': {'inertia': 0.1, **motor}}
+    data = mapping(actuators={f'j{i}': joint for i in range(3)})
+    return {**data, 'limits': {'effort': 3 * [effort]}}
+
+
+TABLE = {'law': 'table', 'torque': [-50, -20, 0, 20, 50]}
+
+
+@pytest.mark.parametrize(('law', 'motor', 'asked'), [
+    ({'law': 'spring', 'stiffness': 400}, {}, ''),
+    ({'law': 'spring', 'stiffness': 7}, {}, 'are these N m/deg, or degrees? At the largest torque '
+     'they are turned by j0 (7.14 rad), j1 (7.14 rad)'),
+    ({'law': 'cubic', 'stiffness': 7, 'cubic': 1}, {}, 'turned by j0 (7.14 rad)'),
+    ({'law': 'spring', 'stiffness': 400, 'max_deflection': 10}, {}, 'turned by j0 (10 rad)'),
+    ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
+    ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {}, 'turned by j0 (12 rad)'),
+    ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
+    ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},
+     'j0 (5e+03 kg m²), j1'),
+    ({'law': 'rigid'}, {'inertia': 500}, 'is it in g cm²'),
+    ({'law': 'rigid'}, {'gear_ratio': 160, 'side': 'rotor', 'inertia': 1e-4}, ''),
+    ({'law': 'rigid'}, {'max_velocity': 3000}, 'are these rpm? j0 (3000 rad/s at the joint)'),
+    ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 1e-4, 'max_velocity': 3000},
+     'are these rpm? j0 (30 rad/s at the joint)'),
+    ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 1e-4, 'max_velocity': 500},
+     ''),
+])
+def test_springs_and_motors_beyond_any_joint_are_asked_about(law, motor, asked):
+    data = driven(law, motor)
+    lines = said(lambda: hd.load_robot(data))
+    if not asked:
+        assert lines == []
+        return
+    (line,) = lines
+    assert line.startswith("robot 'arm', actuators: ")
+    assert asked in line
+    plain = hd.load_robot({**data, 'actuators': None})
+    assert said(lambda: hd.with_actuators(plain, {'actuators': data['actuators']})) == [line]
