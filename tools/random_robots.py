@@ -43,7 +43,7 @@ def random_mapping(rng, n_bodies, kinds=KINDS, floating=False, serial=True, coup
             'joint': f'joint{i}',
             'parent': i - 1 if serial or i == 0 else int(rng.integers(0 if floating else -1, i)),
             'type': 'floating' if floating and i == 0 else str(rng.choice(kinds)),
-            'placement': random_pose(rng) if i > 0 or not floating else np.eye(4),
+            'placement': random_pose(rng),
             'mass': mass,
             'com': rng.normal(scale=0.1, size=3),
             'inertia': random_inertia(rng, mass),

@@ -354,7 +354,8 @@ def _pack(bodies: tuple[Body, ...]) -> KernelModel:
     body_in_kernel = np.array([lie.inverse(frame) for frame in kernel_in_body])
     body_table = np.empty((len(bodies), COLUMNS))
     for i, body in enumerate(bodies):
-        home = body.placement @ kernel_in_body[i]
+        # Where a floating base is, its motion tells, and not its placement in the file.
+        home = kernel_in_body[i] if body.type == 'floating' else body.placement @ kernel_in_body[i]
         if body.parent >= 0:
             home = body_in_kernel[body.parent] @ home
         rotation = body_in_kernel[i][:3, :3]
