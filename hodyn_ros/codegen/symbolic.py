@@ -23,6 +23,9 @@ Expressions = NDArray[Any]
 KEYS = {'mass': (), 'com': (3,), 'inertia': (3, 3), 'placement': (4, 4)}
 MAX_DENOMINATOR = 10**6
 """Up to here a number is written as the fraction that it is to rounding."""
+MOST_TERMS = 6e5
+"""Bound of terms before like ones are collected: three joints to order 2 (5.1e5) took half a minute,
+four to order 0 (6.4e5) more than two and a half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,8 @@ def symbolic_torques(
 
     As MK21, section 6.1, prints them for two joints: the body-fixed recursion (KM21, section II)
     of `inverse_dynamics` and `generate_c`, run on symbols. The formulas grow quickly with the
-    number of joints and the order: for more than three joints take `generate_c`.
+    number of joints and the order: for more than three joints, or four of a planar arm, take
+    `generate_c`. With `simplify`, what would take many minutes is refused at once.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ def symbolic_torques(
     Raises
     ------
     HodynError
-        For a floating base, a negative order, unknown bodies and keys, wrong shapes, and where
+        For a floating base, a negative order, formulas of too many terms, unknown bodies and keys, wrong shapes, and where
         SymPy is not installed.
 
     """
@@ -117,6 +121,11 @@ def symbolic_torques(
     for k, i in np.ndindex(*q.shape):
         q[k, i] = meaning[motion[k, i]] = sympy.Symbol(_name(k, i + 1), real=True)
     torque = recursion(robot, order, table, weight, motion)
+    if simplify and (terms := _terms_at_most(torque.flat)) > MOST_TERMS:
+        raise HodynError(
+            f'the torques of {robot.n} joints to order {order} may have {terms:.0e} terms before '
+            f'like ones are collected, more than {MOST_TERMS:.0e}, which takes many minutes: use '
+            'generate_c, or a lower order, symbols for fewer entries, or simplify=False')
     found = _sympy(torque.flat, meaning)
     if simplify:
         found = [_collected(formula, q) for formula in found]
@@ -212,6 +221,36 @@ def _number(value: float) -> Any:
     return sympy.Float(value)
 
 
+def _terms_at_most(roots: Iterable[Any]) -> float:
+    """Return how many terms formulas have at most, with sums of angles for products of sines."""
+    terms: dict[Expression, float] = {}
+
+    def of(operand: Any) -> float:
+        return terms[operand] if isinstance(operand, Expression) else 1.0
+
+    roots = list(roots)
+    for expression in _below(roots):
+        counts = [of(operand) for operand in expression.operands]
+        if expression.operation in ('+', '-'):
+            terms[expression] = sum(counts)
+        elif expression.operation in ('sin', 'cos'):
+            terms[expression] = 2.0  # each factor doubles what a product becomes
+        else:
+            terms[expression] = math.prod(counts)
+    return sum(map(of, roots))
+
+
+def _below(roots: Iterable[Any]) -> list[Expression]:
+    """Return the expressions that others are made of, and these; operands come before."""
+    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
+    while waiting:
+        expression = waiting.pop()
+        if expression not in wanted:
+            wanted.add(expression)
+            waiting += [x for x in expression.operands if isinstance(x, Expression)]
+    return sorted(wanted, key=lambda x: x.index)
+
+
 def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:
     """Return the SymPy expressions of those that were recorded."""
     import sympy
@@ -232,13 +271,7 @@ def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:
         return getattr(sympy, operation)(*operands)
 
     roots = list(roots)
-    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
-    while waiting:
-        expression = waiting.pop()
-        if expression not in wanted:
-            wanted.add(expression)
-            waiting += [x for x in expression.operands if isinstance(x, Expression)]
-    for expression in sorted(wanted, key=lambda x: x.index):  # operands come before
+    for expression in _below(roots):
         if expression not in formulas:
             formulas[expression] = make(expression)
     return [of(root) for root in roots]
