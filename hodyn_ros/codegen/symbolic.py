@@ -24,8 +24,8 @@ KEYS = {'mass': (), 'com': (3,), 'inertia': (3, 3), 'placement': (4, 4)}
 MAX_DENOMINATOR = 10**6
 """Up to here a number is written as the fraction that it is to rounding."""
 MOST_TERMS = 6e5
-"""Bound of terms before like ones are collected: three joints to order 2 (5.1e5) took half a minute,
-four to order 0 (6.4e5) more than two and a half."""
+"""Bound of terms before like ones are collected: three joints to order 2 (5.1e5) took half a
+minute, four to order 0 (6.4e5) more than two and a half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,8 @@ def symbolic_torques(
     Raises
     ------
     HodynError
-        For a floating base, a negative order, formulas of too many terms, unknown bodies and keys, wrong shapes, and where
-        SymPy is not installed.
+        For a floating base, a negative order, formulas of too many terms, unknown bodies and
+        keys, wrong shapes, and where SymPy is not installed.
 
     """
     check_robot(robot)
