@@ -240,6 +240,20 @@ def test_times_that_are_not_seconds_from_the_start_are_asked_about(capsys, tmp_p
         assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
 
 
+@pytest.mark.parametrize('limit', ['', '0.5'])
+@pytest.mark.parametrize('count', [2, 40])
+def test_a_fast_plan_in_milliseconds_is_asked_about(capsys, tmp_path, limit, count):
+    """It would peak at 1.4 rad/s, beyond the limit, and the arm may have none in its file."""
+    (tmp_path / 'limits.yaml').write_text(f'limits: {{joint1: {{velocity: {limit or 9}}}}}')
+    share = [k / (count - 1) for k in range(count)]
+    for unit, is_asked in ((1.0, False), (1e3, True)):
+        (tmp_path / 'fast.csv').write_text('time,joint1,joint2\n' + '\n'.join(
+            f'{1.9 * unit * x},{1.4 * x ** 3 * (10 - 15 * x + 6 * x * x)},0.2' for x in share))
+        main(['check', 'fast.csv', '--robot', 'twolink', *(
+            ['--limits', 'limits.yaml'] if limit else [])])
+        assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
+
+
 @pytest.mark.parametrize('width', ['30', '60', '80'])
 def test_a_narrow_terminal_cuts_nothing(capsys, monkeypatch, plan, width):
     monkeypatch.setenv('COLUMNS', width)

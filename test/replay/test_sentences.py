@@ -50,7 +50,7 @@ def result(timing_statistics=None, **changes):
     return SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
-        'moving_locked': (),
+        'moving_locked': (), 'payload': (),
         'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
