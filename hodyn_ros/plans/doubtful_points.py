@@ -36,8 +36,8 @@ def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
         return ''
     return (
         f'times are in s: are these milliseconds? The points are up to {spacings.max():.3g} s '
-        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (1 rad/s or '
-        'm/s where none is known)')
+        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (1 rad/s '
+        'or m/s where none is known)')
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
