@@ -177,6 +177,6 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
         console.print(
             f'[bold]the run was disturbed[/bold]: the node stopped {figures["interruptions"]} '
             f'times, {100 * figures["answered_share"]:.1f} % of the states were answered, and the '
-            f'RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad. The was busy with other '
-            'things: these numbers do not show what the feed-forward can do.')
+            f'RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad. The machine was '
+            'busy with other things: these numbers do not show what the feed-forward can do.')
     console.print(f'plot and bag in {output}/')

@@ -81,15 +81,15 @@ def test_duration_robot_folder_and_retiming_are_those_asked_for(capsys, tmp_path
 
 
 @pytest.mark.parametrize('wrong', [
-    {'interruptions': 2}, {'answered_share': 0.5}, {'rms_tracking_error': [1e-7] * 6 + [5.4e-4]}])
+    {'interruptions': 2}, {'answered_share': 0.5}, {'rms_tracking_error': 6 * [1e-7] + [5.4e-4]}])
 def test_a_busy_machine_is_told_with_how_much_it_cost(capsys, monkeypatch, asked, wrong):
     monkeypatch.setitem(globals(), 'FIGURES', {**FIGURES, **wrong})
     assert main(('demo',)) == 0
     said = ' '.join(capsys.readouterr().out.split())
     figures = {**FIGURES, **wrong}
     assert (f'the run was disturbed: the node stopped {figures["interruptions"]} times, '
-            f'{100 * figures["answered_share"]:.1f} % of the states were answered, and the RMS error is up to '
-            f'{max(figures["rms_tracking_error"]):.1e} rad.') in said
+            f'{100 * figures["answered_share"]:.1f} % of the states were answered, and '
+            f'the RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad.') in said
 
 
 @pytest.fixture
