@@ -222,7 +222,7 @@ class _Trial:
         motion = reading.motion(self._q, self._turns)
         if not reading.are_of_motors:
             return motion
-        links = motion.copy()
+        links: Array = motion.copy()
         for _ in range(_ROUNDS):  # q = θ − Q(q)/K, a contraction for springs that hold the arm
             torque = self._feedforward.torque(links, friction=False)
             deflection = self._compliance * torque
