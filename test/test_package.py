@@ -1,5 +1,6 @@
 """What a user gets installed: files in their places, and commands that start."""
 from importlib import metadata, resources
+import inspect
 import os
 from pathlib import Path
 import re
@@ -14,6 +15,7 @@ from imports import imported
 import pytest
 
 import hodyn_ros as hd
+from hodyn_ros.actuators import MotorSide
 from hodyn_ros.common import version
 
 ROOT = Path(__file__).parent.parent
@@ -224,3 +226,15 @@ def test_configuration_files_name_parameters_that_exist():
 def test_each_public_name_is_there_when_it_is_asked_for(name):
     assert getattr(hd, name) is not None
     assert name in dir(hd)
+
+
+def test_help_shows_argument_types_by_their_names():
+    """Not the unions of numpy that they stand for, a screenful each."""
+    for function in (
+            hd.inverse_dynamics, hd.load_robot, hd.Robot.with_payload, hd.energy,
+            MotorSide.evaluate, MotorSide.along):
+        signature = str(inspect.signature(function))
+        assert 'Union[' not in signature
+        assert 'numpy._typing' not in signature
+        assert len(signature) < 600
+    assert "q: 'ArrayLike'" in str(inspect.signature(hd.inverse_dynamics))

@@ -57,3 +57,13 @@ def test_every_paper_of_the_sources_has_a_row():
     for paper in PAPERS:
         assert any(re.search(rf'\b{paper}\b', row[0]) for row in ROWS), paper
     assert len(ROWS) > 20
+
+
+@pytest.mark.parametrize('symbol', [
+    'S', 'X', 'V', 'M', 'Π', 'W', 'ad_V', 'Ad_C', '×̄*', 'G_c', 'G_p', 'J', 'A', 'a', 'U', 'h',
+    'B'])
+def test_the_page_says_what_its_symbols_are(symbol):
+    table, rest = re.search(r'## Symbols\n(.*?)\n## (.*)', THEORY, re.DOTALL).groups()
+    cells = ' '.join(line.split('|')[1] for line in table.strip().splitlines())
+    assert re.search(rf'(?<![\w_]){re.escape(symbol)}(?![\w_])', cells)
+    assert symbol in rest

@@ -1,4 +1,6 @@
 """The motor side of a motion: θ, θ̇, θ̈ and τ_m from q … q̈ and Q, Q̇, Q̈."""
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -17,6 +17,7 @@ from hodyn_ros.cli.plan_source import (
     written_plan,
 )
 from hodyn_ros.cli.plans_many import plans_many
+from hodyn_ros.cli.used_robot import for_robot
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -49,11 +50,12 @@ def run(options: argparse.Namespace) -> int:
         return plans_many(options, 'annotate', robot, settings)
     check_outputs(
         options, options.plans[0], options.robot, contents=annotated_contents(options.output))
-    prepared = written_plan(options, plan_request(options, robot, settings))
+    request = plan_request(options, robot, settings)
+    prepared = written_plan(options, request)
     if prepared.annotated is None:
-        print(outcome(prepared))
+        print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
-    print_written(options, prepared)
+    print_written(options, request, prepared)
     if prepared.note:
         print(f'note: {prepared.note}')
     return WITHIN_LIMITS

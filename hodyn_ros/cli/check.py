@@ -17,6 +17,7 @@ from hodyn_ros.cli.plan_source import (
     plan_settings,
 )
 from hodyn_ros.cli.plans_many import plans_many
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ def run(options: argparse.Namespace) -> int:
     request = plan_request(options, robot, settings)
     prepared = prepare_plan(request)
     plan, limit_report = prepared.plan, prepared.limit_report
+    heading = f'{file}, {for_robot(options, robot)}'
     if plan is None or limit_report is None:
-        raise HodynError(f'{file}: {prepared.refusal}')
+        raise HodynError(f'{heading}: {prepared.refusal}')
     if not options.brief:
-        print(f'{file}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
+        print(f'{heading}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
               f'{plan.interpolation} interpolation, {prepared.deviation}')
         _print_worst(limit_report)
         if prepared.note:
@@ -74,11 +76,12 @@ def run(options: argparse.Namespace) -> int:
             print(
                 f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of what is '
                 f'allowed ({nearest.joint} at {nearest.time:.4g} s)')
-    print(outcome(prepared))
+    print(f'{heading}: {outcome(prepared)}' if options.brief else outcome(prepared))
     if options.output is not None:
         draw_curves(plan, FeedForward(robot), options.output, force=options.force)
         print(f'curves: {options.output}')
     write_figures({
+        'robot': robot.name,
         'within_limits': limit_report.within_limits,
         'refusal': prepared.refusal,
         'stretch': prepared.stretch,

@@ -60,6 +60,8 @@ def _print(title: str, figures: dict[str, Any], output: Path) -> None:
     console = make_console()
     console.print(f'{title}\nRMS error of the worst link joint (rad)')
     console.print(table)
+    if why := figures.get('no_flatness'):
+        console.print(f'no feedback by flatness: {why}')
     if 'stiffness_error' in figures:
         console.print(f'largest stiffness error: {figures["stiffness_error"]:.2g} N m/rad')
     console.print(f'plot in {output}/comparison.png')

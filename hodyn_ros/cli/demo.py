@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_unused(options)
     check_outputs(
         options, options.robot, contents=compare.CONTENTS if options.compare else CONTENTS)
-    _check_simulation(options.robot)
+    _check_simulation(options)
     if options.compare:
         from hodyn_ros.simulation.method_comparison import ComparisonSettings
 
@@ -108,7 +108,7 @@ def _refuse_unused(options: argparse.Namespace) -> None:
         raise HodynError('--retime goes without --compare')
 
 
-def _check_simulation(source: str) -> None:
+def _check_simulation(options: argparse.Namespace) -> None:
     """Raise now what the processes of the demo would stumble over."""
     from importlib.util import find_spec
 
@@ -116,10 +116,18 @@ def _check_simulation(source: str) -> None:
 
     if find_spec('mujoco') is None:
         raise ModuleNotFoundError("No module named 'mujoco'")
-    robot = load_robot(source)
+    robot = load_robot(options.robot)
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; the demo simulates arms on a fixed one')
+    if robot.actuators is not None and options.actuator is not None:
+        raise HodynError(
+            '--actuator gives every joint an example actuator, and the file of robot '
+            f'{robot.name!r} has its own: leave out --actuator, or the section `actuators`')
+    if robot.actuators is not None:
+        from hodyn_ros.simulation.elastic_arm import check_motors
+
+        check_motors(robot.actuators)
 
 
 def _run_demo(options: argparse.Namespace, robot_source: str) -> int:
@@ -168,7 +176,7 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
     if was_disturbed(figures):
         console.print(
             f'[bold]the run was disturbed[/bold]: the node stopped {figures["interruptions"]} '
-            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered. The '
-            'machine was busy with other things: these numbers do not show what the feed-forward '
-            'can do.')
+            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered, and the '
+            f'RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad. The machine was '
+            'busy with other things: these numbers do not show what the feed-forward can do.')
     console.print(f'plot and bag in {output}/')

@@ -14,7 +14,7 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
-from hodyn_ros.cli.used_robot import warn_of_locked
+from hodyn_ros.cli.used_robot import for_robot, warn_of_locked
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 
@@ -92,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
+    console.print(', '.join(map(str, [*options.bags, for_robot(options, robot)])), markup=False)
     diagnoses = [source.motion(one.path).diagnosis.without(terms) for one in recordings]
     for one, diagnosis in zip(recordings, diagnoses, strict=True):
         of_motors = '' if 'gains' in terms else source.motion(one.path).of_motors

@@ -135,12 +135,14 @@ def run_many(
 
 
 def print_ranking(
-    headings: Sequence[str], left: tuple[str, ...], rows: Iterable[Sequence[str]], last: str,
+    title: str, headings: Sequence[str], left: tuple[str, ...], rows: Iterable[Sequence[str]],
+    last: str,
 ) -> None:
-    """Print the first rows of a table of files, and a last line; arguments as of `make_table`."""
+    """Print the first rows of a table of files between two lines; arguments as of `make_table`."""
     from hodyn_ros.cli.tables import make_console, make_table
 
     console = make_console()
+    console.print(title, markup=False)
     table = make_table(*headings, left=left)
     for row in islice(rows, _MAX_LINES):
         table.add_row(*row)

@@ -18,11 +18,23 @@ Commands = argparse._SubParsersAction
 FiguresFile = Path | TextIO
 
 
+class _GivenRobot(argparse.Action):
+    """Tells a robot that was given from the default."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the word after --robot."""
+        namespace.robot, namespace.robot_is_given = values, True
+
+
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
     """Add the option --robot, and those of the robot, but --actuators where it is added apart."""
     parser.add_argument(
-        '--robot', default='panda',
+        '--robot', default='panda', action=_GivenRobot,
         help='built-in name, or path of a robot file or URDF (default: panda)')
+    parser.set_defaults(robot_is_given=False)
     add_used_robot(parser, actuators=actuators)
 
 

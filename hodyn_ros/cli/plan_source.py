@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.many_files import add_many_options
 from hodyn_ros.cli.options import add_robot
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -96,19 +97,23 @@ def written_plan(
     prepared = write_annotated_plan(
         request, options.output, force=options.force, progress=progress)
     if prepared.plan is None:
-        raise HodynError(f'{options.plans[0]}: {prepared.refusal}')
+        raise HodynError(
+            f'{options.plans[0]}, {for_robot(options, request.robot)}: {prepared.refusal}')
     return prepared
 
 
-def print_written(options: argparse.Namespace, prepared: PreparedPlan, *parts: str) -> None:
-    """Print where a plan was written, how long it is, how far from its points, and more."""
+def print_written(
+    options: argparse.Namespace, request: PlanRequest, prepared: PreparedPlan, *parts: str,
+) -> None:
+    """Print where a plan was written, for which robot, and what is known of it."""
     assert prepared.plan is not None
     assert prepared.annotated is not None
     is_as_planned = prepared.stretch == 1.0 or prepared.retimed is not None
     slower = '' if is_as_planned else f', {prepared.stretch} times slower'
     print('; '.join([
-        f'{options.output}: {len(prepared.annotated.times)} points, '
-        f'{prepared.plan.duration:.3f} s{slower}, {prepared.deviation}', *parts]))
+        f'{options.output}, {for_robot(options, request.robot)}: '
+        f'{len(prepared.annotated.times)} points, {prepared.plan.duration:.3f} s{slower}, '
+        f'{prepared.deviation}', *parts]))
 
 
 def outcome(prepared: PreparedPlan) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hodyn_ros.cli.many_files import print_ranking, run_many
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def plans_many(
         ranked = sorted((-_nearest(outcome)[0], outcome.name, outcome) for outcome in outcomes)
         well = sum(outcome.is_ok for outcome in outcomes)
         print_ranking(
+            f'{len(outcomes)} plans, {for_robot(options, robot)}',
             ('plan', 'nearest limit', 'share', 'verdict'), ('nearest limit', 'verdict'),
             (_row(outcome) for *_, outcome in ranked),
             f'{well} of {len(outcomes)} plans are within limits; details are in '

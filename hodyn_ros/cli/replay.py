@@ -15,7 +15,7 @@ from hodyn_ros.cli.options import (
     say_what_is_lost,
 )
 from hodyn_ros.cli.replay_many import replay_many
-from hodyn_ros.cli.used_robot import given_locked, given_payload
+from hodyn_ros.cli.used_robot import for_robot, given_locked, given_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +88,9 @@ def run(options: argparse.Namespace) -> int:
     columns = (
         TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
         TextColumn('{task.fields[rate]}'), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal,
+    ) as progress:
         task = progress.add_task('replaying', total=None, rate='')
 
         def advance(total: int, count: int) -> None:
@@ -102,6 +104,7 @@ def run(options: argparse.Namespace) -> int:
             parquet=Path('computed.parquet') if options.parquet else None, report=report,
             payload=given_payload(options), locked=given_locked(options), progress=advance,
             force=options.force)
+    console.print(f'{bag}, {for_robot(options, robot)}', markup=False)
     _print(console, result, output / ('report.html' if report else 'summary.json'))
     say_what_is_lost('replay', result.counts)
     return 1 if result.counts.lost else 0

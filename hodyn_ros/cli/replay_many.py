@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.many_files import print_ranking, run_many
-from hodyn_ros.cli.used_robot import given_locked, given_payload
+from hodyn_ros.cli.used_robot import for_robot, given_locked, given_payload
 
 if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Outcome
@@ -20,8 +20,9 @@ def replay_many(options: argparse.Namespace) -> int:
     from hodyn_ros.fleet.summary import BAG_COLUMNS
     from hodyn_ros.robot.files import load_robot
 
+    robot = load_robot(options.robot)
     task = ReplayTask(
-        load_robot(options.robot), options.output.resolve(), topic=options.topic,
+        robot, options.output.resolve(), topic=options.topic,
         prefix=options.joint_prefix, bandwidth=options.bandwidth, csv=options.csv,
         report=not options.no_report, payload=given_payload(options),
         locked=tuple(given_locked(options).items()))
@@ -31,6 +32,7 @@ def replay_many(options: argparse.Namespace) -> int:
         write_overview(outcomes, page, 'report.html' if task.report else 'summary.json')
         well = sum(outcome.is_ok for outcome in outcomes)
         print_ranking(
+            f'{len(outcomes)} recordings, {for_robot(options, robot)}',
             ('recording', 'worst joint', 'RMS, N m', 'beside others', 'findings'),
             ('worst joint', 'findings'), (_row(*entry) for entry in rank(outcomes)),
             f'{well} of {len(outcomes)} recordings without fault; details are in {page}')

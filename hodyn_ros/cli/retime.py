@@ -21,6 +21,7 @@ from hodyn_ros.cli.plan_source import (
     written_plan,
 )
 from hodyn_ros.cli.plans_many import plans_many
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import check_output
 
@@ -105,14 +106,14 @@ def run(options: argparse.Namespace) -> int:
             options, request, lambda text: status.update(f'retiming: {text}'))
     plan, retimed = prepared.plan, prepared.retimed
     if plan is None or retimed is None:
-        raise HodynError(f'{options.plans[0]}: {prepared.refusal}')
+        raise HodynError(f'{options.plans[0]}, {for_robot(options, robot)}: {prepared.refusal}')
     if prepared.annotated is None:
-        print(outcome(prepared))
+        print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
     before = _in_motion(prepared, request) if uniform is None else (
         f'{uniform:.3f} s if slowed evenly')
-    print_written(options, prepared, before, f'found in {retimed.seconds:.1f} s')
+    print_written(options, request, prepared, before, f'found in {retimed.seconds:.1f} s')
     for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
         print(line)
     if prepared.note:

@@ -51,6 +51,12 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         yield
 
 
+def for_robot(options: argparse.Namespace, robot: Robot) -> str:
+    """Return for which robot a command works: another arm may have joints of the same names."""
+    default = '' if options.robot_is_given else ' (the default; --robot for another)'
+    return f'for robot {robot.name}{default}'
+
+
 def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
     """Print which joints that --lock names are elsewhere in recordings, a line each."""
     if not options.lock:

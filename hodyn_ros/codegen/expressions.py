@@ -254,6 +254,17 @@ def call(name: str, *operands: Number) -> Number:
     return FUNCTIONS[name](*operands)
 
 
+def made_of(roots: Iterable[Any]) -> list[Expression]:
+    """Return the expressions that others are made of, and these; operands come before."""
+    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
+    while waiting:
+        expression = waiting.pop()
+        if expression not in wanted:
+            wanted.add(expression)
+            waiting += [x for x in expression.operands if isinstance(x, Expression)]
+    return sorted(wanted, key=lambda x: x.index)
+
+
 def translated(
     roots: Iterable[Any], meaning: Mapping[Expression, Any], function: Callable[..., Any],
     number: Callable[[float], Any] = float,
@@ -287,13 +298,7 @@ def translated(
         return function(operation, *operands)
 
     roots = list(roots)
-    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
-    while waiting:
-        expression = waiting.pop()
-        if expression not in wanted:
-            wanted.add(expression)
-            waiting += [x for x in expression.operands if isinstance(x, Expression)]
-    for expression in sorted(wanted, key=lambda x: x.index):  # operands come before
+    for expression in made_of(roots):
         if expression not in found:
             found[expression] = make(expression)
     return [of(root) for root in roots]

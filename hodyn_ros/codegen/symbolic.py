@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.codegen.expressions import Expression, Graph, translated
+from hodyn_ros.codegen.expressions import Expression, Graph, made_of, translated
 from hodyn_ros.codegen.routines import recursion, without_round_off
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import HodynError, Robot, body_table
@@ -23,6 +23,9 @@ Expressions = NDArray[Any]
 KEYS = {'mass': (), 'com': (3,), 'inertia': (3, 3), 'placement': (4, 4)}
 MAX_DENOMINATOR = 10**6
 """Up to here a number is written as the fraction that it is to rounding."""
+MOST_TERMS = 6e5
+"""Bound of terms before like ones are collected: three joints to order 2 (5.1e5) took half a
+minute, four to order 0 (6.4e5) more than two and a half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,8 @@ def symbolic_torques(
 
     As MK21, section 6.1, prints them for two joints: the body-fixed recursion (KM21, section II)
     of `inverse_dynamics` and `generate_c`, run on symbols. The formulas grow quickly with the
-    number of joints and the order: for more than three joints take `generate_c`.
+    number of joints and the order: for more than three joints, or four of a planar arm, take
+    `generate_c`. With `simplify`, what would take many minutes is refused at once.
 
     Parameters
     ----------
@@ -77,8 +81,8 @@ def symbolic_torques(
     Raises
     ------
     HodynError
-        For a floating base, a negative order, unknown bodies and keys, wrong shapes, and where
-        SymPy is not installed.
+        For a floating base, a negative order, formulas of too many terms, unknown bodies and
+        keys, wrong shapes, and where SymPy is not installed.
 
     """
     check_robot(robot)
@@ -117,6 +121,11 @@ def symbolic_torques(
     for k, i in np.ndindex(*q.shape):
         q[k, i] = meaning[motion[k, i]] = sympy.Symbol(_name(k, i + 1), real=True)
     torque = recursion(robot, order, table, weight, motion)
+    if simplify and (terms := _terms_at_most(torque.flat)) > MOST_TERMS:
+        raise HodynError(
+            f'the torques of {robot.n} joints to order {order} may have {terms:.0e} terms before '
+            f'like ones are collected, more than {MOST_TERMS:.0e}, which takes many minutes: use '
+            'generate_c, or a lower order, symbols for fewer entries, or simplify=False')
     found = _sympy(torque.flat, meaning)
     if simplify:
         found = [_collected(formula, q) for formula in found]
@@ -210,6 +219,25 @@ def _number(value: float) -> Any:
     if abs(float(fraction) - value) <= 4e-16 * abs(value):
         return sympy.Rational(fraction.numerator, fraction.denominator)
     return sympy.Float(value)
+
+
+def _terms_at_most(roots: Iterable[Any]) -> float:
+    """Return how many terms formulas have at most, with sums of angles for products of sines."""
+    terms: dict[Expression, float] = {}
+
+    def of(operand: Any) -> float:
+        return terms[operand] if isinstance(operand, Expression) else 1.0
+
+    roots = list(roots)
+    for expression in made_of(roots):
+        counts = [of(operand) for operand in expression.operands]
+        if expression.operation in ('+', '-'):
+            terms[expression] = sum(counts)
+        elif expression.operation in ('sin', 'cos'):
+            terms[expression] = 2.0  # each factor doubles what a product becomes
+        else:
+            terms[expression] = math.prod(counts)
+    return sum(map(of, roots))
 
 
 def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:

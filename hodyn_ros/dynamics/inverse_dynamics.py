@@ -1,4 +1,6 @@
 """Inverse dynamics of any order (RNEA): the checked call, and the prepared handle for loops."""
+from __future__ import annotations
+
 from collections.abc import Callable
 import functools
 import math
@@ -67,7 +69,7 @@ class InverseDynamics(functools.partial[None]):
 
     def __new__(
         cls, robot: Robot, order: int = 2, formulation: Formulation = 'spatial',
-    ) -> 'InverseDynamics':
+    ) -> InverseDynamics:
         """Choose the kernel: the unrolled one if there is one, else that of any order."""
         check_robot(robot)
         if formulation not in FORMULATIONS:

@@ -3,6 +3,8 @@
 Sums over the bodies of Taylor polynomials: of the spatial inertia M with Ṁ = −M ad_V − ad_Vᵀ M
 (AGF26 eq. 61), and of the twist V. M holds the mass, the first moment and the second one.
 """
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -125,12 +127,19 @@ def energy(
     """Return the kinetic and the potential energy, with derivatives.
 
     The derivative of their sum is the power of the torques, Qᵀ q̇, and of what else acts from
-    outside.
+    outside. It is that of the links: what springs hold and motors move is not in it, nor is
+    `rotor_inertia`.
 
     Parameters
     ----------
     robot, q, base_pose, base_twist
         As for `momentum`.
+
+    Returns
+    -------
+    Energy
+        `kinetic` and `potential`, in J, W, W/s, …: (k,) each for q of shape (k + 1, n), (T, k) for
+        a batch.
 
     Raises
     ------

@@ -171,6 +171,9 @@ class Bag:
             return LostMessages(
                 path.name, '', f'a bag of ROS 1: `rosbags-convert --src {path.name} --dst '
                 f'{path.stem}` makes one of ROS 2 of it (pip install rosbags)')
+        if path.suffix.lower() == '.csv':
+            return LostMessages(
+                path.name, '', f'a table: `hodyn convert {path} --output BAG` makes a bag of it')
         if _kind(path) not in _KINDS:
             return LostMessages(path.name, '', (
                 f'its ending is none of {", ".join(_KINDS)}; docs/replay.md, "Where a bag comes '

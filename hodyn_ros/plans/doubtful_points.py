@@ -19,9 +19,10 @@ STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
 # Number of points that are checked at an end; the later ones distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5
-# A share of the velocity limits, rad or m: nobody plans a motion so long so slow, nor pauses so
-# long (s).
-SLOWEST, LEAST_MOTION, LONGEST = 1e-3, 0.05, 1e3
+# A share of the velocity limits, or rad/s or m/s without one; rad or m: nobody plans a motion so
+# long so slow, nor pauses so long (s). Of a plan in ms, that may be three times too fast for the
+# arm, or of 3 rad/s where no limit is known, a thousandth is left.
+SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -35,7 +36,8 @@ def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
         return ''
     return (
         f'times are in s: are these milliseconds? The points are up to {spacings.max():.3g} s '
-        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit')
+        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (1 rad/s '
+        'or m/s where none is known)')
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:

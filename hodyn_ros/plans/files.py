@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 import csv
 import json
 from pathlib import Path
-import re
 from typing import Any
 
 import yaml
 
 from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.messages.csv_columns import ENCODING, read_table
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
@@ -25,13 +25,11 @@ from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.file_kinds import likeness
 
 MAX_BYTES = 256 * 1024 * 1024
-_TIMES = ('time', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds', 't')
-_ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
 _KEYS = {'header', 'joint_names', 'points'}
 _POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
 _CUT = '...'
 """What ``ros2 topic echo`` prints in the place of the rest of an array."""
-_COLUMNS = {'position': 'positions', 'velocity': 'velocities', 'acceleration': 'accelerations'}
+_KINDS = {'position': 'positions', 'velocity': 'velocities', 'acceleration': 'accelerations'}
 
 
 def read_trajectory(
@@ -117,7 +115,7 @@ def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) ->
 
 def _read_yaml(path: Path) -> JointWaypoints:
     documents = [
-        document for document in strict_yaml.load_all(path.read_text(_ENCODING), str(path))
+        document for document in strict_yaml.load_all(path.read_text(ENCODING), str(path))
         if document is not None
     ]
     if len(documents) != 1:
@@ -126,7 +124,7 @@ def _read_yaml(path: Path) -> JointWaypoints:
 
 
 def _read_json(path: Path) -> JointWaypoints:
-    text = path.read_text(_ENCODING)
+    text = path.read_text(ENCODING)
     try:
         data = json.loads(text, object_pairs_hook=_without_doubles)
     except (ValueError, RecursionError) as error:
@@ -229,66 +227,8 @@ def _numbers(values: Any, where: str) -> list[float]:
 
 
 def _read_csv(path: Path) -> JointWaypoints:
-    with path.open(newline='', encoding=_ENCODING) as file:
-        first = re.sub('"[^"]*"', '', file.readline())
-        separator = max(',;\t', key=first.count)
-        file.seek(0)
-        reader = csv.reader(file, delimiter=separator)
-        try:
-            header = [column.strip() for column in next(reader, [])]
-            lines = [line for line in reader if line]
-        except csv.Error as error:
-            raise HodynError(f'{path}: not valid CSV: {error}') from None
-    lower = [column.lower() for column in header]
-    time = next((lower.index(name) for name in _TIMES if name in lower), None)
-    if 'time' not in header and time is not None:
-        header[time] = 'time'
-    if separator == ';' and not any('.' in value for line in lines for value in line):
-        # A comma is the decimal point there.
-        lines = [[value.replace(',', '.') for value in line] for line in lines]
-    columns = _csv_columns(header, path)
-    rows: dict[str, list[list[float]]] = {quantity: [] for quantity in QUANTITIES}
-    times = []
-    for i, line in enumerate(lines):
-        if len(line) != len(header):
-            raise HodynError(
-                f'{path}, point {i}: {len(line)} entries for {len(header)} columns')
-        values = _numbers(line, f'{path}, point {i}')
-        times.append(values[header.index('time')])
-        for quantity, places in columns.items():
-            rows[quantity].append([values[place] for place in places.values()])
-    return JointWaypoints(
-        tuple(columns['positions']), times, rows['positions'], rows['velocities'],
-        rows['accelerations'])
-
-
-def _csv_columns(header: list[str], path: Path) -> dict[str, dict[str, int]]:
-    """Return for each quantity the column of each joint, all in the order of the positions."""
-    if 'time' not in header:
-        listed = ', '.join(map(repr, header)) or 'nothing'
-        raise HodynError(
-            f'{path}: the first line must name the columns: the time in seconds, as one of '
-            f'{", ".join(_TIMES)}, and for each joint NAME, and if known NAME.velocity and '
-            f'NAME.acceleration; it has {listed:.200}')
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise HodynError(f'{path}: column {twice!r} occurs twice')
-    found: dict[str, dict[str, int]] = {quantity: {} for quantity in QUANTITIES}
-    for place, column in enumerate(header):
-        if column == 'time' or column.endswith('.effort'):
-            continue
-        name, _, kind = column.rpartition('.')
-        if kind in _COLUMNS and name:
-            found[_COLUMNS[kind]][name] = place
-        else:
-            found['positions'][column] = place
-    names = list(found['positions'])
-    for quantity, places in found.items():
-        odd = set(names) ^ set(places)
-        if places and odd:
-            raise HodynError(f'{path}: {quantity} and positions name other joints: {sorted(odd)}')
-        found[quantity] = {name: places[name] for name in names if name in places}
-    return found
+    table = read_table(path, _KINDS)
+    return JointWaypoints(table.names, table.times, *(table.rows[kind] for kind in _KINDS))
 
 
 def _message(annotated: Annotated) -> dict[str, Any]:

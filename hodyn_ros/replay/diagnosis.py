@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.misreading import Fit, find_misreading
+from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
@@ -29,6 +29,8 @@ class Diagnosis:
         What the recorded velocities are instead of those of the positions, a clause each.
     stamp_factor : float
         How many times too far apart the stamps are; NaN where they may be in seconds.
+    has_springs : bool
+        Whether the robot has springs, so that motors are not where their links are.
 
     """
 
@@ -36,6 +38,7 @@ class Diagnosis:
     fit: Fit
     wrong_velocities: list[str]
     stamp_factor: float = np.nan
+    has_springs: bool = False
 
     @property
     def is_wrong(self) -> bool:
@@ -77,7 +80,7 @@ class Diagnosis:
         reading = self.fit.reading
         if np.isfinite(self.stamp_factor) or reading is None or reading.without(terms).changes:
             return self
-        return Diagnosis(self.names, Fit(self.fit.left), self.wrong_velocities)
+        return replace(self, fit=Fit(self.fit.left), stamp_factor=np.nan)
 
     @property
     def _misread(self) -> str:
@@ -137,4 +140,6 @@ class DiagnosisSamples:
                 velocities.positions_are_in_degrees or not np.isfinite(velocity).any()):
             fit = replace(fit, reading=replace(fit.reading, are_velocities_in_degrees=False))
             velocities = RecordedVelocities(np.radians(q[:, 1]), velocity, turns)
-        return Diagnosis(names, fit, velocities.clauses(names), velocities.stamp_factor)
+        return Diagnosis(
+            names, fit, velocities.clauses(names), velocities.stamp_factor,
+            bool(series_compliance(feedforward.robot).any()))

@@ -29,6 +29,8 @@ _CHANGES = 4  # of a reading, one after the other
 _HELD = 3  # readings that are changed further
 _PRICE = 0.01  # of the unexplained share: what a change must be better by than a simpler one
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # of the largest effort of the joint, of the arm
+_SHOWS = 0.02  # unexplained share from which motors in place of links are looked for
+_ROUNDS, _DEFLECTED = 8, 1.0  # of the search for links behind springs, and of these, rad
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # a load: in units of the arm's mass; off its link's origin, m
 
 
@@ -69,8 +71,9 @@ class Fit:
 def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and how they would if they do not.
 
-    Joints or efforts that are swapped, opposite signs, zeros a quarter turn away, degrees and a
-    load on the last link are tried, up to four one after the other. Joints whose effort is not
+    Joints or efforts that are swapped, opposite signs, zeros a quarter turn away, degrees, a load
+    on the last link and, where joints have springs, positions of the motors are tried, up to four
+    one after the other. Joints whose effort is not
     recorded or never changes are left out; of an arm at rest nothing is said.
 
     Parameters
@@ -93,7 +96,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     # What hardly changes is mostly noise: not to explain it says nothing against the model.
     plain = Fit(float(np.mean(joints * trial.notable)))
     if joints.max() < _POOR:
-        return plain
+        return trial.of_motors(start) or plain
     held, last = [(start, start, reading)], start
     for _ in range(_CHANGES):
         readings = {other for *_, one in held for other in _changes(one, trial)}
@@ -137,6 +140,8 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
     yield replace(reading, quarters=trial.quarters(reading))
+    if trial.has_springs:
+        yield replace(reading, are_of_motors=not reading.are_of_motors)
     if (load := trial.load(reading)) is not None:
         yield replace(reading, load=load)
 
@@ -155,6 +160,8 @@ class _Trial:
         self._loads = [FeedForward(_loaded(robot, np.zeros(3))), *(
             FeedForward(_loaded(robot, 0.1 * axis)) for axis in np.eye(3))]
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
+        self._compliance = series_compliance(robot)
+        self.has_springs = bool(self._compliance.any())
 
     def unexplained(self, reading: Reading) -> Array:
         """Return the share of the efforts that is not explained, of each joint that is judged."""
@@ -167,6 +174,14 @@ class _Trial:
         noise = np.maximum(_NOISE * effort, _NOISE_OF_ARM * effort.max())
         variance = self._variance[self.judged]
         return np.asarray(variance / np.maximum(variance, noise ** 2))
+
+    def of_motors(self, start: float) -> Fit | None:
+        """Return that of positions of motors, if they explain by far more than those of links."""
+        if not self.has_springs or start < _SHOWS:
+            return None
+        reading = replace(Reading.plain(len(self.judged)), are_of_motors=True)
+        left = float(self.unexplained(reading).mean())
+        return None if left > _BETTER * start else Fit(start, reading, left)
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
         """Return the least share with efforts of any sign, and the reading that has these."""
@@ -181,13 +196,13 @@ class _Trial:
         """Return the quarter turns of the zeros that explain most."""
         plain = replace(reading, quarters=len(reading.quarters) * (0,))
         turns = ZeroSearch(
-            self._feedforward, plain.motion(self._q, self._turns),
+            self._feedforward, self._motion(plain),
             np.where(self.judged, plain.effort(self._effort), np.nan)).turns()
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:
         """Return mass and centre of the load on the last link that explains most, if one does."""
-        motion = reading.motion(self._q, self._turns)
+        motion = self._motion(reading)
         base = self._feedforward.torque(motion, friction=False)[:, 0]
         loaded = [model.torque(motion, friction=False)[:, 0] - base for model in self._loads]
         columns = [loaded[0], *((each - loaded[0]) / 0.1 for each in loaded[1:])]
@@ -202,12 +217,26 @@ class _Trial:
         centre = np.array(moments) / mass
         return None if np.abs(centre).max() > _FARTHEST else (mass, *centre.tolist())
 
+    def _motion(self, reading: Reading) -> Array:
+        """Return the motion of the links, (S, 5, n), as it is read."""
+        motion = reading.motion(self._q, self._turns)
+        if not reading.are_of_motors:
+            return motion
+        links: Array = motion.copy()
+        for _ in range(_ROUNDS):  # q = θ − Q(q)/K, a contraction for springs that hold the arm
+            torque = self._feedforward.torque(links, friction=False)
+            deflection = self._compliance * torque
+            if not np.abs(deflection[:, 0]).max() < _DEFLECTED:
+                return motion  # no such reading: the search diverges
+            links[:, :3] = motion[:, :3] - deflection
+        return links
+
     def _of_joints(self, reading: Reading) -> tuple[Array, Array]:
         """Return the unexplained share of each joint, (n,), with the effort's sign, and without.
 
         Of efforts with gravity or without it: whichever fits better.
         """
-        motion = reading.motion(self._q, self._turns)
+        motion = self._motion(reading)
         effort = reading.effort(self._effort)
         model, gain = self._feedforward, None
         if reading.load is not None:
@@ -228,6 +257,15 @@ class _Trial:
 def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
     """Return a robot whose last link carries a point mass, kg, off its origin, (3,), m."""
     return robot.with_payload(robot.bodies[-1].name, mass, centre, np.zeros((3, 3)))
+
+
+def series_compliance(robot: Robot) -> Array:
+    """Return 1/K of the joints, (n,), 0 of those without a spring or with several motors."""
+    if robot.actuators is None:
+        return np.zeros(robot.n)
+    stiffness = np.where(np.isfinite(robot.actuators.stiffness), robot.actuators.stiffness, 0.0)
+    is_series = (stiffness > 0.0) & (np.diff(robot.actuators.motor_of) == 1)
+    return np.where(is_series, 1.0 / np.where(is_series, stiffness, 1.0), 0.0)
 
 
 def _swapped(order: Order, i: int, j: int) -> Order:

@@ -25,6 +25,8 @@ class Reading:
         Whether positions are in degrees.
     are_velocities_in_degrees : bool
         Whether recorded velocities are too, if positions are.
+    are_of_motors : bool
+        Whether positions are those of motors before springs, at the scale of the joints.
     load : tuple of float or None
         Mass, kg, of a load on the last link, and its centre in the link's axes, m.
 
@@ -37,6 +39,7 @@ class Reading:
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
     is_in_degrees: bool = False
     are_velocities_in_degrees: bool = True
+    are_of_motors: bool = False
     load: tuple[float, ...] | None = None
 
     @classmethod
@@ -46,10 +49,11 @@ class Reading:
 
     @property
     def changes(self) -> int:
-        """How much is changed: a swap, a sign, a unit, half a zero or half a load each."""
+        """How much is changed: a swap, a sign, a unit, motors, half a zero or half a load each."""
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
-            + len(self.reversed_position | self.reversed_effort) + int(self.is_in_degrees)
+            + len(self.reversed_position | self.reversed_effort)
+            + int(self.is_in_degrees) + int(self.are_of_motors)
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)))
 
     def without(self, terms: Collection[str]) -> 'Reading':
@@ -105,6 +109,8 @@ class Reading:
             said.append(
                 f'positions {"and velocities " if self.are_velocities_in_degrees else ""}are in '
                 'degrees')
+        if self.are_of_motors:
+            said.append('positions are those of the motors, not of the links behind the springs')
         if self.load is not None:
             said.append(f'the last link carries {self.load[0]:.2g} kg that the model lacks')
         return said
@@ -122,6 +128,9 @@ class Reading:
              'Turn the placements of these joints in the robot file, or take the description that '
              'the driver uses.'),
             (self.is_in_degrees, 'Let the driver send radians.'),
+            (self.are_of_motors,
+             'Take the positions of the links: those of the motors less Q/K, where Q is the '
+             'effort of the joint and K the stiffness of its spring.'),
             (self.load is not None,
              '`--payload LINK KG` states it, `hodyn identify --terms payload` finds it.'),
         ) if is_so]

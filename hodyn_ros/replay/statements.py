@@ -178,6 +178,10 @@ def _about_model(result: Replay) -> list[str]:
             'Within the bandwidth of the motion the prediction leaves unexplained much of the '
             f'effort of {names}: `hodyn identify` can fit the model to this arm. If it has done '
             'so already, none of its terms explains the rest.')
+        if result.diagnosis.has_springs:
+            said[-1] += (
+                ' Positions are taken as those of the links: if they are those of the motors '
+                'behind the springs, subtract Q/K of each joint from them.')
     return said
 
 

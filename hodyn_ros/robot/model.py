@@ -1,4 +1,6 @@
 """The robot model: frozen, checked once, with its constants packed for the kernels."""
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
@@ -78,7 +80,7 @@ class Body:
         return np.concatenate(
             [self.axis, np.cross(self.point, self.axis) + self.pitch * self.axis])
 
-    def with_load(self, mass: float, com: Array, inertia: Array, placement: Array) -> 'Body':
+    def with_load(self, mass: float, com: Array, inertia: Array, placement: Array) -> Body:
         """Return the body with another fixed to it at this pose (4, 4) in its frame."""
         total, middle, tensor = inertias.combine(
             self.mass, self.com, self.inertia, mass, com, inertia, placement)
@@ -249,11 +251,11 @@ class Robot:
             raise HodynError(f'link {name!r} of robot {self.name!r} is fixed to the world')
         return index
 
-    def with_gravity(self, gravity: Sequence[float] | Array) -> 'Robot':
+    def with_gravity(self, gravity: Sequence[float] | Array) -> Robot:
         """Return the same robot under another gravity vector (3,), m/s², world axes."""
         return replace(self, gravity=_numbers(gravity, 'gravity', (3,)))
 
-    def with_base_pose(self, base_pose: ArrayLike) -> 'Robot':
+    def with_base_pose(self, base_pose: ArrayLike) -> Robot:
         """Return the same robot with its base at this pose (4, 4) in the world.
 
         Gravity keeps its direction in the world.
@@ -284,7 +286,7 @@ class Robot:
 
     def with_payload(
         self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,
-    ) -> 'Robot':
+    ) -> Robot:
         """Return the same robot with a load fixed to one of its links.
 
         Parameters

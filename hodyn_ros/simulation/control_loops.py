@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import MotorLoop
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
@@ -123,7 +124,8 @@ class ElasticArmLoop:
     def __init__(self, robot: Robot, position: Array, period: float) -> None:
         self._lookahead = HALF_HOLD * period
         self._arm = ElasticArm(robot, position, longest_step=ELASTIC_STEP)
-        self._motors = MotorLoop(robot.require_actuators())
+        self._motors = MotorLoop(
+            robot.require_actuators(), link_inertia=np.diag(mass_matrix(robot, position)[0]))
         self._answers = AnswerLine(LINE_PERIODS * period)
         self.q, self.qd = self._arm.q, self._arm.qd
         self.effort = np.array(self._arm.spring_torque()[0])

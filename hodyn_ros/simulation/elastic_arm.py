@@ -18,6 +18,16 @@ Array = NDArray[np.float64]
 MAX_STEP = 2e-4
 
 
+def check_motors(actuators: Actuators) -> None:
+    """Raise HodynError for a motor behind a spring that has no inertia."""
+    springs = actuators.kinds[actuators.motor_joints] != RIGID
+    weightless = np.flatnonzero(springs & (actuators.motors[:, INERTIA] == 0.0))
+    if weightless.size:
+        raise HodynError(
+            f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: one behind a spring '
+            'needs some to be simulated; give motor.inertia in actuators')
+
+
 class ElasticArm:
     """Links, springs and motors, integrated by a Runge-Kutta method.
 
@@ -61,11 +71,7 @@ class ElasticArm:
         self._own = actuators.kinds[actuators.motor_joints] != RIGID
         self._place = np.where(
             self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
-        weightless = np.flatnonzero(self._own & (actuators.motors[:, INERTIA] == 0.0))
-        if weightless.size:
-            raise HodynError(
-                f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: one behind a '
-                'spring needs some to be simulated')
+        check_motors(actuators)
         self._size = robot.n + int(self._own.sum())
         self._state = np.zeros((2, self._size))
         self._motion = np.zeros((4, robot.n))

@@ -18,6 +18,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback, why_no_feedback
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import MotorLoop
 
@@ -236,7 +237,8 @@ def _motor_loop(
         feedforward, plan, known + 0.5 * loop.period, method, stiffness)[:, 3]
     drive = MotorLoop(
         arm.actuators, loop.bandwidth, loop.damping, conditions.position_noise,
-        conditions.velocity_noise, conditions.seed)
+        conditions.velocity_noise, conditions.seed,
+        np.diag(mass_matrix(robot, plan.ends[0])[0]))
     return lambda k: drive.torque(
         reference[k, 0], reference[k, 1], torque[k], arm.theta, arm.theta_rate)
 

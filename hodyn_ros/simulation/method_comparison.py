@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import INERTIA
+from hodyn_ros.feedforward.flatness_feedback import why_no_feedback
 from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot
@@ -150,8 +151,8 @@ def _with_actuators(settings: ComparisonSettings) -> Robot:
         return with_example_actuators(robot, settings.actuator, settings.stiffness)
     if robot.actuators is None:
         raise HodynError(
-            f'robot {robot.name!r} has no actuators section in its file: give --actuator for an '
-            'example')
+            f'robot {robot.name!r} has no actuators section in its file: give --actuators FILE '
+            'for its own, or --actuator for an example')
     if settings.stiffness is not None:
         raise HodynError('--stiffness goes with --actuator sea or vsa')
     return robot
@@ -181,6 +182,7 @@ def _figures(
         'duration': settings.duration,
         'speed': settings.speed,
         'comparison': exact,
+        'no_flatness': why_no_feedback(robot),
         'rigid_over_full': exact['rigid'] / exact['full'],
         'torque_rate_over_full': exact['torque_rate'] / exact['full'],
         'conditions': rows,

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
+from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
@@ -24,11 +25,14 @@ class MotorLoop:
         Standard deviations of the encoders' noise, rad and rad/s.
     seed : int
         Seed of the noise.
+    link_inertia : (n,) array, optional
+        Inertia that each joint moves, kg m²: B of a rigid joint whose motor has none, which is a
+        plain source of torque.
 
     Raises
     ------
     HodynError
-        For a motor without inertia: its gains would be 0, and the loop open.
+        For any other motor without inertia: its gains would be 0, and the loop open.
 
     """
 
@@ -38,12 +42,16 @@ class MotorLoop:
     position_noise: float = 0.0
     velocity_noise: float = 0.0
     seed: int = 1
+    link_inertia: Array | None = None
     _gains: Array = field(init=False, repr=False)
     _limit: Array = field(init=False, repr=False)
     _noise: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        inertia = self.actuators.motors[:, INERTIA]
+        of_motor, inertia = self.actuators.motor_joints, self.actuators.motors[:, INERTIA]
+        if self.link_inertia is not None:
+            is_source = (self.actuators.kinds[of_motor] == RIGID) & (inertia == 0.0)
+            inertia = np.where(is_source, self.link_inertia[of_motor], inertia)
         weightless = np.flatnonzero(inertia == 0.0)
         if weightless.size:
             raise HodynError(
@@ -51,7 +59,7 @@ class MotorLoop:
                 'the gains of its loop are made: give motor.inertia in actuators')
         self._gains = np.array([
             inertia * self.bandwidth**2, inertia * 2.0 * self.damping * self.bandwidth])
-        joints = [self.actuators.joints[joint] for joint in self.actuators.motor_joints]
+        joints = [self.actuators.joints[joint] for joint in of_motor]
         self._limit = np.array([joint.motor.max_effort for joint in joints])
         self._noise = np.array([[self.position_noise], [self.velocity_noise]])
         self._random = np.random.default_rng(self.seed)

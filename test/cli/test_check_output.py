@@ -26,14 +26,16 @@ def test_figures_on_the_standard_output_are_alone_there(capsys, plan):
 
 def test_a_brief_check_is_one_line(capsys, plan):
     assert main([*plan, '--brief']) == 0
-    assert capsys.readouterr().out == 'within all limits (none is known)\n'
+    assert capsys.readouterr().out == (
+        'plan.json, for robot twolink: within all limits (none is known)\n')
 
 
 def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_path, plan):
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}, joint2: {velocity: 9}}')
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
     assert capsys.readouterr().out == (
-        'within all known limits; no limit is known of acceleration, jerk, effort, effort_rate\n')
+        'plan.json, for robot twolink: within all known limits; no limit is known of '
+        'acceleration, jerk, effort, effort_rate\n')
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}}')
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
     assert capsys.readouterr().out.endswith('effort_rate, velocity of joint2\n')
@@ -76,14 +78,14 @@ def test_the_motion_to_the_first_point_is_not_said_to_be_checked(capsys, tmp_pat
         command = to_joint1(path, *points)
         assert main([*command, '--brief', '--json', 'figures.json', '--force']) == 0
         assert capsys.readouterr().out == (
-            'within all limits, but the motion to the first point is not in the plan and not '
-            'checked\n')
+            f'{path}, for robot panda: within all limits, but the motion to the first point is '
+            'not in the plan and not checked\n')
         said = json.loads((tmp_path / 'figures.json').read_text())['unchecked']
         assert said.startswith('the motion to the first point, in 2 s from wherever the arm is')
         assert main(['annotate', str(path), '--output', 'out.csv', '--force']) == 0
         assert said in capsys.readouterr().out
     assert main([*to_joint1(path, (0.0, 0.5), (1.0, 0.4)), '--brief']) == 0
-    assert capsys.readouterr().out == 'within all limits\n'
+    assert capsys.readouterr().out == f'{path}, for robot panda: within all limits\n'
 
 
 def test_times_that_are_not_seconds_from_the_start_are_asked_about(capsys, tmp_path):
@@ -95,6 +97,20 @@ def test_times_that_are_not_seconds_from_the_start_are_asked_about(capsys, tmp_p
             ([(0, 0.0), (500, 0.2), (1000, 0.4)], True), ([(0, 0.0), (2000, 0.4)], True),
             ([(0, 0.0), (20, 0.2), (40, 0.4)], False), ([(0, 0.4), (500, 0.4)], False)):
         assert main(to_joint1(path, *points)) == 0
+        assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
+
+
+@pytest.mark.parametrize('limit', ['', '0.5'])
+@pytest.mark.parametrize('count', [2, 40])
+def test_a_fast_plan_in_milliseconds_is_asked_about(capsys, tmp_path, limit, count):
+    """It would peak at 1.4 rad/s, beyond the limit, and the arm may have none in its file."""
+    (tmp_path / 'limits.yaml').write_text(f'limits: {{joint1: {{velocity: {limit or 9}}}}}')
+    share = [k / (count - 1) for k in range(count)]
+    for unit, is_asked in ((1.0, False), (1e3, True)):
+        (tmp_path / 'fast.csv').write_text('time,joint1,joint2\n' + '\n'.join(
+            f'{1.9 * unit * x},{1.4 * x ** 3 * (10 - 15 * x + 6 * x * x)},0.2' for x in share))
+        main(['check', 'fast.csv', '--robot', 'twolink', *(
+            ['--limits', 'limits.yaml'] if limit else [])])
         assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
 
 

@@ -1,7 +1,13 @@
 """``hodyn demo``: options that have no effect, and robots that it cannot run, are refused."""
+import json
+
 from commands import refusal
 import pytest
 import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.cli import main
+from hodyn_ros.simulation.examples import with_example_actuators
 
 
 @pytest.mark.parametrize('option', [
@@ -23,14 +29,39 @@ def test_a_stiffness_without_springs_or_of_none_is_refused(capsys, options, mess
     assert message in said or (compare and 'give --actuator' in said)
 
 
-@pytest.mark.parametrize('law', [{'law': 'rigid'}, {'law': 'spring', 'stiffness': 1000.0}])
-def test_a_motor_without_inertia_is_not_compared(capsys, tmp_path, law):
-    motors = [{'inertia': 0.5}, {'inertia': 0.0}]
-    (tmp_path / 'motors.yaml').write_text(yaml.safe_dump({'actuators': {
-        f'joint{i + 1}': {**law, 'motor': motor} for i, motor in enumerate(motors)}}))
-    said = refusal(
-        capsys, 'demo', '--compare', '--robot', 'twolink', '--actuators', 'motors.yaml',
-        '--duration', '0.5')
+SPRING = {'law': 'spring', 'stiffness': 1000.0}
+
+
+def write_motors(path, second):
+    """Write a spring and a second joint whose motor has no inertia."""
+    path.write_text(yaml.safe_dump({'actuators': {
+        'joint1': {**SPRING, 'motor': {'inertia': 0.5}},
+        'joint2': {**second, 'motor': {'inertia': 0.0}}}}))
+    return '--robot', 'twolink', '--actuators', str(path)
+
+
+def test_a_rigid_joint_whose_motor_has_no_inertia_is_compared(capsys, tmp_path):
+    arguments = write_motors(tmp_path / 'motors.yaml', {'law': 'rigid'})
+    assert main([
+        'demo', '--compare', '--duration', '0.5', '--json', 'figures.json', *arguments]) == 0
+    rms = json.loads((tmp_path / 'figures.json').read_text())['comparison']
+    assert rms['full'] < 1e-3 * rms['rigid'] < 1.0
+    assert "no feedback by flatness: joint 'joint2' has no spring" in capsys.readouterr().out
+
+
+def test_example_springs_do_not_replace_those_of_the_file(capsys, tmp_path):
+    hd.save_robot(with_example_actuators(hd.load_robot('twolink'), 'sea'), 'elastic.yaml')
+    for compare in ((), ('--compare',)):
+        said = refusal(capsys, 'demo', '--robot', 'elastic.yaml', '--actuator', 'sea', *compare)
+        assert "the file of robot 'twolink' has its own: leave out --actuator" in said
+    said = refusal(capsys, 'demo', '--compare', '--robot', 'twolink')
+    assert 'give --actuators FILE for its own, or --actuator for an example' in said
+
+
+@pytest.mark.parametrize('compare', [(), ('--compare',)])
+def test_a_motor_without_inertia_behind_a_spring_is_refused(capsys, tmp_path, compare):
+    arguments = write_motors(tmp_path / 'motors.yaml', SPRING)
+    said = refusal(capsys, 'demo', *compare, *arguments)
     assert said.startswith("hodyn demo: motor 'joint2' has no inertia")
     assert not (tmp_path / 'hodyn_demo').exists()
 

@@ -18,7 +18,7 @@ TRIP = {'p50': 123.4, 'p99': 456.7}
 QUIET = {'interruptions': 0, 'answered_share': 1.0, 'round_trip_us': TRIP}
 FIGURES = {
     **QUIET, 'states': 9876, 'rate': 998.6, 'answered_share': 0.9987, 'same_cycle_share': 0.75,
-    'rms_tracking_error': [0.001 * (i + 1) for i in range(7)],
+    'rms_tracking_error': [1e-6 * (i + 1) for i in range(7)],
     **{f'max_{name}': [10.0 ** k * (i + 1) for i in range(7)]
        for k, name in enumerate(('torque', 'torque_rate', 'torque_accel'))}}
 
@@ -54,7 +54,7 @@ def test_a_run_lasts_ten_seconds_and_is_told_joint_by_joint(capsys, tmp_path, as
     assert asked == [('panda', 'panda', 9.0, 10.0, False)]
     said = capsys.readouterr().out
     assert 'panda: feed-forward through ROS 2' in said
-    assert row(said, 'joint3') == ['joint3', '3.00e-03', '3', '30', '300']
+    assert row(said, 'joint3') == ['joint3', '3.00e-06', '3', '30', '300']
     assert ('9876 states at 999 Hz, 99.87 % answered (75.00 % within their cycle); round trip p50 '
             '123 µs, p99 457 µs') in said
     assert 'disturbed' not in said
@@ -75,14 +75,16 @@ def test_duration_robot_folder_and_retiming_are_those_asked_for(capsys, tmp_path
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize('wrong', [{'interruptions': 2}, {'answered_share': 0.5}])
+@pytest.mark.parametrize('wrong', [
+    {'interruptions': 2}, {'answered_share': 0.5}, {'rms_tracking_error': 6 * [1e-7] + [5.4e-4]}])
 def test_a_busy_machine_is_told_with_how_much_it_cost(capsys, monkeypatch, asked, wrong):
     monkeypatch.setitem(globals(), 'FIGURES', {**FIGURES, **wrong})
     assert main(('demo',)) == 0
     said = ' '.join(capsys.readouterr().out.split())
     figures = {**FIGURES, **wrong}
     assert (f'the run was disturbed: the node stopped {figures["interruptions"]} times, '
-            f'{100 * figures["answered_share"]:.1f} % of the states were answered.') in said
+            f'{100 * figures["answered_share"]:.1f} % of the states were answered, and '
+            f'the RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad.') in said
 
 
 @pytest.fixture

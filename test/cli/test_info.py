@@ -33,6 +33,15 @@ def info(tmp_path, capsys):
     return run
 
 
+def test_a_file_of_springs_is_recognised(tmp_path, capsys):
+    path = tmp_path / 'springs.yaml'
+    path.write_text('actuators: {joint1: {law: spring, stiffness: 400, motor: {inertia: 0.5}}}')
+    assert main(('info', str(path))) == 2
+    assert capsys.readouterr().err == (
+        f'hodyn info: {path}: no robot file, which has bodies; it looks like a file of springs '
+        'and motors (--actuators)\n')
+
+
 def test_the_reach_is_that_of_a_stretched_arm_from_its_first_joint(info):
     figures, text = info(arm('revolute', 'revolute', 'revolute'))
     assert figures['reach'] == pytest.approx(0.5 + 0.5 + 0.2)

@@ -22,12 +22,13 @@ def test_faults_come_before_facts_and_both_before_the_figures(capsys, monkeypatc
         statements, 'warnings', lambda result: found.append(result) or ['it leaks'])
     assert main(('replay', 'bag', '--no-report')) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
-    assert lines[:4] == [
+    assert lines[:5] == [
+        'bag, for robot panda (the default; --robot for another)',
         '! it leaks', '• it is red', '• it is big',
         'Prediction minus recorded effort, panda, N m']
     assert lines[-1] == 'details are in hodyn_replay/summary.json'
     (result, *_) = found
-    rows = {line.split()[0]: line for line in lines[5:-1]}
+    rows = {line.split()[0]: line for line in lines[6:-1]}
     for joint in result.joints:
         for figure in figures_of(joint):
             assert figure in rows[joint.name]

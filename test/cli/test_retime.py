@@ -25,7 +25,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
         'margins.png', '--limits', 'velocity=0.5', '--limits', 'jerk=0.2', '--period', '0.004')
     assert main(arguments) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith('fast.yaml: ')
+    assert said[0].startswith('fast.yaml, for robot panda')
     assert 'if slowed evenly' in said[0]
     assert any(line.startswith('  within 5 % of the limit for ') for line in said)
     figures = json.loads((tmp_path / 'figures.json').read_text())

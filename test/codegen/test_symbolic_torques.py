@@ -1,5 +1,6 @@
 """Torques as formulas: those that MK21 prints, those of Lagrange, and the kernels' numbers."""
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -167,3 +168,11 @@ def test_without_sympy_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'sympy', None)
     with pytest.raises(ValueError, match=r'need SymPy: pip install .*symbolic'):
         hd.symbolic_torques(hd.load_robot('twolink'))
+
+
+def test_formulas_that_would_take_many_minutes_are_refused_at_once():
+    began = time.monotonic()
+    for name, order in (('panda', 0), ('ur10e', 2)):
+        with pytest.raises(hd.HodynError, match=f'to order {order} may have .* use generate_c'):
+            hd.symbolic_torques(hd.load_robot(name), order)
+    assert time.monotonic() - began < 20.0  # not the hours that they would take

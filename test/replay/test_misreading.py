@@ -3,14 +3,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from recordings import with_fingers
+from recordings import messages, record, with_fingers, write
 
 import hodyn_ros as hd
+from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.diagnosis import DiagnosisSamples
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.misreading import find_misreading
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
+from hodyn_ros.simulation.examples import with_example_actuators
 
 ROBOTS = [hd.load_robot(name) for name in ('panda', 'iiwa14', 'ur10e', 'fr3')]
 FAULTS = (
@@ -314,3 +316,46 @@ def test_efforts_that_are_noise_are_not_held_against_the_model(moving):
         effort = FeedForward(robot).torque(q, friction=False)[:, 0]
         effort += 1e-3 * np.abs(effort).max() * rng.standard_normal(effort.shape)
         assert not find_misreading(FeedForward(robot), q, effort).is_wrong, seed
+
+
+@pytest.mark.parametrize('robot', ROBOTS, ids=lambda robot: robot.name)
+@pytest.mark.parametrize('off', [0.0, 0.03])
+def test_positions_of_motors_before_springs_are_found(robot, off):
+    """And none in those of the links, whatever their springs."""
+    for stiffness in (400.0, 1000.0, 5000.0):
+        elastic = with_example_actuators(robot, 'sea', stiffness)
+        feedforward = FeedForward(elastic)
+        q, effort = recorded(np.random.default_rng(7), robot, off=off)
+        links = find_misreading(feedforward, q, effort)
+        assert not links.is_wrong
+        motors = q.copy()
+        motors[:, :3] += feedforward.torque(q, friction=False) / stiffness
+        found = find_misreading(feedforward, motors, effort)
+        if found.unexplained > 5.0 * max(links.unexplained, SHOWS):
+            assert found.reading.causes(elastic.joint_names) == [
+                'positions are those of the motors, not of the links behind the springs']
+            assert found.left < 1.5 * links.unexplained + 0.01
+        else:
+            assert found.reading is None or found.reading.are_of_motors
+        # The same robot without its springs has no such reading.
+        assert find_misreading(FeedForward(robot), motors, effort).reading is None or (
+            not find_misreading(FeedForward(robot), motors, effort).reading.are_of_motors)
+
+
+def test_replay_says_that_positions_are_those_of_the_motors(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    robot = with_example_actuators(hd.load_robot('panda'), 'sea', 150.0)
+    hd.save_robot(robot, 'elastic.yaml')
+    sound = record(duration=30.0, robot=robot, prefix='', bandwidth=0.2)
+    position, rate = (sound.torque[:, :2] / 150.0).swapaxes(0, 1)
+    misread = replace(
+        sound, position=sound.position + position, velocity=sound.velocity + rate)
+    for name, recording in (('links', sound), ('motors', misread)):
+        write(tmp_path / name, {'/joint_states': messages(recording)})
+        assert main((
+            'replay', name, '--robot', 'elastic.yaml', '--no-report', '--output', f'{name}_out',
+        )) == 0
+        said = ' '.join(capsys.readouterr().out.split())
+        assert ('positions are those of the motors' in said) == (name == 'motors')
+    assert '% of the efforts unexplained' in said
+    assert 'those of the motors less Q/K' in said

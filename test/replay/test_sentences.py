@@ -50,6 +50,8 @@ def result(timing_statistics=None, **changes):
     return SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
+        'moving_locked': (), 'payload': (), 'wanted_bandwidth': None,
+        'gear_ratios': np.full(2, np.nan),
         'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,

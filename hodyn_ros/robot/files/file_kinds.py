@@ -6,6 +6,7 @@ _KINDS = {
     'a robot file (--robot)': {'bodies'}, 'a plan': {'joint_names', 'points'},
     'a file of limits (--limits)': {'limits'}, "MoveIt's file of limits (--limits)": {
         'joint_limits'},
+    'a file of springs and motors (--actuators)': {'actuators'},
     'a JointState message, one instant of no plan': {'name', 'position'},
     'the metadata of a bag, whose folder is meant': {'rosbag2_bagfile_information'}}
 

@@ -2,6 +2,8 @@
 
 A wrong file gets a HodynError that names the robot, the body and the key, and says what is wanted.
 """
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 import os

@@ -1,0 +1,73 @@
+"""A log in CSV as a bag of joint states, for those who record without ROS."""
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rosbags.rosbag2 import StoragePlugin
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.messages.bag_writer import bag_writer
+from hodyn_ros.messages.csv_columns import read_table
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE
+from hodyn_ros.messages.message_types import TYPES
+
+TOPIC = '/joint_states'
+_KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
+_SLOWEST = 0.5  # s, median time between rows from which they are likely in another unit
+_LATEST = 2.0 ** 31  # s, which a stamp cannot hold
+
+
+@dataclass(frozen=True)
+class WrittenLog:
+    """What was written: the joints, how many messages, over how many s, and which kinds."""
+
+    names: tuple[str, ...]
+    count: int
+    duration: float
+    kinds: tuple[str, ...]
+
+
+def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
+    """Write a log, a `read_table`, as the joint states of a new bag.
+
+    Raises HodynError that names file and row for a log that is none.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f'{path}: no such log')
+    try:
+        table = read_table(path, _KINDS, 'row')
+    except UnicodeDecodeError:
+        raise HodynError(f'{path}: not UTF-8 text') from None
+    times = np.array(table.times)
+    if not table.names or len(times) < 2:
+        raise HodynError(
+            f'{path}: a log has a column for each joint and two rows at least; it has '
+            f'{len(table.names)} and {len(times)}')
+    values = {kind: np.array(rows) for kind, rows in table.rows.items()}
+    wrong = ~np.isfinite(np.column_stack([times, *values.values()])).all(axis=1)
+    if wrong.any():
+        raise HodynError(f'{path}, row {wrong.argmax()}: has numbers that are not finite')
+    backward = np.diff(times) <= 0.0
+    if backward.any():
+        row = int(backward.argmax()) + 1
+        raise HodynError(
+            f'{path}, row {row}: time {times[row]:.9g} s is not after {times[row - 1]:.9g} s')
+    if times[0] < 0.0:
+        raise HodynError(f'{path}, row 0: time {times[0]:.9g} s is before 0')
+    if np.median(np.diff(times)) > _SLOWEST or times[-1] >= _LATEST:
+        raise HodynError(
+            f'{path}: rows are {np.median(np.diff(times)):.3g} s apart, up to {times[-1]:.9g} s: '
+            'are these milliseconds? Times are in s')
+    columns = [np.ascontiguousarray(values[kind]) for kind in _KINDS]
+    message, header, time = (TYPES.types[name] for name in (
+        MESSAGE_TYPE, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'))
+    names = list(table.names)
+    with bag_writer(bag, version=8, storage=StoragePlugin.MCAP, force=force) as writer:
+        connection = writer.add_connection(TOPIC, MESSAGE_TYPE, typestore=TYPES)
+        for stamp, *state in zip(np.round(1e9 * times).astype(np.int64).tolist(), *columns,
+                                 strict=True):
+            said = message(header(time(*divmod(stamp, 10 ** 9)), ''), names, *state)
+            writer.write(connection, stamp, TYPES.serialize_cdr(said, MESSAGE_TYPE))
+    return WrittenLog(
+        table.names, len(times), float(np.ptp(times)),
+        tuple(what for kind, what in _KINDS.items() if values[kind].size))

@@ -1,0 +1,118 @@
+"""Tables of joints in CSV: a time, and for each joint a column NAME, NAME.velocity and so on."""
+from collections.abc import Mapping
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+import re
+
+from hodyn_ros.common.errors import HodynError
+
+TIMES = ('time', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds', 't')
+ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
+KINDS = ('velocity', 'acceleration', 'effort')
+"""What else than a position a column may be."""
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """A table as it stands in a file.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The joints.
+    times : list of float
+        Of the rows, s.
+    rows : dict of str to list of lists
+        Of `position` and of KINDS: the values of each row, none of a kind without columns.
+
+    """
+
+    names: tuple[str, ...]
+    times: list[float]
+    rows: dict[str, list[list[float]]]
+
+
+def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> JointTable:
+    """Return the table in a file; numbers may have decimal commas where semicolons separate.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    used : mapping of str to str
+        The kinds that are read, of `position` and KINDS, and what messages call them; the other
+        ones are skipped.
+    row : str
+        What messages call a row.
+
+    Raises
+    ------
+    HodynError
+        When it is no such table, naming file, row and column.
+
+    """
+    with path.open(newline='', encoding=ENCODING) as file:
+        first = re.sub('"[^"]*"', '', file.readline())
+        separator = max(',;\t', key=first.count)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=separator)
+        try:
+            header = [column.strip() for column in next(reader, [])]
+            lines = [line for line in reader if line]
+        except csv.Error as error:
+            raise HodynError(f'{path}: not valid CSV: {error}') from None
+    lower = [column.lower() for column in header]
+    time = next((lower.index(name) for name in TIMES if name in lower), None)
+    if 'time' not in header and time is not None:
+        header[time] = 'time'
+    if separator == ';' and not any('.' in value for line in lines for value in line):
+        # A comma is the decimal point there.
+        lines = [[value.replace(',', '.') for value in line] for line in lines]
+    columns = _columns(header, path, used)
+    rows: dict[str, list[list[float]]] = {kind: [] for kind in columns}
+    times, at = [], header.index('time')
+    for i, line in enumerate(lines):
+        if len(line) != len(header):
+            raise HodynError(
+                f'{path}, {row} {i}: {len(line)} entries for {len(header)} columns')
+        try:
+            values = [float(value) for value in line]
+        except ValueError:
+            raise HodynError(f'{path}, {row} {i}: expected numbers, got {line!r:.80}') from None
+        times.append(values[at])
+        for kind, places in columns.items():
+            rows[kind].append([values[place] for place in places.values()])
+    return JointTable(tuple(columns['position']), times, rows)
+
+
+def _columns(
+    header: list[str], path: Path, used: Mapping[str, str],
+) -> dict[str, dict[str, int]]:
+    """Return for each kind the column of each joint, all in the order of the positions."""
+    if 'time' not in header:
+        listed = ', '.join(map(repr, header)) or 'nothing'
+        others = ' and '.join(f'NAME.{kind}' for kind in KINDS if kind in used)
+        raise HodynError(
+            f'{path}: the first line must name the columns: the time in seconds, as one of '
+            f'{", ".join(TIMES)}, and for each joint NAME, and if known {others}; it has '
+            f'{listed:.200}')
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise HodynError(f'{path}: column {twice!r} occurs twice')
+    found: dict[str, dict[str, int]] = {kind: {} for kind in used}
+    for place, column in enumerate(header):
+        name, _, kind = column.rpartition('.')
+        if name and kind in ('position', *KINDS):
+            if kind in used:
+                found[kind][name] = place
+        elif column != 'time':
+            found['position'][column] = place
+    names = list(found['position'])
+    for kind, places in found.items():
+        odd = set(names) ^ set(places)
+        if places and odd:
+            raise HodynError(
+                f'{path}: {used[kind]} and positions name other joints: {sorted(odd)}')
+        found[kind] = {name: places[name] for name in names if name in places}
+    return found
