@@ -1,4 +1,5 @@
 """A live node in a process of its own, and a driver's side that talks to it state by state."""
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 import signal
@@ -18,12 +19,12 @@ from processes import (
     kill,
     shared_memory,
 )
-from rcl_interfaces.srv import SetParametersAtomically
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -245,6 +246,12 @@ class Live:
             SetParametersAtomically, 'set_parameters_atomically',
             SetParametersAtomically.Request(parameters=batch)).result
         return '' if result.successful else result.reason or 'refused'
+
+    def get(self, *names: str) -> list[Any]:
+        """Return values of parameters."""
+        response = self.call(GetParameters, 'get_parameters', GetParameters.Request(names=names))
+        values = [parameter_value_to_python(value) for value in response.values]
+        return [value.tolist() if isinstance(value, array) else value for value in values]
 
     def drive(
         self, seconds: float, positions: list[float], *, until: Callable[[], bool] | None = None,

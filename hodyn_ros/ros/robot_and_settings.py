@@ -11,6 +11,8 @@ from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.ros.parameters import Parameters
 
 MAX_BODIES = 500
+# With more a stop takes longer to compute than joint states may be silent.
+MAX_JOINTS = 64
 # The tracking tolerance where the robot file gives none, rad or m.
 TRACKING_ERROR = 0.2
 
@@ -31,9 +33,14 @@ def load_with(settings: Parameters, source: str) -> Robot:
                 'finger_joint1=0.04',
             ) from None
     check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
-    return _with_springs(load_robot(
+    robot = load_robot(
         source, inertia_check=check, locked_joints=locked, limits=settings.limits_file or None,
-        max_bodies=MAX_BODIES), settings)
+        max_bodies=MAX_BODIES)
+    if robot.n > MAX_JOINTS:
+        raise HodynError(
+            f'robot {robot.name!r} has {robot.n} joints that move, and the node can handle up to '
+            f'{MAX_JOINTS}: give it a robot with the arm alone')
+    return _with_springs(robot, settings)
 
 
 def with_payload(robot: Robot, settings: Parameters) -> Robot:
