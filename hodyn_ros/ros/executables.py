@@ -28,9 +28,20 @@ def simulated_driver() -> int:
     return main()
 
 
+def end_signals() -> list[signal.Signals]:
+    """Return the signals that end a process in order: SIGHUP too, unless it is left out by nohup.
+
+    It comes when the terminal is closed, or the connection to it breaks.
+    """
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return numbers
+
+
 def _begin() -> None:
     # Nothing moves yet, and there is nothing to bring to an end.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in end_signals():
         signal.signal(number, lambda *_: os._exit(0))
     if os.environ.get(END_WITH_PARENT) and sys.platform == 'linux':
         ctypes.CDLL(None).prctl(_SIGNAL_AT_PARENTS_DEATH, signal.SIGINT)

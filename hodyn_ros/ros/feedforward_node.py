@@ -381,7 +381,7 @@ class FeedforwardNode(LifecycleNode):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM."""
+    """Run the node until a signal ends it."""
     try:
         given = read_arguments(sys.argv if argv is None else argv, NAME)
         return run(
