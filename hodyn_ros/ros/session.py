@@ -23,7 +23,7 @@ from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
-from hodyn_ros.ros.parameters import Parameters
+from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import supervisor_settings
 
 Array = NDArray[np.float64]
@@ -297,6 +297,13 @@ class Session:
         self._names = names
         self._prefix = names.driver_prefix or ''
         self._planner.bind(self._prefix)
+        if 'robot' not in given(self._node) and settings.robot == Parameters.robot:
+            bare = '' if self._prefix or not robot.joint_prefixes else (
+                f'; the joints of this robot are named {robot.joint_prefixes[0] + joints[0]}, and '
+                f'those of the joint states {joints[0]}: are they of another arm?')
+            self._log['warning'](
+                f'robot {settings.robot} (the default): -p robot:=NAME or a file for another'
+                f'{bare}')
         self.supervisor.bind(joints)
         return True
 

@@ -33,7 +33,7 @@ class Interrupted(BaseException):
 
 
 class StopFlag:
-    """Set by the signals that end a process, so that the loop ends while messages can still be published.
+    """Set by the signals that end a process: the loop ends while it can still publish.
 
     While nothing moves, a signal raises `Interrupted` in the main thread instead of waiting for
     what is under way there, a robot that is loaded say; and where the main thread does not listen
