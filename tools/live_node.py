@@ -255,11 +255,15 @@ class Live:
 
     def drive(
         self, seconds: float, positions: list[float], *, until: Callable[[], bool] | None = None,
+        ahead: float = 0.0,
     ) -> None:
-        """Be a driver on the clock of the machine, at 200 Hz, for a time or until something."""
+        """Be a driver at 200 Hz for a time or until something.
+
+        Its clock is that of the machine, or `ahead` of it.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end and not (until is not None and until()):
-            self.send_state(time.time(), positions)
+            self.send_state(time.time() + ahead, positions)
             tick = time.monotonic() + 0.005
             while (left := tick - time.monotonic()) > 0.0:
                 self._executor.spin_once(timeout_sec=left)

@@ -32,6 +32,9 @@ WATCH_PERIOD = 0.005
 # So slow a reference may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
 
+# What is missing is longer where a clock was set, s.
+LONGEST_HOLD_UP = 1.0
+
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
@@ -347,8 +350,10 @@ class Supervisor(StateMachine):
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
+        # A clock that is set is no hold-up, however shortly after one it is set.
+        kind = 'hold-up' if 0.0 < seconds < LONGEST_HOLD_UP else 'clock'
         self.reasons.notice(
-            'time', f'{missing}: the reference continues from where it was', at, 'warning')
+            kind, f'{missing}: the reference continues from where it was', at, 'warning')
 
     def _leave_out(self, at: float) -> None:
         """Say that a measured state does not reach the torque: it contradicts the ones before."""
