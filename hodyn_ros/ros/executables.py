@@ -14,7 +14,10 @@ _SIGNAL_AT_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl
 def feedforward() -> int:
     """Run the node."""
     _begin()
-    from hodyn_ros.ros.feedforward_node import main
+    try:
+        from hodyn_ros.ros.feedforward_node import main
+    except ModuleNotFoundError as error:
+        return _missing('feedforward', error)
     return main()
 
 
@@ -24,8 +27,17 @@ def simulated_driver() -> int:
     # A signal that raises where this is being imported would pass for a library that is missing.
     with contextlib.suppress(ImportError):
         importlib.import_module('mujoco')
-    from hodyn_ros.ros.simulated_driver import main
+    try:
+        from hodyn_ros.ros.simulated_driver import main
+    except ModuleNotFoundError as error:
+        return _missing('simulated_driver', error)
     return main()
+
+
+def _missing(name: str, error: ModuleNotFoundError) -> int:
+    from hodyn_ros.common.errors import how_to_install
+    print(f'{name}: {error}; {how_to_install("ros,sim")}', file=sys.stderr)
+    return 2
 
 
 def end_signals() -> list[signal.Signals]:

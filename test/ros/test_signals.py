@@ -221,6 +221,19 @@ def test_a_signal_during_imports_is_an_end_without_a_traceback(ros_environment, 
         assert 'Traceback' not in said or 'hodyn_ros/' not in said, said
 
 
+@pytest.mark.parametrize('name', ['feedforward', 'simulated_driver'])
+def test_an_executable_without_ros_says_what_to_install(name):
+    """`pip install .` alone brings the executables, and they ended in a traceback."""
+    code = (
+        'import sys; sys.modules["rclpy"] = sys.modules["diagnostic_msgs"] = None\n'
+        f'from hodyn_ros.ros.executables import {name}; sys.exit({name}())')
+    run = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert run.stderr.startswith(f'{name}: ')
+    assert "pip install 'hodyn_ros[ros,sim]'" in run.stderr
+    assert run.stderr.count('\n') == 1
+
+
 def test_a_node_ends_with_the_launch_that_started_it(ros_environment, tmp_path):
     """SIGTERM ends a launch without its nodes, which went on answering."""
     code = (
