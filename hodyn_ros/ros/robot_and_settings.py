@@ -47,9 +47,11 @@ def with_payload(robot: Robot, settings: Parameters) -> Robot:
     """Return a robot with the payload that the parameters give it, if they do."""
     if not settings.payload_link:
         if settings.payload_mass:
+            links = [body.name for body in robot.bodies] + [
+                name for name, (index, _) in robot.frames.items() if index >= 0]
             raise HodynError(
                 f'payload_mass {settings.payload_mass:g} kg needs payload_link, the link that '
-                f'carries it: one of {", ".join(body.name for body in robot.bodies)}')
+                f'carries it: one of {", ".join(links)}')
         return robot
     return robot.with_payload(
         settings.payload_link, settings.payload_mass, settings.payload_com,
