@@ -224,7 +224,7 @@ def test_names_of_another_model_need_their_prefix(tmp_path, capsys):
     path = plan_file(tmp_path / 'other.csv', duration=1.0, names=names)
     assert main(['check', str(path)]) == 2
     message = capsys.readouterr().err
-    assert "joint_prefix:=fr3_ (node), --joint-prefix fr3_ (commands)" in message
+    assert 'joint_prefix:=fr3_ (node), --joint-prefix fr3_ (commands)' in message
     assert main(['check', str(path), '--joint-prefix', 'fr3_']) == 0
 
 
