@@ -82,6 +82,7 @@ class Supervisor(StateMachine):
         if self.state is not State.WAITING:
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
+        self.why_no_state = ''
         is_believed = self._plausible.believe(position, velocity, stamp)
         if starts and not is_believed:
             self.why_waiting = UNLIKE
@@ -343,7 +344,9 @@ class Supervisor(StateMachine):
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
         """Say that the reference did not move for a time, s; negative: the clock was set back."""
-        if not seconds:
+        reference = self._running.reference
+        moves = not reference.is_idle(self._running.now)
+        if not seconds or (self.state in (State.ENDING, State.FADING) and not moves):
             return
         self.counts['time left out'] += 1
         self.left_out += abs(seconds)
@@ -352,8 +355,8 @@ class Supervisor(StateMachine):
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
         # A clock that is set is no hold-up, however shortly after one it is set.
         kind = 'hold-up' if 0.0 < seconds < LONGEST_HOLD_UP else 'clock'
-        self.reasons.notice(
-            kind, f'{missing}: the reference continues from where it was', at, 'warning')
+        continues = ': the reference continues from where it was' if moves else ''
+        self.reasons.notice(kind, missing + continues, at, 'warning')
 
     def _leave_out(self, at: float) -> None:
         """Say that a measured state does not reach the torque: it contradicts the ones before."""

@@ -92,6 +92,7 @@ class Session:
             return
         except HodynError as error:
             self.monitor.reject('joint_states', error)
+            supervisor.why_no_state = supervisor.why_no_state or printable(str(error))
             return
         if is_answered:
             if self._settings.trigger == 'joint_state':
@@ -324,15 +325,17 @@ class Session:
         state, reason = supervisor.report(time.monotonic())
         if state == 'waiting':
             reason = reason or self._why_waiting
+        # What is told for a while was logged when it began.
+        logged = reason if state == 'waiting' or not reason else supervisor.why
         self._report(
-            state, reason, is_told=bool(events) and any(reason in event.text for event in events))
+            state, reason, '' if any(logged in event.text for event in events) else logged)
         events.clear()
 
-    def _report(self, state: str, reason: str, *, is_told: bool = True) -> None:
+    def _report(self, state: str, reason: str, logged: str = '') -> None:
         if self._neighbours.fault:
             reason = joined(reason, self._neighbours.fault)
         self._outputs.report(
-            self.supervisor.feedforward.robot.name, state, reason, is_told=is_told)
+            self.supervisor.feedforward.robot.name, state, reason, logged=logged)
 
 
 def _check_size(data: bytes, most: int) -> None:
