@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
-from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState, beyond_range
+from hodyn_ros.feedforward.plausible_state import (
+    PERSISTENCE,
+    PlausibleState,
+    ZeroVelocities,
+    beyond_range,
+)
 from hodyn_ros.feedforward.reasons import joined, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
@@ -37,6 +42,7 @@ LONGEST_HOLD_UP = 1.0
 
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
+ZEROS = 'velocities of the joint states are 0 though positions move'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -66,6 +72,7 @@ class Supervisor(StateMachine):
         self.annotated = b''
         self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         self._plausible = PlausibleState(feedforward.robot.limits)
+        self._zeros = ZeroVelocities()
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at = 0, 0.0
@@ -83,7 +90,17 @@ class Supervisor(StateMachine):
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
         self.why_no_state = ''
+        given = velocity
+        if velocity is not None and self._zeros.joint >= 0 and not velocity.any():
+            velocity = None
         is_believed = self._plausible.believe(position, velocity, stamp)
+        if given is not None and is_believed:
+            self._zeros.see(position, given)
+            if self._zeros.joint >= 0:
+                self.reasons.notice(
+                    'zeros', '', at, 'warning',
+                    f'{ZEROS}: {self._joints[self._zeros.joint]} has moved. They are taken for '
+                    'missing; let the driver send what it measures, or leave velocity empty')
         if starts and not is_believed:
             self.why_waiting = UNLIKE
             return False
@@ -205,6 +222,7 @@ class Supervisor(StateMachine):
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
             self._plausible.forget()
+            self._zeros.forget()
         return self.state is State.LOST
 
     @property

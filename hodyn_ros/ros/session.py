@@ -59,6 +59,7 @@ class Session:
         self._reader = JointStateReader(self._names, one_sender=True)
         self._stream_reader = self._stiffness_reader = JointStateReader(self._names)
         self._prefix: str | None = None
+        self._has_said_unstamped = False
         self._followed_up_at = 0.0
         self._why_waiting = ''
         logger = node.get_logger()
@@ -79,7 +80,7 @@ class Session:
         try:
             _check_size(data, MAX_STATE_BYTES)
             position, velocity = self._reader.state(data)
-            stamp = cdr.stamp(data) or self._node.get_clock().now().nanoseconds
+            stamp = cdr.stamp(data) or self._now()
             if not stamp:
                 raise HodynError('it has no stamp, and no time has come on /clock yet')
             if self._neighbours.share_states:
@@ -220,6 +221,15 @@ class Session:
         self.supervisor.judge(at)
 
     # How it comes in
+
+    def _now(self) -> int:
+        """Return the time in the place of a stamp that a joint state has not, ns."""
+        if not self._has_said_unstamped:
+            self._has_said_unstamped = True
+            self._log['warning'](
+                'the joint states have no stamp: the time of their arrival is taken; delays then '
+                'shift the reference; let the driver stamp them')
+        return int(self._node.get_clock().now().nanoseconds)
 
     def _take(
         self, topic: str, data: bytes, most: int, take: Callable[[bytes], object],

@@ -109,6 +109,37 @@ def test_lost_states_say_why_those_that_come_are_not_taken():
     assert world.supervisor.report(world.at) == ('holding', '')
 
 
+@pytest.mark.parametrize('at_measurement', [False, True])
+def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_measurement):
+    world = running(at_measurement=at_measurement)
+    supervisor = world.supervisor
+    supervisor.take_trajectory(b'0.3', None, annotate=False)
+    for _ in range(400):
+        world.state(velocity=np.zeros(7))
+    lines = [text for text in world.logged if 'are 0 though positions move' in text]
+    assert len(lines) == 1
+    assert world.logged[lines[0]] == 1
+    assert 'They are taken for missing; let the driver' in lines[0]
+    assert supervisor.state is State.RUNNING
+    # Used again when it sends what it measures.
+    assert ('no velocity' in ''.join(supervisor.report(world.at))) == at_measurement
+    world.state(velocity=np.full(7, 1e-3))
+    world.pass_time(1.5, watched=False)
+    for _ in range(5):
+        world.state(velocity=np.full(7, 1e-3))
+    assert 'no velocity' not in supervisor.report(world.at)[1]
+
+
+def test_an_arm_that_rests_with_velocities_of_zero_needs_no_warning():
+    world = running()
+    supervisor = world.supervisor
+    supervisor.take_trajectory(b'0.3', None, annotate=False)
+    world.settle()
+    for _ in range(400):
+        world.state(velocity=np.zeros(7))
+    assert not any('are 0 though' in text for text in world.logged)
+
+
 def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     world = running()
     for _ in range(200):

@@ -187,6 +187,7 @@ def test_states_without_a_stamp_are_taken_at_the_clock_of_the_machine(live, home
     drive_until(lambda: 'following' in node.states)
     drive_until(lambda: node.states[-1] == 'holding')
     stamps, values = table(node, 'torque')
+    assert node.log.count('have no stamp: the time of their arrival is taken') == 1
     assert before < stamps[0]
     assert stamps[-1] < time.time()
     assert (np.diff(stamps) > 0.0).all()
