@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 from typing import Any
-import warnings
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
@@ -36,7 +35,7 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
-from hodyn_ros.ros.given_parameters import as_overrides, read_arguments
+from hodyn_ros.ros.given_parameters import as_overrides, read_arguments, undeclared
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
@@ -140,6 +139,14 @@ class FeedforwardNode(LifecycleNode):
             self.trigger_deactivate()
             self._send_results()
 
+    def set_parameters_atomically(
+        self, parameter_list: list[Parameter[Any]],
+    ) -> SetParametersResult:
+        """Set parameters as one batch, as the services do; one that there is not is named."""
+        if wrong := undeclared(self, parameter_list):
+            return SetParametersResult(successful=False, reason=wrong)
+        return super().set_parameters_atomically(parameter_list)
+
     def destroy_node(self) -> None:
         """Release everything, the worker process too."""
         self._release()
@@ -212,11 +219,7 @@ class FeedforwardNode(LifecycleNode):
             if not self._description.text:
                 raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
             source = self._description.text
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter('always')
-            unloaded = load_with(settings, source)
-        for warning in caught:
-            self.get_logger().warning(str(warning.message))
+        unloaded = load_with(settings, source, self.get_logger().warning)
         robot = with_payload(unloaded, settings)
         supervisor_settings(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)

@@ -5,15 +5,18 @@ before a whole number, that before a number, and that before a text, whichever c
 `true` wins over `-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
 """
 from collections.abc import Mapping, Sequence
+import json
 import re
+import textwrap
 from typing import Any
 
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
-from hodyn_ros.ros.parameters import fault, fault_of_qos, row_of, unknown
+from hodyn_ros.ros.parameters import TABLE, fault, fault_of_qos, row_of, unknown
 
 OF_ROS = (
     '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
@@ -38,9 +41,12 @@ def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
     """Return what a node's command line gives it, the last of each name.
 
     Raises HodynError for a value, in a file or of `-p`, that its parameter cannot have, for an
-    unknown name, and for words that ROS would pass over.
+    unknown name, and for words that ROS would pass over. Asked for help it prints it and ends.
     """
     options, others = _options(argv[1:])
+    if {'-h', '--help'} & set(others):
+        print(usage(node))
+        raise SystemExit(0)
     if others:
         given = ' '.join(argv[1:]) if others[0] in OF_ROS else '-p NAME:=VALUE'
         raise HodynError(
@@ -64,6 +70,36 @@ def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
         elif option in ('-p', '--param'):
             found.update(_read_rule(option, word, full_name))
     return found
+
+
+def usage(node: str) -> str:
+    """Return how a node is called, and its parameters with their defaults."""
+    lines = [
+        f'usage: {node} --ros-args [--params-file FILE] [-p NAME:=VALUE …] [-r FROM:=TO …]', '',
+        f'  {node} --ros-args -p robot:=panda',
+        f'  {node} --ros-args --params-file mine.yaml '
+        '-p "locked_joints:=[\'finger_joint1=0.04\']"', '',
+        'Of a parameter that is given twice the last one counts. Parameters and defaults:', '']
+    for name, row in TABLE.items():
+        default = list(row.default) if isinstance(row.default, tuple) else row.default
+        choices = row.metadata['choices']
+        meaning = row.metadata['description'] + (
+            f' One of {", ".join(choices)}.' if choices else '')
+        lines += [f'{name}:={json.dumps(default)}', *textwrap.wrap(
+            meaning, 96, initial_indent='    ', subsequent_indent='    ')]
+    return '\n'.join(lines)
+
+
+def undeclared(node: Node, changes: Sequence[Parameter[Any]]) -> str:
+    """Return what is wrong with names that a node has not; empty if it has them all.
+
+    The client library refuses these before it asks, with an empty list of names.
+    """
+    for change in changes:
+        if not node.has_parameter(change.name):
+            return unknown(change.name) or (
+                f'{change.name}: it is taken at start only, by -p or a parameter file')
+    return ''
 
 
 def as_overrides(values: Mapping[str, Any]) -> list[Parameter[Any]]:

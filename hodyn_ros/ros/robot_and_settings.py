@@ -1,6 +1,7 @@
 """The robot and the settings of its controller, supervisor and plans, from the parameters."""
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
+import warnings
 
 import numpy as np
 
@@ -17,10 +18,13 @@ MAX_JOINTS = 64
 TRACKING_ERROR = 0.2
 
 
-def load_with(settings: Parameters, source: str) -> Robot:
+def load_with(
+    settings: Parameters, source: str, warn: Callable[[str], object],
+) -> Robot:
     """Return the robot of a source with the options of the parameters, without its payload.
 
-    Raises HodynError for what does not fit, naming the parameter.
+    `warn` is called with each warning. Raises HodynError for what does not fit, naming the
+    parameter.
     """
     locked = {}
     for text in filter(None, settings.locked_joints):
@@ -33,9 +37,13 @@ def load_with(settings: Parameters, source: str) -> Robot:
                 'finger_joint1=0.04',
             ) from None
     check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
-    robot = load_robot(
-        source, inertia_check=check, locked_joints=locked, limits=settings.limits_file or None,
-        max_bodies=MAX_BODIES)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        robot = load_robot(
+            source, inertia_check=check, locked_joints=locked,
+            limits=settings.limits_file or None, max_bodies=MAX_BODIES)
+    for warning in caught:
+        warn(str(warning.message))
     if robot.n > MAX_JOINTS:
         raise HodynError(
             f'robot {robot.name!r} has {robot.n} joints that move, and the node can handle up to '

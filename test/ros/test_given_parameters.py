@@ -1,4 +1,5 @@
 """Parameters that the command line of a node gives: the last one counts, and each is judged."""
+import json
 from pathlib import Path
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from rclpy.parameter import Parameter
 
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.given_parameters import as_overrides, read_arguments
+from hodyn_ros.ros.parameters import TABLE
 
 GENERIC = str(Path(__file__).parents[2] / 'config' / 'generic.yaml')
 
@@ -101,3 +103,30 @@ def test_an_empty_array_keeps_the_type_of_its_parameter():
     found = as_overrides({'locked_joints': [], 'payload_com': [], 'use_sim_time': True})
     assert {one.name: one.type_ for one in found} == {
         'locked_joints': Parameter.Type.STRING_ARRAY, 'payload_com': Parameter.Type.DOUBLE_ARRAY}
+
+
+@pytest.mark.live
+@pytest.mark.parametrize('word', ['--help', '-h'])
+def test_help_lists_each_parameter_with_its_default(ros_environment, word):
+    run = subprocess.run(
+        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', word], capture_output=True,
+        text=True, timeout=60.0, check=True)
+    assert run.stdout.startswith('usage: ')
+    assert ' --ros-args [--params-file FILE] [-p NAME:=VALUE …]' in run.stdout
+    assert run.stderr == ''
+    for name, row in TABLE.items():
+        default = list(row.default) if isinstance(row.default, tuple) else row.default
+        assert f'\n{name}:={json.dumps(default)}\n    ' in run.stdout
+        assert row.metadata['description'] in ' '.join(run.stdout.split())
+
+
+@pytest.mark.live
+def test_the_service_names_a_parameter_that_there_is_not(live):
+    """It said `Invalid access to undeclared parameter(s): []`."""
+    node = live('auto_activate:=false', ready=False)
+    assert node.set(payload_mas=1.0) == (
+        "unknown parameter 'payload_mas'; did you mean 'payload_mass'?")
+    assert node.set(**{'constraints.joint1.goal': 0.1}) == (
+        'constraints.joint1.goal: it is taken at start only, by -p or a parameter file')
+    assert node.set(fade=0.7) == ''
+    assert node.get('fade') == [0.7]

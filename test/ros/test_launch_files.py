@@ -204,7 +204,7 @@ def test_the_name_that_the_command_line_gives_the_node_counts(params_file):
 
 @pytest.mark.parametrize(('words', 'message'), [
     (['--params-file', 'F'], 'write feedforward --ros-args --params-file F$'),
-    (['--help'], 'write feedforward --ros-args -p NAME:=VALUE, or --params-file FILE; the param'),
+    (['--halp'], 'write feedforward --ros-args -p NAME:=VALUE, or --params-file FILE; the param'),
     (['--ros-args', '-p', 'robot=panda'], '-p robot=panda: write -p robot:=panda$'),
 ])
 def test_of_words_that_miss_something_the_command_is_said(words, message):
