@@ -204,8 +204,7 @@ def _depth_first(
         carried_by[joint.child] = joint
         children[joint.parent].append(joint)
     if not links:
-        raise HodynError(
-            f'{context}: no links in it; is it an SRDF? The URDF of the robot is needed')
+        raise HodynError(f'{context}: no links in it; is it an SRDF? A URDF is needed')
     roots = [name for name in links if name not in carried_by]
     if len(roots) != 1:
         listed = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'
