@@ -1,4 +1,5 @@
 """A live node in a process of its own, and a driver's side that talks to it state by state."""
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 import signal
@@ -13,12 +14,12 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 from processes import KILLED, USED, kill, shared_memory
-from rcl_interfaces.srv import SetParametersAtomically
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -241,13 +242,23 @@ class Live:
             SetParametersAtomically.Request(parameters=batch)).result
         return '' if result.successful else result.reason or 'refused'
 
+    def get(self, *names: str) -> list[Any]:
+        """Return values of parameters."""
+        response = self.call(GetParameters, 'get_parameters', GetParameters.Request(names=names))
+        values = [parameter_value_to_python(value) for value in response.values]
+        return [value.tolist() if isinstance(value, array) else value for value in values]
+
     def drive(
         self, seconds: float, positions: list[float], *, until: Callable[[], bool] | None = None,
+        ahead: float = 0.0,
     ) -> None:
-        """Be a driver on the clock of the machine, at 200 Hz, for a time or until something."""
+        """Be a driver at 200 Hz for a time or until something.
+
+        Its clock is that of the machine, or `ahead` of it.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end and not (until is not None and until()):
-            self.send_state(time.time(), positions)
+            self.send_state(time.time() + ahead, positions)
             tick = time.monotonic() + 0.005
             while (left := tick - time.monotonic()) > 0.0:
                 self._executor.spin_once(timeout_sec=left)

@@ -28,6 +28,8 @@ STAY = 0.1
 contradict each other must not take turns."""
 BEYOND = 1e-3
 """So far beyond its range a joint is not said to be, rad or m."""
+UNMEASURED = 0.05
+"""So far no joint moves with velocities of 0, rad or m: the driver does not measure them."""
 FAR, FAR_TOGETHER = 2.0, 0.1
 """So far beyond its range no joint is, nor several of them at a time, rad or m."""
 
@@ -125,6 +127,36 @@ class PlausibleState:
         if joint >= 0:
             self.joint = joint
         return not leaps, joint < 0
+
+
+class ZeroVelocities:
+    """Sees velocities that are 0 for all joints though positions move.
+
+    Attributes
+    ----------
+    joint : int
+        The joint that has moved so, from the last velocity on that was not 0; −1 if none has.
+
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: where the arm was says nothing any more."""
+        self.joint = -1
+        self._from: Array | None = None
+
+    def see(self, position: Array, velocity: Array) -> None:
+        """Take a state that is believed, (n,) each."""
+        if velocity.any():
+            self.forget()
+        elif self._from is None:
+            self._from = position.copy()
+        elif self.joint < 0:
+            moved = np.abs(position - self._from)
+            if moved.max() > UNMEASURED:
+                self.joint = int(moved.argmax())
 
 
 @njit()

@@ -65,6 +65,11 @@ class Reasons:
         if is_new:
             self.tell(level, line or text)
 
+    def forget(self, *kinds: str) -> None:
+        """No longer tell things of some kinds."""
+        for kind in kinds:
+            self._told.pop(kind, None)
+
     def text(self, at: float, why: str = '') -> str:
         """Return all that there is to say at a time, in one line; `why` in the place of `why`."""
         if not self._told:

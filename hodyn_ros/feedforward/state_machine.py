@@ -34,6 +34,8 @@ UNREADY = {
     State.DEPARTING: '{why}: stopping',
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
+# Notices about joint states, of which none are taken any more.
+OF_STATES = 'hold-up', 'clock', 'state', 'velocity', 'no velocity', 'still'
 # What `~/state` calls the states in which it does not say what the reference does.
 NAMES = {
     State.SILENT: 'fault', State.ENDING: 'stopping', State.FADING: 'fading'}
@@ -63,6 +65,8 @@ class StateMachine:
         How long the reference did not move in all, as time was missing between cycles, s.
     why_waiting : str
         Why none of the states so far is taken; empty if none came.
+    why_no_state : str
+        Why the first joint state after the last that was taken was not; empty if none came.
     goals : TrajectoryGoals
         Those of the action.
     stream : StreamSchedule
@@ -83,7 +87,7 @@ class StateMachine:
         self.reasons = Reasons(robot)
         self.counts: Counter[str] = Counter()
         self.left_out = 0.0
-        self.why_waiting = ''
+        self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
@@ -144,8 +148,7 @@ class StateMachine:
         if self.state is State.ENDED:
             return 'inactive', ''
         name = NAMES.get(self.state) or controller.reference.mode(controller.now)
-        is_lost = self.state in (State.LOST, State.SILENT)
-        return name, self.reasons.text(at, JOINT_STATES_LOST if is_lost else '')
+        return name, self.reasons.text(at, self.why)
 
     def statistics(self) -> dict[str, str]:
         """Return what is counted, for diagnostics."""
@@ -153,6 +156,13 @@ class StateMachine:
             'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
             **{name: str(self.counts[name]) for name in (
                 'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')}}
+
+    @property
+    def why(self) -> str:
+        """Why it does what it does, without what is told for a while; empty without a reason."""
+        if self.state not in (State.LOST, State.SILENT):
+            return self.reasons.why
+        return JOINT_STATES_LOST + (self.why_no_state and f': {self.why_no_state}')
 
     @property
     def _running(self) -> FeedforwardController:
@@ -183,6 +193,8 @@ class StateMachine:
                 self._tracking.forget()
             if row.drops_wrenches:
                 self._wrenches.forget(controller)
+        if row.after in (State.LOST, State.ENDING):
+            self.reasons.forget(*OF_STATES)
         if self.state is State.SILENT:
             self.goals.settle(is_stopping=False)
         self.reasons.why = why or self.reasons.why

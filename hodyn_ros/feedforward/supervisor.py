@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
-from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState, beyond_range
+from hodyn_ros.feedforward.plausible_state import (
+    PERSISTENCE,
+    PlausibleState,
+    ZeroVelocities,
+    beyond_range,
+)
 from hodyn_ros.feedforward.reasons import joined, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
@@ -32,8 +37,12 @@ WATCH_PERIOD = 0.005
 # So slow a reference may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
 
+# What is missing is longer where a clock was set, s.
+LONGEST_HOLD_UP = 1.0
+
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
+ZEROS = 'velocities of the joint states are 0 though positions move'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -63,6 +72,7 @@ class Supervisor(StateMachine):
         self.annotated = b''
         self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         self._plausible = PlausibleState(feedforward.robot.limits)
+        self._zeros = ZeroVelocities()
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at = 0, 0.0
@@ -79,7 +89,18 @@ class Supervisor(StateMachine):
         if self.state is not State.WAITING:
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
+        self.why_no_state = ''
+        given = velocity
+        if velocity is not None and self._zeros.joint >= 0 and not velocity.any():
+            velocity = None
         is_believed = self._plausible.believe(position, velocity, stamp)
+        if given is not None and is_believed:
+            self._zeros.see(position, given)
+            if self._zeros.joint >= 0:
+                self.reasons.notice(
+                    'zeros', '', at, 'warning',
+                    f'{ZEROS}: {self._joints[self._zeros.joint]} has moved. They are taken for '
+                    'missing; let the driver send what it measures, or leave velocity empty')
         if starts and not is_believed:
             self.why_waiting = UNLIKE
             return False
@@ -201,6 +222,7 @@ class Supervisor(StateMachine):
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
             self._plausible.forget()
+            self._zeros.forget()
         return self.state is State.LOST
 
     @property
@@ -340,15 +362,19 @@ class Supervisor(StateMachine):
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
         """Say that the reference did not move for a time, s; negative: the clock was set back."""
-        if not seconds:
+        reference = self._running.reference
+        moves = not reference.is_idle(self._running.now)
+        if not seconds or (self.state in (State.ENDING, State.FADING) and not moves):
             return
         self.counts['time left out'] += 1
         self.left_out += abs(seconds)
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
-        self.reasons.notice(
-            'time', f'{missing}: the reference continues from where it was', at, 'warning')
+        # A clock that is set is no hold-up, however shortly after one it is set.
+        kind = 'hold-up' if 0.0 < seconds < LONGEST_HOLD_UP else 'clock'
+        continues = ': the reference continues from where it was' if moves else ''
+        self.reasons.notice(kind, missing + continues, at, 'warning')
 
     def _leave_out(self, at: float) -> None:
         """Say that a measured state does not reach the torque: it contradicts the ones before."""

@@ -58,6 +58,10 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
             for quantity in rows:
                 quantity.append(cursor.sequence())
             seconds, nanoseconds = cursor.time()
+            if nanoseconds >= 1_000_000_000:
+                raise HodynError(
+                    f'point {len(times)}, time_from_start, nanosec: {nanoseconds} is not below '
+                    '1000000000; whole seconds belong to sec')
             times.append(seconds + 1e-9 * nanoseconds)
     except cdr.MALFORMED as error:
         raise HodynError(

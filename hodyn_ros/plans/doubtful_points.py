@@ -1,10 +1,13 @@
 """Accepted points that are probably mistakes: contradictory velocities, steps, hasty ends, ms."""
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.feedforward.limit_table import unit
+from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.retiming.path import comparable_speed
-from hodyn_ros.plans.waypoints import AcceptedWaypoints
+from hodyn_ros.plans.waypoints import AcceptedWaypoints, locked_joint
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
 
@@ -23,6 +26,8 @@ MIN_POINTS, STEPS = 4, 5
 # long so slow, nor pauses so long (s). Of a plan in ms, that may be three times too fast for the
 # arm, or of 3 rad/s where no limit is known, a thousandth is left.
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
+# So near a locked joint is where it is locked, rad or m.
+SAME_PLACE = 1e-6
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -150,3 +155,19 @@ def _too_hasty(
     excess = np.where(goes_on, least / robot.limits.acceleration, 0.0)
     joint = int(excess.argmax())
     return (joint, float(abs(asked[joint]))) if excess[joint] > 1.0 else None
+
+
+def moved_locked_joints(
+    robot: Robot, trajectory: JointWaypoints, names: Sequence[str],
+) -> dict[str, str]:
+    """Return what a plan does with locked joints that are elsewhere in it, by their names."""
+    said = {}
+    for name in names:
+        place, position = trajectory.names.index(name), locked_joint(robot, name)
+        asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
+        if position is not None and asked and max(abs(q - position) for q in asked) > SAME_PLACE:
+            said[name] = f'{name} is locked at {position:g}, and the plan ' + (
+                f'has it at {asked[0]:g}' if max(asked) - min(asked) <= SAME_PLACE
+                else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
+                else f'moves it between {min(asked):g} and {max(asked):g}')
+    return said

@@ -202,8 +202,13 @@ def _check_whole(values: list[Any], where: str) -> None:
 def _seconds(value: Any, where: str) -> float:
     for whole, rest in (('sec', 'nanosec'), ('secs', 'nsecs')):  # of ROS 2, of ROS 1
         if isinstance(value, Mapping) and set(value) <= {whole, rest}:
-            value = _numbers([value.get(whole, 0), value.get(rest, 0)], where)
-            return float(value[0] + 1e-9 * value[1])
+            seconds, nanoseconds = _numbers(
+                [value.get(whole, 0), value.get(rest, 0)], f'{where}, time_from_start')
+            if not 0.0 <= nanoseconds < 1e9:
+                raise HodynError(
+                    f'{where}, time_from_start, {rest}: {value[rest]} is not within 0 and '
+                    '999999999; whole seconds belong to ' + whole)
+            return seconds + 1e-9 * nanoseconds
     if value is None:
         raise HodynError(f'{where}: time_from_start is missing')
     if isinstance(value, Mapping):

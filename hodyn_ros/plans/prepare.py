@@ -22,6 +22,7 @@ from hodyn_ros.plans.doubtful_points import (
     contradicted_velocity,
     hasty_ends,
     in_milliseconds,
+    moved_locked_joints,
     steps,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
@@ -180,6 +181,8 @@ class PreparedPlan:
         With the stretch 'retime', what was found.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
+    locked : str
+        Locked joints that the trajectory moves; empty if it moves none.
     unchecked : str
         Which motion is asked for but no part of the plan; empty if none is.
     points : AcceptedWaypoints or None
@@ -203,6 +206,7 @@ class PreparedPlan:
     points: AcceptedWaypoints | None = None
     fault: Fault = ''
     unchecked: str = ''
+    locked: str = ''
 
     @property
     def summary(self) -> str:
@@ -224,7 +228,7 @@ class PreparedPlan:
         missed = self.deviation
         return (f', but {missed}' if missed and missed.value else '') + (
             ', but the motion to the first point is not in the plan and not checked'
-            if self.unchecked else '')
+            if self.unchecked else '') + (f', but {self.locked}' if self.locked else '')
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -264,7 +268,11 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
     left_out = [name for name in request.trajectory.names if name not in points.names]
-    others = f'{", ".join(left_out)}: no joints of {robot.name}, left out' if left_out else ''
+    moved = moved_locked_joints(robot, request.trajectory, left_out)
+    others = '; '.join(f'{text}: left out' for text in moved.values())
+    if strange := [name for name in left_out if name not in moved]:
+        others = '; '.join(filter(None, (
+            others, f'{", ".join(strange)}: no joints of {robot.name}, left out')))
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
@@ -299,7 +307,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     if lines:
         return PreparedPlan(
             '; '.join(lines), plan, limit_report, factor, overshoot=excess,
-            deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked)
+            deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked,
+            locked='; '.join(moved.values()))
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
@@ -307,7 +316,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             gravity=settings.gravity, friction=settings.friction)
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
-        reflexes=reflexes, points=points, unchecked=unchecked)
+        reflexes=reflexes, points=points, unchecked=unchecked,
+        locked='; '.join(moved.values()))
 
 
 def refused(error: HodynError) -> PreparedPlan:

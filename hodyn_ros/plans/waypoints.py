@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
 from hodyn_ros.reference.fit import MAX_PIECE, MIN_PIECE
-from hodyn_ros.robot import HodynError
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
@@ -165,6 +165,18 @@ def with_resting_ends(
     return replace(points, **rows), '; '.join(notes)
 
 
+def locked_joint(robot: Robot, name: str) -> float | None:
+    """Return where a joint of this name, with any prefix, is locked; None if it is not."""
+    return next((position for joint, position in robot.locked if name.endswith(joint)), None)
+
+
+def _locked(robot: Robot, names: Sequence[str]) -> str:
+    said = [
+        f'{name} is locked at {position:g}' for name in names
+        if (position := locked_joint(robot, name)) is not None]
+    return f' ({", ".join(said)})' if said else ''
+
+
 def _order(
     names: Sequence[str], joints: JointNames, *, leave_out_other_joints: bool,
 ) -> NDArray[np.intp]:
@@ -181,8 +193,8 @@ def _order(
         extra = [name for name in names if name not in known]
         if extra:
             raise OtherJointsError(
-                f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}; '
-                'a reference may name no others')
+                f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}'
+                f'{_locked(robot, extra)}; a reference may name no others')
     return order
 
 

@@ -83,11 +83,12 @@ class JointNames:
                 f'{self.robot.name!r} have {" or ".join(map(repr, sorted(complete)))} there; '
                 'give that')
         if complete:
+            own = ', '.join(map(repr, filter(None, self._own_prefixes())))
             raise HodynError(
                 f'{complete[0] + joints[0]!r} and the others are not joints of robot '
-                f'{self.robot.name!r} (prefixes {", ".join(map(repr, self._own_prefixes()))}); '
-                'load the robot they belong to or, if this one is meant all the same, give the '
-                f'joint prefix {complete[0]!r}')
+                f'{self.robot.name!r}{own and f" (prefixes {own})"}; load the robot they belong '
+                'to or, if this one is meant all the same, give their prefix: joint_prefix:='
+                f'{complete[0]} (node), --joint-prefix {complete[0]} (commands)')
         raise self._missing(names)
 
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':

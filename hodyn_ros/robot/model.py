@@ -144,6 +144,8 @@ class Robot:
         that body.
     base_pose : (4, 4) array
         Pose of the base in the world; the placements of the first bodies contain it.
+    locked : tuple of (str, float)
+        Joints that were locked when the robot was loaded, and where, rad or m.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
@@ -164,6 +166,7 @@ class Robot:
     reflexes: Reflexes | None = None
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))
+    locked: tuple[tuple[str, float], ...] = ()
     kernel_model: KernelModel = field(init=False)
     coupling: Coupling = field(init=False)
 

@@ -14,7 +14,10 @@ _SIGNAL_AT_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl
 def feedforward() -> int:
     """Run the node."""
     _begin()
-    from hodyn_ros.ros.feedforward_node import main
+    try:
+        from hodyn_ros.ros.feedforward_node import main
+    except ModuleNotFoundError as error:
+        return _missing('feedforward', error)
     return main()
 
 
@@ -24,13 +27,33 @@ def simulated_driver() -> int:
     # A signal that raises where this is being imported would pass for a library that is missing.
     with contextlib.suppress(ImportError):
         importlib.import_module('mujoco')
-    from hodyn_ros.ros.simulated_driver import main
+    try:
+        from hodyn_ros.ros.simulated_driver import main
+    except ModuleNotFoundError as error:
+        return _missing('simulated_driver', error)
     return main()
+
+
+def _missing(name: str, error: ModuleNotFoundError) -> int:
+    from hodyn_ros.common.errors import how_to_install
+    print(f'{name}: {error}; {how_to_install("ros,sim")}', file=sys.stderr)
+    return 2
+
+
+def end_signals() -> list[signal.Signals]:
+    """Return the signals that end a process in order: SIGHUP too, unless it is left out by nohup.
+
+    It comes when the terminal is closed, or the connection to it breaks.
+    """
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return numbers
 
 
 def _begin() -> None:
     # Nothing moves yet, and there is nothing to bring to an end.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in end_signals():
         signal.signal(number, lambda *_: os._exit(0))
     if os.environ.get(END_WITH_PARENT) and sys.platform == 'linux':
         ctypes.CDLL(None).prctl(_SIGNAL_AT_PARENTS_DEATH, signal.SIGINT)

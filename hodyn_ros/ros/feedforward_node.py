@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 from typing import Any
-import warnings
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
@@ -34,8 +33,9 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.ros import parameter_file, parameters, realtime
+from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
+from hodyn_ros.ros.given_parameters import as_overrides, read_arguments, undeclared
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
@@ -55,8 +55,6 @@ from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 NAME = 'feedforward'
-# With more a stop takes longer to compute than joint states may be silent.
-MAX_JOINTS = 64
 REPORT_PERIOD = 1.0
 RESULT_TIME = 0.1
 COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
@@ -141,6 +139,14 @@ class FeedforwardNode(LifecycleNode):
             self.trigger_deactivate()
             self._send_results()
 
+    def set_parameters_atomically(
+        self, parameter_list: list[Parameter[Any]],
+    ) -> SetParametersResult:
+        """Set parameters as one batch, as the services do; one that there is not is named."""
+        if wrong := undeclared(self, parameter_list):
+            return SetParametersResult(successful=False, reason=wrong)
+        return super().set_parameters_atomically(parameter_list)
+
     def destroy_node(self) -> None:
         """Release everything, the worker process too."""
         self._release()
@@ -213,15 +219,7 @@ class FeedforwardNode(LifecycleNode):
             if not self._description.text:
                 raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
             source = self._description.text
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter('always')
-            unloaded = load_with(settings, source)
-        for warning in caught:
-            self.get_logger().warning(str(warning.message))
-        if unloaded.n > MAX_JOINTS:
-            raise HodynError(
-                f'robot {unloaded.name!r} has {unloaded.n} joints that move, and the node can '
-                f'handle up to {MAX_JOINTS}: give it a robot with the arm alone')
+        unloaded = load_with(settings, source, self.get_logger().warning)
         robot = with_payload(unloaded, settings)
         supervisor_settings(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)
@@ -386,11 +384,12 @@ class FeedforwardNode(LifecycleNode):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM."""
+    """Run the node until a signal ends it."""
     try:
-        parameter_file.check_arguments(
-            sys.argv if argv is None else argv, NAME, parameters.unknown)
-        return run(FeedforwardNode, lambda node: node.is_moving, FeedforwardNode.finish, argv)
+        given = read_arguments(sys.argv if argv is None else argv, NAME)
+        return run(
+            partial(FeedforwardNode, parameter_overrides=as_overrides(given)),
+            lambda node: node.is_moving, FeedforwardNode.finish, argv)
     except HodynError as error:
         print(f'{NAME}: {error}', file=sys.stderr)
         return 2

@@ -11,7 +11,8 @@ from typing import Any
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
 from hodyn_ros.ros import parameter_file
-from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, fault, row_of, unknown
+from hodyn_ros.ros.given_parameters import read_file
+from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, row_of
 
 TRUTH = ('', 'true', 'false')
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
@@ -112,7 +113,7 @@ def launched_node(
     """
     node = parameter_file.full_name(
         name or given['name'], namespace or given.get('namespace', ''))
-    users = _file(given['params_file'], node) if given['params_file'] else {}
+    users = read_file(given['params_file'], node) if given['params_file'] else {}
     asked = {
         argument.name: value == 'true' if argument.choices == TRUTH else value
         for argument in (ROBOT, *OF_PARAMETERS) if (value := given.get(argument.name, ''))}
@@ -121,7 +122,7 @@ def launched_node(
     packages: dict[str, Any] = {}
     if config is not None:
         own = config / f'{robot}.yaml'
-        packages = _file(str(own if own.is_file() else config / 'generic.yaml'), node)
+        packages = read_file(str(own if own.is_file() else config / 'generic.yaml'), node)
     parameters = {**packages, **users, **asked, 'robot': robot}
     topics = {topic.name: given.get(topic.name, '') for topic in TOPICS}
     if config is not None:
@@ -147,34 +148,6 @@ def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]
     return [
         f'{name} is a parameter of the node and no argument of this launch file, which does not '
         'set it: write it in a params_file' for name in others if row_of(name) is not None]
-
-
-def _file(path: str, node: str) -> dict[str, Any]:
-    """Return what a file gives the node, each value of the kind that its parameter is of."""
-    def default(name: str) -> Any:
-        row = row_of(name)
-        return None if row is None else row.default
-
-    def wrong(name: str, value: Any) -> str:
-        if row_of(name) is None:
-            return unknown(name)
-        return fault(name, _as_number(value, default(name)))
-
-    return {
-        name: _as_number(value, default(name))
-        for name, value in parameter_file.read(path, node, wrong).items()}
-
-
-def _as_number(value: Any, default: Any) -> Any:
-    """Return numbers as they are meant: ROS reads 1e-3 as one, YAML as text, and 1 as a whole."""
-    if isinstance(value, list) and isinstance(default, tuple):
-        return [_as_number(entry, default[0]) for entry in value]
-    if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _check_robot(robot: str, source: str) -> None:

@@ -109,10 +109,12 @@ class Outputs:
         """Publish an annotated trajectory, serialized."""
         self._publishers['annotated_trajectory'].publish(data)
 
-    def report(self, robot: str, state: str, reason: str = '', *, is_told: bool = False) -> None:
+    def report(
+        self, robot: str, state: str, reason: str = '', *, logged: str | None = None,
+    ) -> None:
         """Publish the state of the node when it or its reason changed; log another state.
 
-        Without its reason if that has been published already.
+        `logged` is what is logged in the place of the reason: the part that is not in the log yet.
         """
         if (state, reason) == (self.state, self.reason):
             return
@@ -122,7 +124,8 @@ class Outputs:
             level=level(state), name=self._node.get_fully_qualified_name(), message=state,
             hardware_id=robot, values=[KeyValue(key='reason', value=reason)] if reason else []))
         if is_another:
-            self._node.get_logger().info(f'{state}: {reason}' if reason and not is_told else state)
+            why = reason if logged is None else logged
+            self._node.get_logger().info(f'{state}: {why}' if why else state)
 
     def destroy(self) -> None:
         """Destroy the publishers."""

@@ -1,7 +1,6 @@
 """Parameter files, checked before a node reads them: it would pass over what it does not know."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,6 @@ VALUES = 'ros__parameters'
 # Parameters that the client library gives every node.
 OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
 OF_EVERY_TOPIC = 'qos_overrides.'
-OF_ROS = (
-    '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
-    '--log-config-file', '--log-file-name')
-"""Options after --ros-args that take a word."""
 
 
 def read(
@@ -64,47 +59,19 @@ def read(
         if not isinstance(values, Mapping):
             raise HodynError(
                 f'{path}, line {lines[place]}: {VALUES} is {values!r}; expected a mapping')
-        if not _is_for('/'.join(names), node):
+        if not is_for('/'.join(names), node):
             continue
         for keys, value in _flat(values):
             name = '.'.join(keys)
             if wrong := fault(name, value):
                 raise HodynError(f'{path}, line {lines[place + keys]}: {wrong}')
             found[name] = value
-    if not any(_is_for('/'.join(names), node) for names, _ in entries):
+    if not any(is_for('/'.join(names), node) for names, _ in entries):
         others = ', '.join(repr('/'.join(names)) for names, _ in entries)
         raise HodynError(
             f'{path}, line {lines[entries[0][0]]}: nothing for the node {node!r}, only for '
             f'{others}; write /** or {node}')
     return found
-
-
-def check_arguments(argv: Sequence[str], node: str, unknown: Callable[[str], str]) -> None:
-    """Check the parameter files on a node's command line, and words that are not options.
-
-    `unknown` returns what is wrong with a name; empty if nothing is. Raises HodynError as `read`
-    does, and for words that ROS would pass over.
-    """
-    files, remaps, others = _options(argv[1:])
-    if others:
-        given = ' '.join(argv[1:]) if others[0] in OF_ROS else '-p NAME:=VALUE'
-        raise HodynError(
-            f'argument {others[0]!r} would go unnoticed; write {node} --ros-args {given}'
-            + ('' if others[0] in OF_ROS else ', or --params-file FILE; the parameters are in '
-               'docs/node.md, "The node" on the site'))
-    for option, word in pairwise(argv):
-        if option in ('-p', '--param') and ':=' not in word and '=' in word:
-            raise HodynError(f'{option} {word}: write {option} {word.replace("=", ":=", 1)}')
-    name, namespace = node, ''
-    for rule in remaps:
-        left, _, right = rule.partition(':=')
-        if left.rpartition(':')[2] in ('__node', '__name'):
-            name = right
-        elif left.rpartition(':')[2] == '__ns':
-            namespace = right
-    for file in files:
-        # Of the values the node itself judges, as ROS reads them.
-        read(file, full_name(name, namespace), lambda key, _: unknown(key))
 
 
 def full_name(name: str, namespace: str) -> str:
@@ -125,27 +92,6 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
     return f'; did you mean {near[0]!r}?' if near else ''
 
 
-def _options(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return parameter files and remappings of a command line, and what belongs to no option."""
-    files: list[str] = []
-    remaps: list[str] = []
-    others: list[str] = []
-    is_of_ros, option = False, ''
-    for word in words:
-        if option:
-            {'--params-file': files, '-r': remaps, '--remap': remaps}.get(option, []).append(word)
-            option = ''
-        elif word == '--ros-args':
-            is_of_ros = True
-        elif word == '--':
-            is_of_ros = False
-        elif not is_of_ros:
-            others.append(word)
-        elif word in OF_ROS:
-            option = word
-    return files, remaps, others
-
-
 def _entries(
     data: Mapping[Any, Any], names: tuple[str, ...] = (),
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -157,7 +103,7 @@ def _entries(
             yield from _entries(value, (*names, str(key)))
 
 
-def _is_for(entry: str, node: str) -> bool:
+def is_for(entry: str, node: str) -> bool:
     """Return whether an entry's name, with wildcards for whole parts of it, is a node's."""
     parts = [part for part in node.split('/') if part]
     ends = {0}  # how many of them what has been looked at may stand for

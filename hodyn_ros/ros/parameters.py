@@ -200,7 +200,7 @@ def declare(node: Node) -> None:
     that there is not.
     """
     for name, parameter in given(node).items():
-        if wrong := unknown(name) or _fault_of_qos(name, parameter.value):
+        if wrong := unknown(name) or fault_of_qos(name, parameter.value):
             raise HodynError(wrong)
     names = [name for name in TABLE if not OF_A_JOINT.fullmatch(name)]
     for name in (*names, *filter(OF_A_JOINT.fullmatch, given(node))):
@@ -236,7 +236,8 @@ def check_qos_overrides(node: Node) -> None:
         'whole name of the topic')
 
 
-def _fault_of_qos(name: str, value: Any) -> str:
+def fault_of_qos(name: str, value: Any) -> str:
+    """Return what is wrong with a policy of `qos_overrides.…`; empty if nothing is."""
     policy = name.rpartition('.')[2]
     if not name.startswith(parameter_file.OF_EVERY_TOPIC) or value in QOS_VALUES.get(
             policy, (value,)):

@@ -1,6 +1,7 @@
 """The robot and the settings of its controller, supervisor and plans, from the parameters."""
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
+import warnings
 
 import numpy as np
 
@@ -11,14 +12,19 @@ from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.ros.parameters import Parameters
 
 MAX_BODIES = 500
+# With more a stop takes longer to compute than joint states may be silent.
+MAX_JOINTS = 64
 # The tracking tolerance where the robot file gives none, rad or m.
 TRACKING_ERROR = 0.2
 
 
-def load_with(settings: Parameters, source: str) -> Robot:
+def load_with(
+    settings: Parameters, source: str, warn: Callable[[str], object],
+) -> Robot:
     """Return the robot of a source with the options of the parameters, without its payload.
 
-    Raises HodynError for what does not fit, naming the parameter.
+    `warn` is called with each warning. Raises HodynError for what does not fit, naming the
+    parameter.
     """
     locked = {}
     for text in filter(None, settings.locked_joints):
@@ -31,18 +37,29 @@ def load_with(settings: Parameters, source: str) -> Robot:
                 'finger_joint1=0.04',
             ) from None
     check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
-    return _with_springs(load_robot(
-        source, inertia_check=check, locked_joints=locked, limits=settings.limits_file or None,
-        max_bodies=MAX_BODIES), settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        robot = load_robot(
+            source, inertia_check=check, locked_joints=locked,
+            limits=settings.limits_file or None, max_bodies=MAX_BODIES)
+    for warning in caught:
+        warn(str(warning.message))
+    if robot.n > MAX_JOINTS:
+        raise HodynError(
+            f'robot {robot.name!r} has {robot.n} joints that move, and the node can handle up to '
+            f'{MAX_JOINTS}: give it a robot with the arm alone')
+    return _with_springs(robot, settings)
 
 
 def with_payload(robot: Robot, settings: Parameters) -> Robot:
     """Return a robot with the payload that the parameters give it, if they do."""
     if not settings.payload_link:
         if settings.payload_mass:
+            links = [body.name for body in robot.bodies] + [
+                name for name, (index, _) in robot.frames.items() if index >= 0]
             raise HodynError(
                 f'payload_mass {settings.payload_mass:g} kg needs payload_link, the link that '
-                f'carries it: one of {", ".join(body.name for body in robot.bodies)}')
+                f'carries it: one of {", ".join(links)}')
         return robot
     return robot.with_payload(
         settings.payload_link, settings.payload_mass, settings.payload_com,

@@ -23,7 +23,7 @@ from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
-from hodyn_ros.ros.parameters import Parameters
+from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import supervisor_settings
 
 Array = NDArray[np.float64]
@@ -59,6 +59,7 @@ class Session:
         self._reader = JointStateReader(self._names, one_sender=True)
         self._stream_reader = self._stiffness_reader = JointStateReader(self._names)
         self._prefix: str | None = None
+        self._has_said_unstamped = False
         self._followed_up_at = 0.0
         self._why_waiting = ''
         logger = node.get_logger()
@@ -79,7 +80,7 @@ class Session:
         try:
             _check_size(data, MAX_STATE_BYTES)
             position, velocity = self._reader.state(data)
-            stamp = cdr.stamp(data) or self._node.get_clock().now().nanoseconds
+            stamp = cdr.stamp(data) or self._now()
             if not stamp:
                 raise HodynError('it has no stamp, and no time has come on /clock yet')
             if self._neighbours.share_states:
@@ -92,6 +93,7 @@ class Session:
             return
         except HodynError as error:
             self.monitor.reject('joint_states', error)
+            supervisor.why_no_state = supervisor.why_no_state or printable(str(error))
             return
         if is_answered:
             if self._settings.trigger == 'joint_state':
@@ -220,6 +222,15 @@ class Session:
 
     # How it comes in
 
+    def _now(self) -> int:
+        """Return the time in the place of a stamp that a joint state has not, ns."""
+        if not self._has_said_unstamped:
+            self._has_said_unstamped = True
+            self._log['warning'](
+                'the joint states have no stamp: the time of their arrival is taken; delays then '
+                'shift the reference; let the driver stamp them')
+        return int(self._node.get_clock().now().nanoseconds)
+
     def _take(
         self, topic: str, data: bytes, most: int, take: Callable[[bytes], object],
     ) -> str:
@@ -297,6 +308,13 @@ class Session:
         self._names = names
         self._prefix = names.driver_prefix or ''
         self._planner.bind(self._prefix)
+        if 'robot' not in given(self._node) and settings.robot == Parameters.robot:
+            bare = '' if self._prefix or not robot.joint_prefixes else (
+                f'; the joints of this robot are named {robot.joint_prefixes[0] + joints[0]}, and '
+                f'those of the joint states {joints[0]}: are they of another arm?')
+            self._log['warning'](
+                f'robot {settings.robot} (the default): -p robot:=NAME or a file for another'
+                f'{bare}')
         self.supervisor.bind(joints)
         return True
 
@@ -317,15 +335,17 @@ class Session:
         state, reason = supervisor.report(time.monotonic())
         if state == 'waiting':
             reason = reason or self._why_waiting
+        # What is told for a while was logged when it began.
+        logged = reason if state == 'waiting' or not reason else supervisor.why
         self._report(
-            state, reason, is_told=bool(events) and any(reason in event.text for event in events))
+            state, reason, '' if any(logged in event.text for event in events) else logged)
         events.clear()
 
-    def _report(self, state: str, reason: str, *, is_told: bool = True) -> None:
+    def _report(self, state: str, reason: str, logged: str = '') -> None:
         if self._neighbours.fault:
             reason = joined(reason, self._neighbours.fault)
         self._outputs.report(
-            self.supervisor.feedforward.robot.name, state, reason, is_told=is_told)
+            self.supervisor.feedforward.robot.name, state, reason, logged=logged)
 
 
 def _check_size(data: bytes, most: int) -> None:

@@ -131,7 +131,7 @@ class SimulatedDriver(Node):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the driver until SIGINT or SIGTERM; parameter `report` names a file for the results."""
+    """Run the driver until a signal ends it; parameter `report` names a file for the results."""
     try:
         with until_told(argv) as stop:
             _run(stop)

@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.diagnostics import printable
+from hodyn_ros.ros.executables import end_signals
 
 SPIN_TIMEOUT = 0.1
 GRACE = 1.0  # s in which the main thread should notice a signal, before the process just ends
@@ -32,7 +33,7 @@ class Interrupted(BaseException):
 
 
 class StopFlag:
-    """Set by SIGINT and SIGTERM, so that the loop ends while messages can still be published.
+    """Set by the signals that end a process: the loop ends while it can still publish.
 
     While nothing moves, a signal raises `Interrupted` in the main thread instead of waiting for
     what is under way there, a robot that is loaded say; and where the main thread does not listen
@@ -63,7 +64,7 @@ class StopFlag:
         threading.Thread(target=self._watch, daemon=True).start()
         self._before = {
             number: signal.signal(number, self._set)
-            for number in (signal.SIGINT, signal.SIGTERM)}
+            for number in end_signals()}
 
     def begin_end(self) -> None:
         """Say that the signal was heard: what follows lasts no longer than it must."""
@@ -185,7 +186,7 @@ def run(
     finish: Callable[[NodeT], None],
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Run a node until SIGINT or SIGTERM; return the exit code.
+    """Run a node until a signal ends it; return the exit code.
 
     While it is moving it is finished first. A HodynError of the node's construction, wrong
     parameters say, is logged and gives 2.

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.codegen.ros2_control import generate_ros2_control
@@ -250,6 +251,16 @@ def test_motors_get_gravity_whoever_adds_it_to_a_torque(tmp_path):
     assert not [line for line in lines if line.startswith('error: ')]
     example = (tmp_path / 'config' / 'controllers.yaml').read_text()
     assert 'stiffness' not in example
+
+
+def test_the_example_gains_of_the_fr3_are_below_those_of_franka_ros2(tmp_path):
+    """That of the last joint was above, and the page said which."""
+    generate_ros2_control(hd.load_robot('fr3'), tmp_path / 'package')
+    text = (tmp_path / 'package' / 'config' / 'controllers.yaml').read_text()
+    gains = yaml.safe_load(text)['/**']['feedforward_controller']['ros__parameters']['stiffness']
+    assert (np.array(gains) < [600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0]).all()
+    page = (Path(__file__).parents[2] / 'docs' / 'franka.md').read_text()
+    assert f'{gains[0]:g} … {gains[-1]:g} N m/rad to begin with' in page
 
 
 def test_what_the_controller_cannot_do_is_refused(tmp_path):

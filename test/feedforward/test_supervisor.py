@@ -57,6 +57,89 @@ def test_a_motion_stopped_by_a_pause_says_why_until_the_next_request():
     assert world.supervisor.report(world.at) == ('holding', '')
 
 
+def test_what_is_told_of_joint_states_is_not_told_when_none_are_taken_any_more():
+    world = running()
+    supervisor = world.supervisor
+    world.pass_time(0.05, watched=False)
+    world.state()
+    assert 'missing' in supervisor.report(world.at)[1]
+    supervisor.deactivate()
+    assert supervisor.report(world.at)[1] == supervisor.why == 'the node is deactivated'
+
+
+def test_of_an_arm_that_is_held_no_reference_is_said_to_continue():
+    world = running()
+    world.pass_time(0.05, watched=False)
+    world.state()
+    assert not any('continues' in text for text in world.logged)
+    world.supervisor.take_trajectory(b'0.2', None, annotate=False)
+    for _ in range(50):
+        world.state()
+    world.pass_time(1.5, watched=False)
+    world.state()
+    assert any(text.endswith('the reference continues from where it was') for text in world.logged)
+
+
+def test_an_end_after_lost_states_says_nothing_of_missing_time():
+    """At each Ctrl-C after a driver that had ended, a reference was said to continue."""
+    world = running()
+    world.pass_time(2.7)
+    supervisor = world.supervisor
+    supervisor.deactivate()
+    world.at += 0.01
+    for _ in range(2000):
+        if supervisor.state is State.ENDED:
+            break
+        world.at += 0.001
+        world.cycle(supervisor.stamp_at(world.at))
+        world.look()
+    assert supervisor.state is State.ENDED
+    assert not any('missing' in text for text in world.logged)
+
+
+def test_lost_states_say_why_those_that_come_are_not_taken():
+    world = running()
+    world.supervisor.why_no_state = 'position of joint4 is not finite'
+    world.pass_time(1.0)
+    said = 'joint states are lost: position of joint4 is not finite'
+    assert world.supervisor.report(world.at) == ('fault', said)
+    for _ in range(10):
+        world.state()
+    assert world.supervisor.why_no_state == ''
+    assert world.supervisor.report(world.at) == ('holding', '')
+
+
+@pytest.mark.parametrize('at_measurement', [False, True])
+def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_measurement):
+    world = running(at_measurement=at_measurement)
+    supervisor = world.supervisor
+    supervisor.take_trajectory(b'0.3', None, annotate=False)
+    for _ in range(400):
+        world.state(velocity=np.zeros(7))
+    lines = [text for text in world.logged if 'are 0 though positions move' in text]
+    assert len(lines) == 1
+    assert world.logged[lines[0]] == 1
+    assert 'They are taken for missing; let the driver' in lines[0]
+    assert supervisor.state is State.RUNNING
+    # Used again when it sends what it measures.
+    assert ('no velocity' in ''.join(supervisor.report(world.at))) == at_measurement
+    world.state(velocity=np.full(7, 1e-3))
+    world.pass_time(1.5, watched=False)
+    for _ in range(5):
+        world.state(velocity=np.full(7, 1e-3))
+    assert 'no velocity' not in supervisor.report(world.at)[1]
+
+
+def test_an_arm_that_rests_with_velocities_of_zero_needs_no_warning():
+    world = running()
+    supervisor = world.supervisor
+    supervisor.take_trajectory(b'0.3', None, annotate=False)
+    world.settle()
+    for _ in range(400):
+        world.state(velocity=np.zeros(7))
+    assert not any('are 0 though' in text for text in world.logged)
+
+
 def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     world = running()
     for _ in range(200):

@@ -30,6 +30,14 @@ def test_what_is_too_large_is_not_even_unpacked(names, points, reason):
         decode(head + points * empty)
 
 
+def test_nanoseconds_of_more_than_a_second_are_refused_with_their_point():
+    data = encode(('a',), np.array([0.0, 2.25]), np.zeros((2, 5, 1)), np.zeros((2, 1)))
+    later = data.replace(np.uint32(250_000_000).tobytes(), np.uint32(10**9).tobytes())
+    assert decode(data).times == [0.0, 2.25]
+    with pytest.raises(ValueError, match='point 1, time_from_start, nanosec: 1000000000 is not'):
+        decode(later)
+
+
 ROWS = st.lists(st.floats(-1e6, 1e6), max_size=3).map(tuple)
 POINTS = st.lists(
     st.tuples(ROWS, ROWS, ROWS, ROWS, st.tuples(st.integers(-9, 9), st.integers(0, 10**9 - 1))),

@@ -87,6 +87,10 @@ def test_plans_of_moveit_and_of_ros_1_are_read(tmp_path, name, data):
      'multi_dof_joint_trajectory has points'),
     (plain_plan(secs=1, nanosec=5), "point 1, time_from_start: unknown key 'secs'; known keys"),
     (plain_plan(sec=1, nanosecs=5), "unknown key 'nanosecs'; known keys are nanosec, sec$"),
+    (plain_plan(sec=1, nanosec=5_000_000_000),
+     'point 1, time_from_start, nanosec: 5000000000 is not within 0 and 999999999'),
+    (plain_plan(sec=1, nanosec=-5), 'point 1, time_from_start, nanosec: -5 is not within'),
+    (plain_plan(secs=1, nsecs=10**9), 'nsecs: 1000000000 is not .*; whole seconds belong to secs'),
     ({**plain_plan(), 'points': [*plain_plan()['points'], '...']}, 'point 2.* --full-length'),
     ({**plain_plan(), 'points': [{'positions': [0.0, '...'], 'time_from_start': 0}]},
      'point 0, positions.* --full-length'),
@@ -220,7 +224,7 @@ def test_names_of_another_model_need_their_prefix(tmp_path, capsys):
     path = plan_file(tmp_path / 'other.csv', duration=1.0, names=names)
     assert main(['check', str(path)]) == 2
     message = capsys.readouterr().err
-    assert "give the joint prefix 'fr3_'" in message
+    assert 'joint_prefix:=fr3_ (node), --joint-prefix fr3_ (commands)' in message
     assert main(['check', str(path), '--joint-prefix', 'fr3_']) == 0
 
 

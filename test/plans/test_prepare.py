@@ -3,6 +3,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 import multiprocessing
 
+from grippers import gripper_urdf
 import numpy as np
 import pytest
 
@@ -194,6 +195,24 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     assert first.startswith(
         "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but the positions around it move at")
     assert second == 'finger: no joints of panda, left out'
+
+
+def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tmp_path):
+    (tmp_path / 'arm.urdf').write_text(gripper_urdf(centre='0 0 0'))
+    arm = load_robot(str(tmp_path / 'arm.urdf'), locked_joints={'finger1': 0.02})
+    asked = PlanRequest(
+        JointWaypoints(('arm_j1', 'finger1'), [0.0, 5.0], [[0.1, 0.0], [0.2, 0.04]]), arm)
+    assert "'finger1' is not one of robot" in prepare_plan(asked).refusal
+    assert '(finger1 is locked at 0.02)' in prepare_plan(asked).refusal
+    left_out = PlanSettings(leave_out_other_joints=True)
+    prepared = prepare_plan(replace(asked, settings=left_out))
+    said = 'finger1 is locked at 0.02, and the plan moves it from 0 to 0.04'
+    assert f'{said}: left out' in prepared.note
+    assert prepared.reservations.endswith(f', but {said}')
+    still = JointWaypoints(('arm_j1', 'finger1'), [0.0, 5.0], [[0.1, 0.02], [0.2, 0.02]])
+    prepared = prepare_plan(replace(asked, trajectory=still, settings=left_out))
+    assert 'finger1: no joints of' in prepared.note
+    assert not prepared.locked
 
 
 COUNT, SPACING, HOME = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])

@@ -1,4 +1,5 @@
 """Simulated clocks that stand still and jump, bags that loop, and states without a stamp."""
+import re
 import time
 
 from live_motions import assert_continuous, assert_no_step, cycles, move, table
@@ -155,6 +156,21 @@ def test_a_bag_that_loops_leaves_no_step_and_drops_the_plans_that_wait(live, hom
     assert_continuous(*(np.concatenate(parts) for parts in zip(*laps, strict=True)))
 
 
+@pytest.mark.parametrize(('jump', 'said'), [
+    (-100.0, r'the clock of the joint states was set back by (99\.9|100\.)'),
+    (3600.0, r'(3599\.|3600\.)\d+ s are missing')])
+def test_a_clock_that_is_set_just_after_a_hold_up_is_said_as_well(live, home, jump, said):
+    """It was taken for more of the hold-up, which a driver of Python has all the time."""
+    node = live('max_time_step:=0.01', 'state_timeout:=10.0')
+    node.drive(60.0, home, until=lambda: node.states[-1] == 'holding')
+    node.drive(0.2, home)
+    time.sleep(0.2)
+    node.drive(60.0, home, until=lambda: 'are missing between cycles' in node.log)
+    node.drive(60.0, home, ahead=jump, until=lambda: bool(re.search(said, node.log)))
+    assert node.spin_until(lambda: bool(re.search(said, node.reason)), 5.0)
+    assert 'stopping' not in node.states
+
+
 def test_states_without_a_stamp_are_taken_at_the_clock_of_the_machine(live, home):
     node = live()
     before = time.time()
@@ -171,6 +187,7 @@ def test_states_without_a_stamp_are_taken_at_the_clock_of_the_machine(live, home
     drive_until(lambda: 'following' in node.states)
     drive_until(lambda: node.states[-1] == 'holding')
     stamps, values = table(node, 'torque')
+    assert node.log.count('have no stamp: the time of their arrival is taken') == 1
     assert before < stamps[0]
     assert stamps[-1] < time.time()
     assert (np.diff(stamps) > 0.0).all()

@@ -329,3 +329,21 @@ def test_a_non_finite_torque_is_kept_back_and_an_error_ends_nothing(
         for value in report.status[0].values), 10.0)
     values = np.array([message.effort for message in node.messages['torque']])
     assert np.isfinite(values).all()
+
+
+def test_states_that_turn_to_nan_are_named_where_they_are_said_to_be_lost(live, home):
+    """`~/state` said that they were lost, while the driver went on sending them."""
+    node = live('state_timeout:=0.5', 'max_time_step:=0.01', 'fade:=0.2')
+    node.drive(60.0, home, until=lambda: node.states[-1] == 'holding')
+    node.drive(0.5, home)
+    wrong = [*home[:2], float('nan'), *home[3:]]
+    node.drive(30.0, wrong, until=lambda: node.states[-1] == 'fault')
+    assert node.reason.startswith('joint states are lost: position of joint ')
+    assert 'fer_joint3' in node.reason
+    assert f'fault: {node.reason}' in node.log
+    node.spin(0.5)
+    length = len(node.log)
+    assert node.end() == 0
+    assert 'missing' not in node.log[length:]
+    assert {'stopping: the node is deactivated', 'fading: the node is deactivated'} & {
+        line.rpartition(']: ')[2] for line in node.log[length:].splitlines()}

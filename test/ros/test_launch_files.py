@@ -10,7 +10,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros import parameter_file
 from hodyn_ros.ros.feedforward_node import main
-from hodyn_ros.ros.parameters import TABLE, unknown
+from hodyn_ros.ros.given_parameters import read_arguments
+from hodyn_ros.ros.parameters import TABLE
 
 ROOT = Path(__file__).parents[2]
 FILE = 'feedforward.launch.py'
@@ -194,21 +195,21 @@ def test_the_name_that_the_command_line_gives_the_node_counts(params_file):
     path = params_file(node='/left/arm', robot='fr3')
     for remaps in (['-r', '__ns:=/left', '-r', '__node:=arm'],
                    ['--remap', '__ns:=left', '-r', 'feedforward:__node:=arm']):
-        parameter_file.check_arguments(
-            ['node', '--ros-args', *remaps, '--params-file', path], 'feedforward', unknown)
+        read_arguments(
+            ['node', '--ros-args', *remaps, '--params-file', path], 'feedforward')
     with pytest.raises(HodynError, match="nothing for the node '/feedforward'"):
-        parameter_file.check_arguments(
-            ['node', '--ros-args', '--params-file', path], 'feedforward', unknown)
+        read_arguments(
+            ['node', '--ros-args', '--params-file', path], 'feedforward')
 
 
 @pytest.mark.parametrize(('words', 'message'), [
     (['--params-file', 'F'], 'write feedforward --ros-args --params-file F$'),
-    (['--help'], 'write feedforward --ros-args -p NAME:=VALUE, or --params-file FILE; the param'),
+    (['--halp'], 'write feedforward --ros-args -p NAME:=VALUE, or --params-file FILE; the param'),
     (['--ros-args', '-p', 'robot=panda'], '-p robot=panda: write -p robot:=panda$'),
 ])
 def test_of_words_that_miss_something_the_command_is_said(words, message):
     with pytest.raises(HodynError, match=message):
-        parameter_file.check_arguments(['node', *words], 'feedforward', unknown)
+        read_arguments(['node', *words], 'feedforward')
 
 
 def test_the_file_that_launch_hands_on_is_taken(params_file):

@@ -205,7 +205,7 @@ def test_a_new_state_or_reason_is_published_and_a_new_state_logged(node, outputs
     for state, reason, is_told in (
             ('holding', '', False), ('holding', '', False), ('fault', 'lost', False),
             ('fault', 'lost', False), ('fault', 'other', False), ('stopping', 'pushed', True)):
-        outputs.report('panda', state, reason, is_told=is_told)
+        outputs.report('panda', state, reason, logged='' if is_told else reason)
     messages = node.found('state')
     # The sentence stands in the log already where it is told.
     assert node.logged == ['holding', 'fault: lost', 'stopping']

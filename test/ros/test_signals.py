@@ -81,7 +81,7 @@ def test_a_node_deaf_to_signals_ends_all_the_same(live, number):
     assert assert_ends_at_once(node.process, number) == 128 + number
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize('state', ['unconfigured', 'inactive', 'waiting'])
 def test_a_node_that_does_nothing_ends_at_once(live, state, number):
     node = live(f'auto_activate:={"true" if state == "waiting" else "false"}', ready=False)
@@ -93,6 +93,26 @@ def test_a_node_that_does_nothing_ends_at_once(live, state, number):
             lambda: node.node.count_services('/feedforward/change_state') > 0, PATIENCE)
     assert assert_ends_at_once(node.process, number) == 0
     assert 'Traceback' not in node.log
+
+
+def test_a_terminal_that_is_closed_in_mid_motion_is_an_end_in_order(live, home):
+    """SIGHUP killed the node, and the driver kept the last torque."""
+    node = live('fade:=0.5')
+    in_motion(node, home)
+    assert node.end(signal.SIGHUP) == 0
+    node.settle()
+    assert node.states[-3:] == ['stopping', 'fading', 'inactive']
+    assert_no_step(node)
+
+
+def test_a_hang_up_that_nohup_has_ignored_stays_so(live, home):
+    node = live(ready=False, command=[
+        'nohup', sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args', '-p',
+        'robot:=panda'])
+    node.wait_ready()
+    node.process.send_signal(signal.SIGHUP)
+    node.first_answer(NOW, home)
+    assert node.process.poll() is None
 
 
 def test_one_signal_that_comes_twice_is_one_and_the_motion_ends_in_order(live, home):
@@ -183,7 +203,7 @@ def executable(name: str, **environment: str) -> subprocess.Popen:
 
 
 @pytest.mark.parametrize('name', ['feedforward', 'simulated_driver'])
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_imports_is_an_end_without_a_traceback(ros_environment, name, number):
     for delay in (0.15, 0.4, 0.8):
         process = executable(name, **ros_environment)
@@ -193,6 +213,19 @@ def test_a_signal_during_imports_is_an_end_without_a_traceback(ros_environment, 
         # Before the handler stands the interpreter has not come to a line of this package yet.
         assert process.returncode == 0 or 'hodyn_ros/' not in said, said
         assert 'Traceback' not in said or 'hodyn_ros/' not in said, said
+
+
+@pytest.mark.parametrize('name', ['feedforward', 'simulated_driver'])
+def test_an_executable_without_ros_says_what_to_install(name):
+    """`pip install .` alone brings the executables, and they ended in a traceback."""
+    code = (
+        'import sys; sys.modules["rclpy"] = sys.modules["diagnostic_msgs"] = None\n'
+        f'from hodyn_ros.ros.executables import {name}; sys.exit({name}())')
+    run = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert run.stderr.startswith(f'{name}: ')
+    assert "pip install 'hodyn_ros[ros,sim]'" in run.stderr
+    assert run.stderr.count('\n') == 1
 
 
 def test_a_node_ends_with_the_launch_that_started_it(ros_environment, tmp_path):

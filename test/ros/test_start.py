@@ -30,6 +30,25 @@ def test_what_the_torque_contains_is_said_at_activation(live, parameters, line):
     node.wait_log(f"torque for robot 'twolink' {line}", PATIENCE)
 
 
+@pytest.mark.parametrize(('prefix', 'bare'), [
+    ('', '; the joints of this robot are named fer_joint1, and those of the joint states joint1: '
+     'are they of another arm?'),
+    ('fer_', '\n')])
+def test_a_robot_that_nobody_named_is_said_when_its_joints_are_found(live, home, prefix, bare):
+    """Any arm of seven joints got the torques of a Panda."""
+    node = live(joints=[f'{prefix}joint{i}' for i in range(1, 8)])
+    node.first_answer(NOW, home)
+    line = f'robot panda (the default): -p robot:=NAME or a file for another{bare}'
+    node.wait_log(line, PATIENCE)
+    assert node.log.count('(the default)') == 1
+
+
+def test_a_robot_that_was_named_needs_no_warning(live, home):
+    node = live('robot:=panda', joints=[f'joint{i}' for i in range(1, 8)])
+    node.first_answer(NOW, home)
+    assert '(the default)' not in node.log
+
+
 def test_an_arm_too_heavy_to_hold_gets_no_torque_until_payload_is_correct(live, home):
     node = live(
         'robot:=panda', 'payload_link:=link7', 'payload_mass:=120.0', 'auto_activate:=true')

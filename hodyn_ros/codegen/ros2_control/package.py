@@ -32,7 +32,8 @@ _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_pl
 _HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
 """What would be taken for a part of this package has names that end in .in here."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
-_STIFFNESS, _DAMPING = 5.0, 0.3
+# Below those of franka_ros2 at each joint of a Franka.
+_STIFFNESS, _DAMPING = 4.0, 0.3
 """Of the example's feedback: N m/rad for each N m of the effort limit, s."""
 
 

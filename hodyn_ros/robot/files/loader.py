@@ -183,6 +183,7 @@ def _robot(
         actuators=read_actuators(section, own, [name for name in given if name in locked]),
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
+        locked=tuple((name, float(position)) for name, position in locked.items()),
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)

@@ -197,6 +197,8 @@ def _depth_first(
                 f'{carried_by[joint.child].name!r} and {joint.name!r}; loops are not supported')
         carried_by[joint.child] = joint
         children[joint.parent].append(joint)
+    if not links:
+        raise HodynError(f'{context}: no links in it; is it an SRDF? A URDF is needed')
     roots = [name for name in links if name not in carried_by]
     if len(roots) != 1:
         listed = ', '.join(map(repr, roots)) or 'none: the joints form a cycle'

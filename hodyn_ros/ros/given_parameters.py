@@ -1,0 +1,178 @@
+"""Parameters that are given at start, by files and `-p`: judged before ROS reads them.
+
+ROS keeps of a parameter that is given twice the values of each type, and takes the truth value
+before a whole number, that before a number, and that before a text, whichever came last: a file's
+`true` wins over `-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
+"""
+from collections.abc import Mapping, Sequence
+import json
+import re
+import textwrap
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.files import strict_yaml
+from hodyn_ros.ros import parameter_file
+from hodyn_ros.ros.parameters import TABLE, fault, fault_of_qos, row_of, unknown
+
+OF_ROS = (
+    '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
+    '--log-config-file', '--log-file-name')
+"""Options after --ros-args that take a word."""
+ARRAYS = {
+    str: Parameter.Type.STRING_ARRAY, int: Parameter.Type.INTEGER_ARRAY,
+    float: Parameter.Type.DOUBLE_ARRAY}
+_RULE = re.compile(r'(?:(?P<node>[^:=]*):)?(?P<name>[^:=]+):=(?P<value>.*)', re.DOTALL)
+
+
+def read_file(path: str, node: str) -> dict[str, Any]:
+    """Return what a file gives the node, each value of the kind that its parameter is of.
+
+    Raises HodynError in one line with file and line.
+    """
+    values = parameter_file.read(path, node, _wrong)
+    return {name: _as_meant(name, value) for name, value in values.items()}
+
+
+def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
+    """Return what a node's command line gives it, the last of each name.
+
+    Raises HodynError for a value, in a file or of `-p`, that its parameter cannot have, for an
+    unknown name, and for words that ROS would pass over. Asked for help it prints it and ends.
+    """
+    options, others = _options(argv[1:])
+    if {'-h', '--help'} & set(others):
+        print(usage(node))
+        raise SystemExit(0)
+    if others:
+        given = ' '.join(argv[1:]) if others[0] in OF_ROS else '-p NAME:=VALUE'
+        raise HodynError(
+            f'argument {others[0]!r} would go unnoticed; write {node} --ros-args {given}'
+            + ('' if others[0] in OF_ROS else ', or --params-file FILE; the parameters are in '
+               'docs/node.md, "The node" on the site'))
+    name, namespace = node, ''
+    for option, rule in options:
+        left, _, right = rule.partition(':=')
+        if option not in ('-r', '--remap'):
+            continue
+        if left.rpartition(':')[2] in ('__node', '__name'):
+            name = right
+        elif left.rpartition(':')[2] == '__ns':
+            namespace = right
+    full_name = parameter_file.full_name(name, namespace)
+    found: dict[str, Any] = {}
+    for option, word in options:
+        if option == '--params-file':
+            found.update(read_file(word, full_name))
+        elif option in ('-p', '--param'):
+            found.update(_read_rule(option, word, full_name))
+    return found
+
+
+def usage(node: str) -> str:
+    """Return how a node is called, and its parameters with their defaults."""
+    lines = [
+        f'usage: {node} --ros-args [--params-file FILE] [-p NAME:=VALUE …] [-r FROM:=TO …]', '',
+        f'  {node} --ros-args -p robot:=panda',
+        f'  {node} --ros-args --params-file mine.yaml '
+        '-p "locked_joints:=[\'finger_joint1=0.04\']"', '',
+        'Of a parameter that is given twice the last one counts. Parameters and defaults:', '']
+    for name, row in TABLE.items():
+        default = list(row.default) if isinstance(row.default, tuple) else row.default
+        choices = row.metadata['choices']
+        meaning = row.metadata['description'] + (
+            f' One of {", ".join(choices)}.' if choices else '')
+        lines += [f'{name}:={json.dumps(default)}', *textwrap.wrap(
+            meaning, 96, initial_indent='    ', subsequent_indent='    ')]
+    return '\n'.join(lines)
+
+
+def undeclared(node: Node, changes: Sequence[Parameter[Any]]) -> str:
+    """Return what is wrong with names that a node has not; empty if it has them all.
+
+    The client library refuses these before it asks, with an empty list of names.
+    """
+    for change in changes:
+        if not node.has_parameter(change.name):
+            return unknown(change.name) or (
+                f'{change.name}: it is taken at start only, by -p or a parameter file')
+    return ''
+
+
+def as_overrides(values: Mapping[str, Any]) -> list[Parameter[Any]]:
+    """Return values as parameters of rclpy, with the types that the table gives them."""
+    overrides = []
+    for name, value in values.items():
+        row = row_of(name)
+        if row is None:  # of ROS itself
+            continue
+        kind = ARRAYS[type(row.default[0])] if isinstance(row.default, tuple) else None
+        overrides.append(Parameter(name, kind, value))
+    return overrides
+
+
+def _read_rule(option: str, rule: str, node: str) -> dict[str, Any]:
+    """Return what one `-p` gives the node."""
+    parts = _RULE.fullmatch(rule)
+    if parts is None:
+        if ':=' not in rule and '=' in rule:
+            raise HodynError(f'{option} {rule}: write {option} {rule.replace("=", ":=", 1)}')
+        return {}  # what is wrong with it ROS says
+    if parts['node'] and not parameter_file.is_for(parts['node'], node):
+        return {}
+    name = parts['name']
+    if not parts['value']:
+        raise HodynError(f"{option} {rule}: no value; write {name}:=\"''\" for an empty text")
+    value = strict_yaml.load(parts['value'], f'{option} {rule}')
+    if wrong := _wrong(name, value):
+        raise HodynError(f'{option} {rule}: {wrong}')
+    return {name: _as_meant(name, value)}
+
+
+def _wrong(name: str, value: Any) -> str:
+    """Return what is wrong with a parameter that is given; empty if nothing is."""
+    if row_of(name) is not None:
+        return fault(name, _as_meant(name, value))
+    if name == 'use_sim_time' and not isinstance(value, bool):
+        return f'{name} is {value!r}; expected a truth value (true or false)'
+    return unknown(name) or fault_of_qos(name, value)
+
+
+def _as_meant(name: str, value: Any) -> Any:
+    row = row_of(name)
+    return value if row is None else _as_number(value, row.default)
+
+
+def _as_number(value: Any, default: Any) -> Any:
+    """Return numbers as they are meant: ROS reads 1e-3 as one, YAML as text, and 1 as a whole."""
+    if isinstance(value, list) and isinstance(default, tuple):
+        return [_as_number(entry, default[0]) for entry in value]
+    if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            return value
+    return value
+
+
+def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the options of ROS with their words, and what belongs to no option."""
+    options: list[tuple[str, str]] = []
+    others: list[str] = []
+    is_of_ros, option = False, ''
+    for word in words:
+        if option:
+            options.append((option, word))
+            option = ''
+        elif word == '--ros-args':
+            is_of_ros = True
+        elif word == '--':
+            is_of_ros = False
+        elif not is_of_ros:
+            others.append(word)
+        elif word in OF_ROS:
+            option = word
+    return options, others
