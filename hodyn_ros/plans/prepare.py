@@ -225,10 +225,10 @@ class PreparedPlan:
     @property
     def reservations(self) -> str:
         """What to add to 'within all limits': points that are missed, motion not checked."""
-        missed = self.deviation
-        return (f', but {missed}' if missed and missed.value else '') + (
-            ', but the motion to the first point is not in the plan and not checked'
-            if self.unchecked else '') + (f', but {self.locked}' if self.locked else '')
+        unchecked = 'the motion to the first point is not in the plan and not checked'
+        missed = str(self.deviation) if self.deviation and self.deviation.value else ''
+        return ''.join(f', but {what}' for what in (
+            missed, unchecked if self.unchecked else '', self.locked) if what)
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -238,8 +238,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     """
     if not isinstance(request, PlanRequest):
         raise HodynError(
-            'request: expected PlanRequest(trajectory, robot, …), got '
-            f'{reprlib.repr(request)}')
+            f'request: expected PlanRequest(trajectory, robot, …), got {reprlib.repr(request)}')
     robot, settings = request.robot, request.settings
     joints = JointNames(
         robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
@@ -339,9 +338,7 @@ def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str
     return '' if told else steps(request.robot, points)
 
 
-def _fitted(
-    request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str],
-) -> Plan:
+def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
     settings = request.settings
     return fit_plan(
         points.times, points.positions, points.velocities, points.accelerations,

@@ -38,7 +38,8 @@ def _pin_model(robot, order):
         else:
             joint = pin.JointModelHelicalUnaligned(body.axis, body.pitch)
         back = robot.bodies[body.parent].point if body.parent >= 0 else np.zeros(3)
-        placement = lie.pose(None, -back) @ body.placement @ lie.pose(None, body.point)
+        placement = np.eye(4) if body.type == 'floating' else (
+            lie.pose(None, -back) @ body.placement @ lie.pose(None, body.point))
         index = model.addJoint(
             place[body.parent], joint, pin.SE3(placement[:3, :3], placement[:3, 3]), body.name)
         model.appendBodyToJoint(

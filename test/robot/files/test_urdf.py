@@ -396,19 +396,3 @@ def test_a_planar_joint_is_two_slides_and_a_turn(normal, x, y):
     axis = np.array(normal.split(), float)
     np.testing.assert_allclose(in_home[:3, :3] @ axis, axis, atol=1e-15)
     assert np.trace(in_home[:3, :3]) == pytest.approx(1.0 + 2.0 * np.cos(0.5))
-
-
-def test_all_joints_without_a_limit_of_effort_are_named_with_what_to_write():
-    joints = ''.join(
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<limit lower="-1" upper="1" velocity="1"{effort}/></joint>\n'
-        for name, kind, parent, child, effort in (
-            ('a', 'revolute', '0', '1', ' effort="2"'), ('b', 'prismatic', '1', '2', ''),
-            ('c', 'revolute', '2', '3', ''), ('d', 'continuous', '3', '4', '')))
-    links = ''.join(f'<link name="{number}"/>' for number in range(5))
-    with pytest.raises(hd.HodynError) as error:
-        hd.load_robot(f'<robot name="r">{links}\n{joints}</robot>')
-    assert str(error.value).endswith(
-        "joint 'b', <limit>: effort is missing, and of joints 'c', 'd', without which ROS takes "
-        'no <limit>: write the largest that the drive gives, effort="…" in N, or effort="0" if '
-        'it is not known')

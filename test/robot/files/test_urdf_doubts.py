@@ -81,3 +81,19 @@ def test_limits_of_zero_are_one_line_for_all_joints():
 def test_what_xacro_left_is_named():
     with pytest.raises(hd.HodynError, match=r"value is '\$\{m2\}', which xacro left, or never"):
         hd.load_robot(arm(first=INERTIAL.format('${m2}', 1, 1, 1)))
+
+
+def test_all_joints_without_a_limit_of_effort_are_named_with_what_to_write():
+    joints = ''.join(
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<limit lower="-1" upper="1" velocity="1"{effort}/></joint>\n'
+        for name, kind, parent, child, effort in (
+            ('a', 'revolute', '0', '1', ' effort="2"'), ('b', 'prismatic', '1', '2', ''),
+            ('c', 'revolute', '2', '3', ''), ('d', 'continuous', '3', '4', '')))
+    links = ''.join(f'<link name="{number}"/>' for number in range(5))
+    with pytest.raises(hd.HodynError) as error:
+        hd.load_robot(f'<robot name="r">{links}\n{joints}</robot>')
+    assert str(error.value).endswith(
+        "joint 'b', <limit>: effort is missing, and of joints 'c', 'd', without which ROS takes "
+        'no <limit>: write the largest that the drive gives, effort="…" in N, or effort="0" if '
+        'it is not known')
