@@ -183,6 +183,13 @@ def test_slow_managers_play_plans_at_their_speed(manager):
     assert sent[52:] == pytest.approx(np.zeros((8, 7)), abs=1e-12)
 
 
+def test_a_misspelt_parameter_is_named(manager):
+    lines = manager.run('given dampng joints use_sim_time type stiffness', 'init', 'configure')
+    said = [line for line in lines if 'parameter' in line]
+    assert said == [
+        "warning: there is no parameter 'dampng', and it has no effect; did you mean 'damping'?"]
+
+
 def test_limits_that_are_no_numbers_are_refused(manager):
     lines = manager.run('set max_effort nan 1 1 1 1 1 1', 'init', 'configure')
     assert 'configure: error' in lines

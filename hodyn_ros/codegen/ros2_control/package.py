@@ -149,6 +149,9 @@ def _words(settings: Settings) -> Mapping[str, str]:
         'tracking': _numbers(limits.tracking_error),
         'feedback': _feedback(robot, effort, gravity),
         'down': ', '.join(repr(float(g)) for g in robot.gravity),
+        'parameters': ', '.join(f'"{name}"' for name in re.findall(
+            r'^  (\w+):', resources(__package__).joinpath('src/parameters.yaml').read_text('utf-8'),
+            re.MULTILINE)),
         **_calls(settings)}
 
 

@@ -72,6 +72,10 @@ int main()
       std::vector<double> numbers;
       for (std::string number; in >> number;) {numbers.push_back(std::stod(number));}
       chosen.set(name, numbers);
+    } else if (word == "given") {
+      for (std::string name; in >> name;) {
+        controller.get_node()->parameters.overrides.emplace_back(name, 0);
+      }
     } else if (word == "configure") {
       said("configure", controller.on_configure({}));
       controller.claim();

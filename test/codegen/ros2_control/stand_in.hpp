@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -91,6 +90,7 @@ struct Service
 
 }  // namespace rclcpp
 
+#define RCLCPP_WARN(logger, ...) (static_cast<void>(logger), log_line("warning", __VA_ARGS__))
 #define RCLCPP_ERROR(logger, ...) (static_cast<void>(logger), log_line("error", __VA_ARGS__))
 #define RCLCPP_INFO(logger, ...) (static_cast<void>(logger), log_line("info", __VA_ARGS__))
 
@@ -173,9 +173,16 @@ struct StandInNode
   {
     return timer = std::make_shared<rclcpp::TimerBase>(rclcpp::TimerBase{callback});
   }
+  struct Parameters
+  {
+    const std::vector<std::pair<std::string, int>> & get_parameter_overrides() const {return overrides;}
+    std::vector<std::pair<std::string, int>> overrides;
+  };
+  const Parameters * get_node_parameters_interface() const {return &parameters;}
   rclcpp::Logger get_logger() const {return {};}
   const char * get_name() const {return "feedforward_controller";}
 
+  Parameters parameters;
   rclcpp::Subscription<Trajectory>::SharedPtr trajectory;
   rclcpp::Service<Trigger>::SharedPtr hold;
   rclcpp::TimerBase::SharedPtr timer;

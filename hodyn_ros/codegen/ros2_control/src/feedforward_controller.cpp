@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
@@ -26,6 +27,7 @@ constexpr auto RESTART = std::chrono::milliseconds(50);
 constexpr auto REPEAT = std::chrono::seconds(1);  // of the same line of the log
 constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
 constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
+constexpr const char * PARAMETERS[] = {@parameters@};
 constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // of position, velocity, acceleration, torque
 
 /// Copy a list of the parameters, whose length is checked; 0 is no limit. Return whether all is
@@ -38,6 +40,23 @@ bool copy(const std::vector<double> & values, Row & into, bool zero_is_none = fa
   }
   return std::all_of(
     values.begin(), values.end(), [](double value) {return std::isfinite(value);});
+}
+
+/// Return how many letters must change to make one word of another.
+std::size_t distance(const std::string & a, const std::string & b)
+{
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t corner = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = corner + (a[i] != b[j]);
+      corner = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, corner + 1, changed});
+    }
+  }
+  return row[b.size()];
 }
 
 }  // namespace
@@ -63,6 +82,19 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
       get_node()->get_logger(), "the code of the dynamics is compiled wrong: its self-test %d fails",
       test);
     return CallbackReturn::FAILURE;
+  }
+  const auto parameters = get_node()->get_node_parameters_interface();
+  for (const auto & given : parameters->get_parameter_overrides()) {
+    const std::string & name = given.first;
+    const auto near = std::min_element(
+      std::begin(PARAMETERS), std::end(PARAMETERS), [&name](const char * a, const char * b) {
+        return distance(name, a) < distance(name, b);
+      });
+    if (name != *near && distance(name, *near) <= 2) {
+      RCLCPP_WARN(
+        get_node()->get_logger(), "there is no parameter '%s', and it has no effect; did you mean "
+        "'%s'?", name.c_str(), *near);
+    }
   }
   reference_.start_tolerance = params_.start_tolerance;
   reference_.transition = params_.transition_time;
