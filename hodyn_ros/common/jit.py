@@ -32,6 +32,10 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     compiled = numba.njit(cache=True, **{'no_cfunc_wrapper': True, **options})
 
     def decorate(function: Callable[..., Any]) -> Any:
+        # Kernels of one text for several constants: each has a name of its own, since the code of
+        # two by one name, of which processes apart compiled one each, is one to the linker.
+        for cell in function.__closure__ or ():
+            function.__qualname__ += f'_{cell.cell_contents}'
         dispatcher = compiled(function)
         # Private, though there from numba 0.59 on; elsewhere numba's own stamp remains.
         file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)

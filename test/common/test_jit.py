@@ -18,6 +18,9 @@ CALL = 'from hodyn_ros.common.jit import is_kept; from hodyn_ros.top import kern
     'kept = is_kept(kernel); value = kernel(5.0); hits = sum(kernel.stats.cache_hits.values()); ' \
     'assert is_kept(kernel) and kept == bool(hits), (kept, hits); print(value, hits)'
 
+MADE = 'from hodyn_ros.common.jit import njit\n\n\ndef adding(amount):\n    @njit()\n' \
+    '    def add(x):\n        return x + amount\n\n    return add\n'
+
 
 @pytest.fixture
 def call(tmp_path):
@@ -69,12 +72,25 @@ def test_every_kernel_of_the_package_has_the_stamp():
             assert not compiler.search(file.read_text(encoding='utf-8')), file
 
 
+def test_kernels_that_processes_apart_compiled_are_not_taken_for_one(tmp_path):
+    """Each process counts its kernels from 1: the linker would take two of one name for one."""
+    (tmp_path / 'made.py').write_text(MADE)
+
+    def run(code):
+        subprocess.run(
+            [sys.executable, '-c', f'import made\n{code}'], check=True, env={
+                **os.environ, 'PYTHONPATH': f'{tmp_path}{os.pathsep}{PACKAGE.parent}',
+                'NUMBA_DISABLE_JIT': '0', 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')})
+
+    run('assert made.adding(1.0)(5.0) == 6.0')
+    run('assert made.adding(2.0)(5.0) == 7.0')
+    run('import numba\none, two = made.adding(1.0), made.adding(2.0)\n'
+        'both = numba.njit(lambda x: (one(x), two(x)))\nassert both(5.0) == (6.0, 7.0), both(5.0)')
+
+
 def test_code_that_another_process_put_in_its_place_is_not_used(tmp_path, monkeypatch):
     """Two processes that compile a kernel for two constants may choose one number for both."""
-    source = tmp_path / 'made.py'
-    source.write_text(
-        'from hodyn_ros.common.jit import njit\n\n\ndef adding(amount):\n    @njit()\n'
-        '    def add(x):\n        return x + amount\n\n    return add\n')
+    (tmp_path / 'made.py').write_text(MADE)
     monkeypatch.syspath_prepend(tmp_path)
     made = importlib.import_module('made')
     for amount in (1.0, 2.0):

@@ -59,8 +59,9 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
     is_used = change is slow_velocities  # the motion is that of the positions
     assert main(['identify', str(path), '--output', str(output)]) == (0 if is_used else 2)
     written = capsys.readouterr()
-    out = ' '.join(written.out.split())
-    assert out.startswith('! ' + ' '.join(f'{path}: {sentences[0]}'.split()))
+    begin, _, out = ' '.join(written.out.split()).partition(' ! ')
+    assert begin == f'{path}, for robot panda (the default; --robot for another)'
+    assert out.startswith(' '.join(f'{path}: {sentences[0]}'.split()))
     if is_used:
         summary = json.loads((output / 'identification.json').read_text())
         assert summary['recordings'][0]['findings'] == sentences

@@ -311,7 +311,7 @@ def test_what_is_no_bag_is_said_to_be_none(tmp_path):
     (tmp_path / 'bag' / 'metadata.yaml').touch()
     for name, message in (
             ('noise.db3', "it is no SQLite file, or another program's"),
-            ('log.csv', '"Where a bag comes from" on the site, makes one of a log'),
+            ('log.csv', 'a table: `hodyn convert .*log.csv --output BAG` makes a bag of it'),
             ('bag', r'a folder whose metadata.yaml cannot be used \(it is empty\) and with 0 ')):
         with pytest.raises(ValueError, match=message):
             read(tmp_path / name)

@@ -137,6 +137,8 @@ def _words(settings: Settings) -> Mapping[str, str]:
     effort = np.where(np.isfinite(limits.effort), limits.effort, 100.0)
     gravity = robot.reflexes is None or robot.reflexes.gravity
     name = ''.join(c if c.isprintable() else ' ' for c in robot.name)
+    listed = resources(__package__).joinpath('src/parameters.yaml').read_text('utf-8')
+    parameters = re.findall(r'^  (\w+):', listed, re.MULTILINE)
     return {
         'mark': MARK, 'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
         'PREFIX': prefix.upper(), 'robot': name, 'robot_xml': escape(name),
@@ -149,9 +151,7 @@ def _words(settings: Settings) -> Mapping[str, str]:
         'tracking': _numbers(limits.tracking_error),
         'feedback': _feedback(robot, effort, gravity),
         'down': ', '.join(repr(float(g)) for g in robot.gravity),
-        'parameters': ', '.join(f'"{name}"' for name in re.findall(
-            r'^  (\w+):', resources(__package__).joinpath('src/parameters.yaml').read_text('utf-8'),
-            re.MULTILINE)),
+        'parameters': ', '.join(f'"{parameter}"' for parameter in parameters),
         **_calls(settings)}
 
 
