@@ -48,7 +48,7 @@ def test_a_free_body_turns_as_euler_found():
 
 @pytest.mark.parametrize(('order', 'steps'), [(3, 80), (5, 20), (8, 3)])
 def test_the_error_falls_with_the_order_of_the_method(order, steps):
-    robot, start, base = tumbling(1)
+    robot, start, base = tumbling(2)  # whose errors are far above rounding
     exact = hd.simulate(robot, no_torque, start, [0.0, 0.5], **base, tolerance=3e-14)
     errors = []
     for count in (steps, 2 * steps):
