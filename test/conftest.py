@@ -2,6 +2,7 @@
 import json
 import os
 from pathlib import Path
+import signal
 import sys
 
 from hypothesis import settings
@@ -17,6 +18,8 @@ def pytest_configure(config):
         'NUMBA_CACHE_DIR', str(config.rootpath / '.pytest_cache' / 'kernels'))
     # Threads that spin for small matrices triple the time of tests that run beside others.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+    # What is tested ends by it, also where the tests run under nohup.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     # How long an example takes is the machine's affair.
     if settings.default.deadline is not None:
         settings.register_profile('untimed', deadline=None)

@@ -289,7 +289,7 @@ def test_a_motion_that_passes_a_torque_limit_is_stopped_and_says_by_what(live, h
 
 def test_a_driver_at_10_hz_begins_without_any_fault(live, home):
     """Two first states at once poisoned the period: each later one was a fault."""
-    node = live(*DEFAULTS)
+    node = live(*DEFAULTS, 'robot:=panda')
     for k in range(35):
         node.send_state(time.time(), home)
         node.spin(0.002 if k == 0 else 0.1)
