@@ -183,16 +183,28 @@ class World:
     def settle(self):
         """Let the arm be where the reference is, and states come, for a while."""
         self.away = np.zeros(7)
-        for _ in range(5):
+        for _ in range(5):  # what is under way is told after the next states
             self.state()
-        if 'weight' in self.supervisor.why_waiting:
-            self.supervisor.change_model(MODEL)
         for _ in range(4000):
             self.state()
+            if 'weight' in self.supervisor.why_waiting:
+                self.supervisor.change_model(MODEL)
             if self.supervisor.state is State.RUNNING and self.supervisor.report(
                     self.at)[0] == 'holding' and not self.supervisor.controller.is_fading:
                 return
         raise AssertionError(self.supervisor.report(self.at))
+
+    def end(self):
+        """Deactivate, and let cycles pass until that is over."""
+        supervisor = self.supervisor
+        supervisor.deactivate()
+        for _ in range(20_000):
+            if supervisor.state is State.ENDED:
+                return
+            self.at += 0.001
+            self.cycle(supervisor.stamp_at(self.at))
+            self.look()
+        raise AssertionError(f'it has not ended in 20 s: {supervisor.state}')
 
 
 def running(**options):

@@ -35,6 +35,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         # Kernels of one text for several constants: each has a name of its own, since the code of
         # two by one name, of which processes apart compiled one each, is one to the linker.
         for cell in function.__closure__ or ():
+            if not isinstance(cell.cell_contents, int | float | str):
+                raise TypeError(f'{function.__qualname__}: a kernel may close over constants only')
             function.__qualname__ += f'_{cell.cell_contents}'
         dispatcher = compiled(function)
         # Private, though there from numba 0.59 on; elsewhere numba's own stamp remains.

@@ -84,16 +84,7 @@ def test_an_end_after_lost_states_says_nothing_of_missing_time():
     """At each Ctrl-C after a driver that had ended, a reference was said to continue."""
     world = running()
     world.pass_time(2.7)
-    supervisor = world.supervisor
-    supervisor.deactivate()
-    world.at += 0.01
-    for _ in range(2000):
-        if supervisor.state is State.ENDED:
-            break
-        world.at += 0.001
-        world.cycle(supervisor.stamp_at(world.at))
-        world.look()
-    assert supervisor.state is State.ENDED
+    world.end()
     assert not any('missing' in text for text in world.logged)
 
 

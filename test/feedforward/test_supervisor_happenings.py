@@ -138,14 +138,7 @@ class Happenings(RuleBasedStateMachine):
     def it_is_deactivated_and_activated_again(self):
         world = self.world
         supervisor = world.supervisor
-        supervisor.deactivate()
-        for _ in range(20_000):
-            if supervisor.state is State.ENDED:
-                break
-            world.at += 0.001
-            world.cycle(supervisor.stamp_at(world.at))
-            world.look()
-        assert supervisor.state is State.ENDED
+        world.end()
         assert supervisor.report(world.at)[0] in ('inactive', 'waiting')
         supervisor.goals.close('deactivated')
         assert all(goal.outcome is not None for goal in world.goals)

@@ -41,7 +41,7 @@ RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # s, in which three processes compile on two slow cores
 PREPARING_TIMEOUT = 60.0
 LARGEST_ERROR = 1e-4
-"""RMS of a joint, rad, a hundred times that on a quiet machine."""
+"""RMS of a joint, rad, some hundred times that on a quiet machine."""
 MIN_ANSWERED = 0.98
 """Share of answered states below which the machine counts as busy with other things."""
 
