@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ def run(options: argparse.Namespace) -> int:
             raise HodynError(
                 f'no exciting motion of robot {robot.name!r} is within its limits: '
                 f'{prepared.refusal}; try a longer --period or a smaller --share')
-    print(f'{output}: {found.times[-1]:.1f} s within all limits, from rest to rest; condition '
-          f'number {found.condition:.0f} of {found.base_parameters} base parameters')
+    print(f'{output}, {for_robot(options, robot)}: {found.times[-1]:.1f} s within all limits, '
+          f'from rest to rest; condition number {found.condition:.0f} of '
+          f'{found.base_parameters} base parameters')
     print('It begins and ends at ' + ', '.join(f'{q:.3f}' for q in found.q[0, 0]))
     unknown = [name for name in UNKNOWN if name != 'position' and not all(
         map(_is_finite, getattr(robot.limits, name)))]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.options import Commands, add_force, add_robot, check_outputs
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
         actuators=bool(options.actuators), single_precision=options.single, prefix=options.prefix,
         gravity_argument=options.gravity_argument, payload_link=options.payload_argument,
         force=options.force)
-    print(f'{options.output}: {", ".join(file.name for file in made.files)}')
+    print(f'{options.output}, {for_robot(options, robot)}: '
+          + ', '.join(file.name for file in made.files))
     _print_operations(made)
     return 0
 
@@ -91,7 +93,8 @@ def _write_controller(options: argparse.Namespace, robot: Robot) -> int:
     check_outputs(options, options.robot, contents=controller_contents(robot, options.prefix))
     made = generate_ros2_control(
         robot, options.controller, prefix=options.prefix, force=options.force)
-    print(f'{options.controller}: a package of ros2_control, {len(made.files)} files')
+    print(f'{options.controller}, {for_robot(options, robot)}: a package of ros2_control, '
+          f'{len(made.files)} files')
     _print_operations(made)
     print(f'put {options.controller} into a workspace, build it, and see its README.md')
     return 0

@@ -104,12 +104,12 @@ class StopFlag:
                     return
                 number = number or received[0]
                 deadline = deadline or time.monotonic() + GRACE
-            elif self._is_put_off:
-                signal.pthread_kill(threading.main_thread().ident or 0, number)
             elif self.is_moving():
                 deadline = time.monotonic() + GRACE
             elif time.monotonic() > deadline + (END_TIMEOUT if self._ends else 0.0):
                 os._exit(128 + number)
+            elif self._is_put_off:
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
 def _is_called_by_compiler(frame: FrameType | None) -> bool:

@@ -11,9 +11,11 @@ from live_motions import NOW, assert_no_step, in_motion
 from processes import KILLED, assert_end, children, is_alive, shared_memory, unused
 import pytest
 
+from hodyn_ros.ros.spinning import END_TIMEOUT, GRACE
+
 pytestmark = pytest.mark.live
 
-AT_ONCE = 5.0  # s: two, and slack for a busy machine
+AT_ONCE = GRACE + END_TIMEOUT + 2.0  # s, with slack for a busy machine
 PATIENCE = 60.0
 # A configuration that hangs in foreign code, where the interpreter does not see any signal.
 DEAF = """

@@ -195,8 +195,8 @@ def test_node_and_planning_process_run_without_rosbags(live, home, tmp_path, mon
     (tmp_path / 'rosbags.py').write_text('raise ImportError("no rosbags here")\n')
     monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=os.pathsep)
     node = live()
-    node.first_answer(1000.0, home)
     annotated = node.subscribe(JointTrajectory, '/feedforward/annotated_trajectory')
+    node.first_answer(1000.0, home)  # by then the node knows of the subscription, too
     node.send_trajectory((3.0, [x + 0.1 for x in home]))
     node.send_states_until_log('trajectory accepted', 1000.001, home)
     assert node.spin_until(lambda: bool(annotated), PATIENCE)
