@@ -14,9 +14,9 @@ from benchmarks.peers import in_casadi
 from hodyn_ros import Robot
 from hodyn_ros.codegen.c_text import operations
 from hodyn_ros.codegen.expressions import Graph
-from hodyn_ros.codegen.routines import without_round_off
+from hodyn_ros.codegen.routines import recursion, without_round_off
 from hodyn_ros.codegen.tracing import Leaf, on_expressions
-from hodyn_ros.dynamics.kernels import articulated_body, rnea_spatial
+from hodyn_ros.dynamics.kernels import articulated_body
 
 Array = NDArray[np.float64]
 Expressions = NDArray[Any]
@@ -126,12 +126,9 @@ def _empty(*shape: int) -> Expressions:
 
 
 def _inverse(robot: Robot, pose: Expressions, twist: Expressions, q: Expressions) -> list[Any]:
-    order = len(q) - 3
-    torque, wrench = _empty(order + 1, robot.n), _empty(order + 1, 6)
-    memory = _empty(len(rnea_spatial.workspace(len(robot.bodies), order)))
-    on_expressions(rnea_spatial.inverse_dynamics)(
-        *_model(robot), memory, (pose[None], twist[None], wrench[None]), _empty(1, 0, 0, 0),
-        q[None], torque[None])
+    _, table, _, gravity = _model(robot)
+    torque, wrench = recursion(
+        robot, len(q) - 3, table, gravity, q, 'spatial', base=(pose, twist))
     return [*wrench.flat, *torque.flat]
 
 

@@ -67,7 +67,8 @@ def robots():
     tree = hd.load_robot(random_mapping(
         rng, 9, kinds=('revolute', 'prismatic', 'helical'), serial=False))
     return {
-        **{name: hd.load_robot(name) for name in ('twolink', 'panda', 'iiwa14', 'fr3')},
+        **{name: hd.load_robot(name) for name in (
+            'twolink', 'panda', 'iiwa14', 'fr3', 'aerial_manipulator')},
         'tree': tree}
 
 
@@ -120,18 +121,23 @@ class Acceptance:
             single, order = code.settings.single, code.settings.order
             given = samples(code.settings, motions, seed=11)
             arguments = [given.q]
+            if robot.floating:
+                arguments += [given.base_pose, given.base_twist]
             if code.settings.gravity_argument:
                 arguments.append(given.gravity)
             if code.settings.payload_link is not None:
                 arguments.append(given.payload)
             out = np.zeros((motions, order + 1, robot.n))
+            wrench = (given.base_wrench,) if robot.floating else ()
             errors = {'self-test': float(code.self_test())}
             for function, inputs, right in (
-                    ('inverse_dynamics', arguments, given.torque),
-                    ('friction', [given.q], given.friction),
-                    ('feed_forward', arguments, given.feed_forward)):
+                    ('inverse_dynamics', arguments, (given.torque, *wrench)),
+                    ('friction', [given.q], (given.friction,)),
+                    ('feed_forward', arguments, (given.feed_forward, *wrench))):
                 if function in code.functions:
-                    errors[function] = furthest(code.call(function, *inputs, out=out)[0], right)
+                    found, _ = code.call(
+                        function, *inputs, out=(out, *map(np.zeros_like, right[1:])))
+                    errors[function] = max(map(furthest, found, right))
             if 'motor_reference' in code.functions:
                 errors['motors'] = self.motors(code, given)
                 program = build(Path(name), code, compiler, SANITIZERS)
@@ -209,7 +215,8 @@ def main():
     compilers = [found for found in map(shutil.which, options.compilers) if found]
     acceptance = Acceptance(options.motions)
     chosen = {name: robots()[name] for name in options.robots}
-    for name, robot in chosen.items():
+    fixed = {name: robot for name, robot in chosen.items() if not robot.floating}
+    for name, robot in fixed.items():
         print('{}: the kernel takes {:.2f} µs a call, {:.2f} µs in a batch'.format(
             name, *kernel_time(robot)), flush=True)
         for single, compiler in itertools.product((False, True), compilers):
@@ -225,7 +232,8 @@ def main():
                 what, robot, 200, compilers[i % len(compilers)], order=order, single=single,
                 gravity_argument=gravity, payload_link=payload,
                 friction=robot.friction is not None and order <= 2, flags=('-O1',))
-        for (law, arm), single in itertools.product(elastic(robot).items(), (False, True)):
+        springs = elastic(robot) if name in fixed else {}
+        for (law, arm), single in itertools.product(springs.items(), (False, True)):
             for compiler in compilers:
                 acceptance.try_variant(
                     f'{name} {law}{" float" * single}', arm, 1000, compiler, actuators=True,

@@ -37,16 +37,22 @@ class CompiledC:
         return getattr(self._loaded, f'{self.settings.prefix}_self_test')()
 
     def call(self, name, *arguments, out):
-        """Return `out`, (T, …), of arrays (T, …) that are the arguments; a float is one itself."""
+        """Return `out`, (T, …), of arrays (T, …) that are the arguments; a float is one itself.
+
+        `out` may be a tuple of arrays, and what is returned then is.
+        """
         function = getattr(self._loaded, f'{self.settings.prefix}_{name}')
         arrays = [
             np.ascontiguousarray(one, self.number) if isinstance(one, np.ndarray) else one
             for one in arguments]
-        result = np.ascontiguousarray(out, self.number)
+        several = isinstance(out, tuple)
+        results = [
+            np.ascontiguousarray(one, self.number) for one in (out if several else (out,))]
         returned = []
-        for t in range(len(result)):
-            returned.append(function(*(self._passed(one, t) for one in (*arrays, result))))
-        return result.astype(float), np.array(returned)
+        for t in range(len(results[0])):
+            returned.append(function(*(self._passed(one, t) for one in (*arrays, *results))))
+        found = tuple(result.astype(float) for result in results)
+        return (found if several else found[0]), np.array(returned)
 
     def _passed(self, one, t):
         if isinstance(one, np.ndarray):

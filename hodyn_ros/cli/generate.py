@@ -22,7 +22,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'generate', help='write C code of the torque for a drive or controller',
         description='Writes C99 of the inverse dynamics of one robot, with its constants folded: '
         'a header, a source, a CMakeLists.txt and a package.xml. It allocates nothing, and needs '
-        'only math.h.')
+        'only math.h. For a floating base it takes the pose and twist of the base as well, and '
+        'writes the wrench on it.')
     add_robot(parser, actuators=False)
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument(
@@ -47,7 +48,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help="prefix of all names in C (default: the robot's name)")
     parser.add_argument(
         '--gravity-argument', action='store_true',
-        help='take gravity at run time: for a base that is tilted')
+        help='take gravity at run time: for a fixed base that is tilted')
     parser.add_argument(
         '--payload-argument', metavar='LINK',
         help='take the payload of this link at run time: mass, centre of mass, inertia')

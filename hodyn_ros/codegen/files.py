@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hodyn_ros.actuators.motor_side import MEMORY
 from hodyn_ros.codegen.build_files import cmake, package
 from hodyn_ros.codegen.c_text import Language, comment, initializer, quoted
-from hodyn_ros.codegen.functions import Function, functions, rows
+from hodyn_ros.codegen.functions import Function, arguments_of_torque, functions, rows
 from hodyn_ros.codegen.origin import MARK, fingerprint
 from hodyn_ros.codegen.self_test import VECTORS
 from hodyn_ros.codegen.self_test_text import self_test_text
@@ -50,6 +50,9 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         f'For arrays that are not const, where C before C23 wants a cast to pass them as const '
         f'ones (gcc -Wpedantic warns): {upper}_CONST(q).')
     yield f'#define {upper}_CONST(rows) ((const {language.type} (*)[{upper}_JOINTS])(rows))'
+    if robot.floating:
+        yield f'#define {upper}_CONST_POSE(rows) ((const {language.type} (*)[4])(rows))'
+        yield f'#define {upper}_CONST_TWIST(rows) ((const {language.type} (*)[6])(rows))'
     yield from ('', '#ifdef __cplusplus', 'extern "C" {', '#endif', '')
     if settings.payload_link is not None:
         yield from comment(
@@ -82,7 +85,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
 
 def _about(settings: Settings) -> str:
     """Return what a reader of the header has to know first."""
-    robot, number = settings.robot, 'float' if settings.single else 'double'
+    robot = settings.robot
     kinds = [body.type for body in robot.joint_bodies]
     width = max(len(name) for name in robot.joint_names)
     joints = '\n'.join(
@@ -93,20 +96,24 @@ def _about(settings: Settings) -> str:
         for body in robot.bodies if body.mimic is not None)
     if coupled:
         joints += f'\nJoints that follow these, in no array: {coupled}.'
-    arguments = ''.join(f'{one}, ' for one, there in (
-        ('gravity', settings.gravity_argument), ('&payload', settings.payload_link is not None))
-        if there)
-    joint_count = f'{settings.prefix.upper()}_JOINTS'
-    use = (
-        f'  {number} q[{settings.order + 3}][{joint_count}] = {{{{0}}}};\n'
-        f'  {number} torque[{settings.order + 1}][{joint_count}];\n'
-        f'  {settings.prefix}_inverse_dynamics({settings.prefix.upper()}_CONST(q), {arguments}'
-        'torque);')
+    upper = settings.prefix.upper()
+    declared = arguments_of_torque(settings)
+    values = {
+        'q': ' = {{0}}', 'base_twist': ' = {{0}}',
+        'base_pose': ' = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}'}
+    passed = {
+        'q': f'{upper}_CONST(q)', 'base_pose': f'{upper}_CONST_POSE(base_pose)',
+        'base_twist': f'{upper}_CONST_TWIST(base_twist)', 'payload': '&payload'}
+    use = ''.join(
+        f'  {declaration.removeprefix("const ")}{values.get(name, "")};\n'
+        for name, declaration in declared.items() if name not in ('gravity', 'payload'))
+    use += (f'  {settings.prefix}_inverse_dynamics('
+            f'{", ".join(passed.get(name, name) for name in declared)});')
+    axes = 'world axes' if robot.floating else 'the axes that the robot file puts its base in'
     weight = (
-        'Gravity is an argument: the acceleration vector in the axes that the robot file puts its '
-        'base in, m/s^2, (0, 0, -9.81) where z points up.' if settings.gravity_argument else
-        'Gravity is ({:g}, {:g}, {:g}) m/s^2 in the axes that the robot file puts its base '
-        'in.'.format(*robot.gravity))
+        f'Gravity is an argument: the acceleration vector in {axes}, m/s^2, (0, 0, -9.81) where z '
+        'points up.' if settings.gravity_argument else
+        'Gravity is ({:g}, {:g}, {:g}) m/s^2'.format(*robot.gravity) + f' in {axes}.')
     left_out = [
         text for text, there in (
             ('friction', robot.friction is not None and not settings.friction),
@@ -120,12 +127,23 @@ def _about(settings: Settings) -> str:
         f'{joints}\n\n'
         f'A row has one entry a joint, and each row is the time derivative of the one before, in '
         f'SI units: q {rows(settings.order + 3)}; torque {_torque_rows(settings.order)}. '
-        f'{weight}{missing}\n\n'
+        f'{weight}{missing}\n\n{_about_base(settings)}'
         'No function allocates, keeps anything, or needs more than math.h; each may run on any '
         'thread. Those of the rigid bodies have no loops and no branches, so they take the same '
         'time for all values. Only those of the motors check that values are finite (compile '
         'without -ffast-math): keep out of the others what is not, which not all results show. '
         'Results must not overlap arguments.')
+
+
+def _about_base(settings: Settings) -> str:
+    """Return the conventions of a floating base, as a paragraph."""
+    robot = settings.robot
+    return '' if not robot.floating else (
+        f'The base is {robot.bodies[0].name}. base_pose is [R p; 0 1], its rotation and origin in '
+        'the world, by rows (the last is not read). base_twist has a row for each derivative of '
+        "the spatial twist: angular velocity, then the velocity of the base's point at the world "
+        'origin, in world axes. base_wrench is what must act on the base: moment about the world '
+        'origin, then force, in world axes, N m and N, and its derivatives.\n\n')
 
 
 def _torque_rows(order: int) -> str:

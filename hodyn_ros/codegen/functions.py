@@ -70,23 +70,38 @@ def rows(count: int) -> str:
     return ', '.join(_DERIVATIVES[:count])
 
 
+def arguments_of_torque(settings: Settings) -> dict[str, str]:
+    """Return the declarations of what the functions of torques take and write, by name."""
+    order, number = settings.order, Language(single=settings.single).type
+    joints = f'{settings.prefix.upper()}_JOINTS'
+    found = {'q': f'const {number} q[{order + 3}][{joints}]'}
+    if settings.robot.floating:
+        found['base_pose'] = f'const {number} base_pose[4][4]'
+        found['base_twist'] = f'const {number} base_twist[{order + 2}][6]'
+    if settings.gravity_argument:
+        found['gravity'] = f'const {number} gravity[3]'
+    if settings.payload_link is not None:
+        found['payload'] = f'const {settings.prefix}_payload *payload'
+    found['torque'] = f'{number} torque[{order + 1}][{joints}]'
+    if settings.robot.floating:
+        found['base_wrench'] = f'{number} base_wrench[{order + 1}][6]'
+    return found
+
+
 def functions(settings: Settings) -> list[Function]:
     """Return the functions that are wanted, each after those that it calls."""
     robot, order, language = settings.robot, settings.order, Language(single=settings.single)
     number, joints = language.type, f'{settings.prefix.upper()}_JOINTS'
-    motion = f'const {number} q[{order + 3}][{joints}]'
-    inputs: tuple[str, ...] = (motion,)
-    if settings.gravity_argument:
-        inputs += (f'const {number} gravity[3]',)
-    if settings.payload_link is not None:
-        inputs += (f'const {settings.prefix}_payload *payload',)
-    torque = f'{number} torque[{order + 1}][{joints}]'
-    highest = '' if order == 0 else f', and its time derivatives to order {order},'
+    arguments = arguments_of_torque(settings)
+    motion = arguments['q']
+    what, its = (
+        ('Q and the wrench on the base', 'their') if robot.floating else ('Q', 'its'))
+    highest = '' if order == 0 else f', and {its} time derivatives to order {order},'
     made = [_of_sections(
         'inverse_dynamics',
-        f'Writes the joint torques Q{highest} that a motion takes: rigid bodies and gravity, '
+        f'Writes the joint torques {what}{highest} that a motion takes: rigid bodies and gravity, '
         'neither friction nor the inertia of rotors.',
-        (*inputs, torque), routines.inverse_dynamics(
+        tuple(arguments.values()), routines.inverse_dynamics(
             robot, order, gravity=settings.gravity_argument, payload_link=settings.payload_link),
         language)]
     if settings.friction:
@@ -97,7 +112,7 @@ def functions(settings: Settings) -> list[Function]:
             (motion, f'{number} friction[{order + 1}][{joints}]'),
             routines.joint_friction(robot, order), language))
     if settings.friction or settings.has_rotors:
-        made.append(_feed_forward(settings, language, (*inputs, torque), made))
+        made.append(_feed_forward(settings, language, arguments, made))
     if settings.actuators:
         made += _motors(settings, language, motion)
     return made
@@ -169,14 +184,12 @@ def _of_sections(
 
 
 def _feed_forward(
-    settings: Settings, language: Language, arguments: tuple[str, ...], parts: list[Function],
+    settings: Settings, language: Language, arguments: dict[str, str], parts: list[Function],
 ) -> Function:
     """Return the sum of all terms, as `feedforward.torque` has it."""
     prefix = settings.prefix
     joints, order = f'{prefix.upper()}_JOINTS', settings.order
-    given = ['q', *(['gravity'] if settings.gravity_argument else ()),
-             *(['payload'] if settings.payload_link is not None else ()), 'torque']
-    body = [f'{prefix}_inverse_dynamics({", ".join(given)});']
+    body = [f'{prefix}_inverse_dynamics({", ".join(arguments)});']
     terms, count = ['inverse_dynamics'], sum(part.operations for part in parts)
     if settings.friction:
         terms.append('friction')
@@ -196,4 +209,4 @@ def _feed_forward(
             count += operations(section.tree)
     return Function(
         'feed_forward', f'Writes the sum of {", ".join(terms[:-1])} and {terms[-1]}.', 'void',
-        arguments, tuple(body), count)
+        tuple(arguments.values()), tuple(body), count)

@@ -94,7 +94,8 @@ def generate_c(
     Parameters
     ----------
     robot : Robot
-        An arm or tree on a fixed base.
+        An arm or tree. On a floating base the motion of the base is an argument, and the wrench
+        on it a result, as of `inverse_dynamics`.
     output : str or Path
         The folder, with `{prefix}.h`, `{prefix}.c`, `CMakeLists.txt` and `package.xml` then.
     order : int
@@ -116,8 +117,8 @@ def generate_c(
     Raises
     ------
     HodynError
-        For a floating base, laws that `float` has too few digits for, an unknown link, orders that
-        these cannot be had to.
+        For a robot without joints, laws that `float` has too few digits for, an unknown link,
+        orders that these cannot be had to.
     OSError
         For what is in the way, or cannot be written.
 

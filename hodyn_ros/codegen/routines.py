@@ -12,6 +12,7 @@ from hodyn_ros.codegen.expressions import Graph, Number
 from hodyn_ros.codegen.table_search import POINT, found_point, search_operations
 from hodyn_ros.codegen.tracing import Tree, explore, on_expressions
 from hodyn_ros.dynamics.formulations import Formulation, any_order_kernels
+from hodyn_ros.dynamics.inverse_dynamics import NO_WRENCHES
 from hodyn_ros.feedforward import torque as feedforward
 from hodyn_ros.robot import HodynError, Robot, body_table
 from hodyn_ros.robot import inertia as inertias
@@ -59,10 +60,13 @@ def inverse_dynamics(
 ) -> list[Section]:
     """Return Q and its derivatives, `torque`, of a motion `q`: rigid-body terms only.
 
+    Of a floating base the variables `base_pose` and `base_twist` are its motion, and `base_wrench`
+    is returned as well.
+
     Parameters
     ----------
     robot : Robot
-        A robot on a fixed base.
+        An arm or tree.
     order : int
         Order r of the highest derivative of Q.
     gravity : bool
@@ -76,29 +80,37 @@ def inverse_dynamics(
     graph, model = Graph(), robot.kernel_model
     q = graph.variables('q', order + 3, robot.n)
     vector = graph.variables('gravity', 3) if gravity else robot.gravity
+    base = (graph.variables('base_pose', 4, 4), graph.variables('base_twist', order + 2, 6)) if (
+        robot.floating) else None
     table = without_round_off(model.body_table).astype(object)
     if payload_link is not None:
         _add_payload(graph, robot, payload_link, table)
 
     def record() -> dict[str, Number | str]:
-        return _named('torque', recursion(robot, order, table, vector, q, formulation))
+        torque, wrench = recursion(robot, order, table, vector, q, formulation, base)
+        return _named('torque', torque) | _named('base_wrench', wrench)
 
     return [Section('', explore(graph, record))]
 
 
 def recursion(
     robot: Robot, order: int, table: Expressions, gravity: Expressions, q: Expressions,
-    formulation: Formulation = 'body_fixed',
-) -> Expressions:
-    """Return Q and its derivatives (r + 1, n) of expressions: body table, gravity and motion."""
+    formulation: Formulation = 'body_fixed', base: tuple[Expressions, Expressions] | None = None,
+) -> tuple[Expressions, Expressions]:
+    """Return Q and its derivatives (r + 1, n) of expressions: body table, gravity and motion.
+
+    With pose (4, 4) and twist (r + 2, 6) of a floating base also its wrench, (r + 1, 6), else
+    (0, 6).
+    """
     model, bodies, kernels = robot.kernel_model, len(robot.bodies), any_order_kernels(formulation)
     memory = _empty(len(kernels.workspace(bodies, order)))
-    torque = _empty(order + 1, bodies)
-    on_expressions(kernels.single)(
-        model.parent, table, model.body_in_kernel, gravity, memory, robot.coupling.to_bodies(q),
-        torque)
-    torques: Expressions = robot.coupling.to_joints(torque)
-    return torques
+    torque = _empty(1, order + 1, bodies - robot.floating)
+    wrench = _empty(1, 0 if base is None else order + 1, 6)
+    on_expressions(kernels.inverse_dynamics)(
+        model.parent, table, model.body_in_kernel, gravity, memory,
+        () if base is None else (base[0][np.newaxis], base[1][np.newaxis], wrench), NO_WRENCHES,
+        robot.coupling.to_bodies(q)[np.newaxis], torque)
+    return robot.coupling.to_joints(torque[0]), wrench[0]
 
 
 def joint_friction(robot: Robot, order: int) -> list[Section]:

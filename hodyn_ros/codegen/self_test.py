@@ -17,7 +17,7 @@ from hodyn_ros.actuators.laws import (
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.feedforward.torque import ORDER
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot import inertia as inertias
 
 Array = NDArray[np.float64]
@@ -37,8 +37,12 @@ class Samples:
     ----------
     q, gravity, payload : (T, r + 3, n), (T, 3) and (T, 10) arrays
         Motions; m/s²; mass, centre of mass and inertia xx yy zz xy xz yz.
+    base_pose, base_twist : (T, 4, 4) and (T, r + 2, 6) arrays
+        Of a floating base; none of a fixed one.
     torque : (T, r + 1, n) array
         Of `q`, rigid bodies.
+    base_wrench : (T, r + 1, 6) array
+        On a floating base; none on a fixed one.
     friction, feed_forward : (T, r + 1, n) arrays
         Of `q`; none where there is no such function.
     load, stiffness : (T, r + 1, n) and (T, 3, n) arrays
@@ -51,7 +55,10 @@ class Samples:
     q: Array
     gravity: Array
     payload: Array
+    base_pose: Array
+    base_twist: Array
     torque: Array
+    base_wrench: Array
     friction: Array
     feed_forward: Array
     load: Array
@@ -76,9 +83,21 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     if settings.single:
         payload = payload.astype(np.float32).astype(float)
     torque = np.empty((count, order + 1, n))
+    pose, twist, wrench = np.empty((3, count, 0, 6))
+    if robot.floating:
+        pose = np.array([
+            lie.pose(lie.rotation_exp(motion[:3]), motion[3:]) for motion in draw(6, size=1.5)])
+        if settings.single:
+            pose = pose.astype(np.float32).astype(float)
+        twist = draw(order + 2, 6, size=np.array(_SIZES[1:order + 3])[:, np.newaxis])
+        wrench = np.empty((count, order + 1, 6))
     for t in range(count):
-        inverse_dynamics(
-            _used(settings, gravity[t], payload[t]), q[t], formulation='spatial', out=torque[t])
+        used = _used(settings, gravity[t], payload[t])
+        if robot.floating:
+            torque[t], wrench[t] = inverse_dynamics(
+                used, q[t], formulation='spatial', base_pose=pose[t], base_twist=twist[t])
+        else:
+            inverse_dynamics(used, q[t], formulation='spatial', out=torque[t])
     none = np.zeros((count, order + 1, n))
     friction = none
     if settings.friction and robot.friction is not None:
@@ -112,8 +131,8 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
                 q[t], np.ascontiguousarray(load[t, :ORDER + 1]), stiffness[t], PERIOD)
             stuck[t] = 0 if side.feasible.all() else 1 + int(np.argmin(side.feasible))
     return Samples(
-        q, gravity, payload, torque, friction, feed_forward, load, stiffness, motor,
-        stuck.astype(np.int64))
+        q, gravity, payload, pose, twist, torque, wrench, friction, feed_forward, load, stiffness,
+        motor, stuck.astype(np.int64))
 
 
 def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:

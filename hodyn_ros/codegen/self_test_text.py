@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.codegen.c_text import Language, comment, initializer
-from hodyn_ros.codegen.functions import Function
+from hodyn_ros.codegen.functions import Function, arguments_of_torque
 from hodyn_ros.codegen.self_test import PERIOD, Samples, samples
 from hodyn_ros.codegen.settings import Settings
 
@@ -44,6 +44,7 @@ def self_test_text(settings: Settings, made: list[Function]) -> Iterator[str]:
     for line in (
             *_arrays(settings, given, names, language),
             f'{number} torque[{order + 1}][{upper}_JOINTS];',
+            *([f'{number} base_wrench[{order + 1}][6];'] if settings.robot.floating else ()),
             *([f'{number} motor[4][{upper}_MOTORS];'] if settings.actuators else ()),
             *([f'{prefix}_motor_state state;'] if settings.has_dampers else ()),
             'int t;',
@@ -59,6 +60,10 @@ def _arrays(
     settings: Settings, given: Samples, names: set[str], language: Language,
 ) -> Iterator[str]:
     arrays: dict[str, NDArray[np.float64]] = {'q': given.q, 'right_torque': given.torque}
+    if settings.robot.floating:
+        arrays |= {
+            'base_pose': given.base_pose, 'base_twist': given.base_twist,
+            'right_base_wrench': given.base_wrench}
     if settings.gravity_argument:
         arrays['gravity'] = given.gravity
     if settings.payload_link is not None:
@@ -102,8 +107,8 @@ def _arrays(
 
 def _checks(settings: Settings, names: set[str], language: Language) -> Iterator[str]:
     prefix, upper, order = settings.prefix, settings.prefix.upper(), settings.order
-    given = ['q[t]', *(['gravity[t]'] if settings.gravity_argument else ()),
-             *(['&payload[t]'] if settings.payload_link is not None else ()), 'torque']
+    results = {'torque': 'torque', 'base_wrench': 'base_wrench', 'payload': '&payload[t]'}
+    given = [results.get(name, f'{name}[t]') for name in arguments_of_torque(settings)]
     wrong = ['    return t + 1;', '}']
 
     def compared(found: str, right: str, count: int, columns: str) -> list[str]:
@@ -117,6 +122,8 @@ def _checks(settings: Settings, names: set[str], language: Language) -> Iterator
             yield f'{prefix}_{name}({", ".join(arguments)});'
             right = 'right_torque' if name == 'inverse_dynamics' else f'right_{name}'
             yield from compared('torque', right, order + 1, f'{upper}_JOINTS')
+            if 'base_wrench' in arguments:
+                yield from compared('base_wrench', 'right_base_wrench', order + 1, '6')
     if not settings.actuators:
         return
     inputs = ['q[t]', 'load[t]', *(['stiffness[t]'] if settings.has_stiffness else ())]

@@ -24,7 +24,7 @@ class Settings:
     Attributes
     ----------
     robot : Robot
-        On a fixed base.
+        An arm or tree.
     prefix : str
         Prefix of all names in C; by default the robot's name as far as it is ASCII, after `robot`
         if needed.
@@ -69,10 +69,10 @@ class Settings:
                 f"name; give another one, as 'robot_{self.prefix}'")
         if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
             raise HodynError(f'order {self.order!r}: expected 0 to {MAX_ORDER}')
-        if robot.floating:
+        if robot.n == 0:
             raise HodynError(
-                f'robot {robot.name!r} has a floating base; C is generated for a fixed one: '
-                'inverse_dynamics takes the motion of a base')
+                f'robot {robot.name!r} has no joint, and C no array of length 0; for the wrench '
+                'on its base take hd.inverse_dynamics')
         if self.payload_link is not None:
             robot.body_index(self.payload_link)
         if self.friction and robot.friction is None:

@@ -120,7 +120,7 @@ def symbolic_torques(
     motion = graph.variables('q', *q.shape)
     for k, i in np.ndindex(*q.shape):
         q[k, i] = meaning[motion[k, i]] = sympy.Symbol(_name(k, i + 1), real=True)
-    torque = recursion(robot, order, table, weight, motion)
+    torque, _ = recursion(robot, order, table, weight, motion)
     if simplify and (terms := _terms_at_most(torque.flat)) > MOST_TERMS:
         raise HodynError(
             f'the torques of {robot.n} joints to order {order} may have {terms:.0e} terms before '

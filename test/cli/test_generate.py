@@ -70,6 +70,18 @@ def test_a_robot_file_in_the_folder_is_not_at_risk(tmp_path):
     assert names(tmp_path / 'code') == ['robot.yaml']
 
 
+def test_a_floating_base_is_for_c_alone_and_not_for_ros2_control(tmp_path, capsys):
+    assert generate(tmp_path / 'code', '--order', '0', robot='aerial_manipulator') == 0
+    assert 'aerial_manipulator_inverse_dynamics: 1100 operations' in capsys.readouterr().out
+    command = ['generate', '--robot', 'aerial_manipulator', '--ros2-control', str(tmp_path / 'p')]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert "robot 'aerial_manipulator' has a floating base" in error
+    assert '`hodyn generate --output` writes C' in error
+    assert error.count('\n') == 1
+    assert not (tmp_path / 'p').exists()
+
+
 @pytest.mark.parametrize(('options', 'text'), [
     (('--actuators',), "robot 'twolink' has no actuators"),
     (('--order', '7'), 'order 7: expected 0 to 4'),

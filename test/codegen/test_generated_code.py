@@ -322,7 +322,6 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
     x = np.linspace(-1.0, 1.0, 9)
     flat = TabulatedSpring(x, x**3 + 3.5e-3 * x)
     for robot, settings, match in (
-        (hd.load_robot('aerial_manipulator'), {}, 'floating base'),
         (TWOLINK, {'friction': True}, 'no friction'),
         (TWOLINK, {'actuators': True}, 'no actuators'),
         *((with_laws(LAWS['linear'], law), {'actuators': True, 'single': True},

@@ -267,6 +267,8 @@ def test_what_the_controller_cannot_do_is_refused(tmp_path):
     robot = with_example_actuators(hd.load_robot('twolink'), 'vsa', 1000.0)
     with pytest.raises(hd.HodynError, match='stiffness varies'):
         generate_ros2_control(robot, tmp_path / 'package')
+    with pytest.raises(hd.HodynError, match=r"'aerial_manipulator' has a floating base; .*for a"):
+        generate_ros2_control(hd.load_robot('aerial_manipulator'), tmp_path / 'package')
     assert not (tmp_path / 'package').exists()
 
 

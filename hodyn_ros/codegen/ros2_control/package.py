@@ -99,6 +99,10 @@ def controller_contents(robot: Robot, prefix: str = '') -> Contents:
 
 
 def _settings(robot: Robot, prefix: str) -> Settings:
+    if robot.floating:
+        raise HodynError(
+            f'robot {robot.name!r} has a floating base; a controller of ros2_control is for a '
+            'fixed one. `hodyn generate --output` writes C that takes the motion of the base')
     settings = Settings(
         robot, prefix, friction=robot.friction is not None,
         actuators=robot.actuators is not None, gravity_argument=True)
