@@ -185,14 +185,6 @@ class _Motion:
         flat[:6], rate[:6] = 0.0, flat[6:12]
 
 
-def _as_pose(matrix: Array) -> Array:
-    """Return the pose next to one that is off by little (a step of Newton's to R Rᵀ = I)."""
-    pose: Array = matrix.copy()
-    rotation = matrix[:3, :3]
-    pose[:3, :3] = 1.5 * rotation - 0.5 * rotation @ rotation.T @ rotation
-    return pose
-
-
 def simulate_by_euler(
     robot: Robot,
     torque: Law,
