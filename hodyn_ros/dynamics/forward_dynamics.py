@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.dynamics.argument_checks import checked_motions
-from hodyn_ros.dynamics.hybrid_dynamics import solve
+from hodyn_ros.dynamics.hybrid_dynamics import singular_mass, solve
 from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.dynamics.spherical_joints import Rotations, forward_on_rotations
@@ -183,11 +183,7 @@ class ForwardDynamics:
             *self._model, q, pose, twist, self._prescribed, tau, False, wrench,
             self._no_wrenches, out, base, self._round_off, self._memory)
         if singular >= 0:
-            body = self.robot.bodies[singular]
-            raise HodynError(
-                f'the mass matrix of robot {self.robot.name!r} is not positive definite: nothing '
-                f'resists joint {body.joint!r}; check the masses and inertias from body '
-                f'{body.name!r} on')
+            raise HodynError(singular_mass(self.robot, singular, q[0]))
 
 
 class ForwardDynamicsDerivatives(NamedTuple):

@@ -322,10 +322,11 @@ def inverse_dynamics(
     if rotations is not None:
         if out is not None:
             raise HodynError('leave out `out`: with rotations the result is a new array')
-        return inverse_on_rotations(
+        found: Array | tuple[Array, Array] = inverse_on_rotations(
             inverse_dynamics, robot, q, rotations, {
                 'base_pose': base_pose, 'base_twist': base_twist,
                 'external_wrenches': external_wrenches}, formulation=formulation, threads=threads)
+        return found
     motion, n = numbers(q, 'q'), robot.n
     if motion.ndim not in (2, 3) or motion.shape[-2] < 3 or motion.shape[-1] != n:
         raise HodynError(

@@ -144,15 +144,15 @@ class SphericalJoint:
         cosine = np.abs(np.cos(coordinates[..., 0, 1])).min(initial=1.0)
         if _MAX_ROUND_OFF * cosine ** orders < np.finfo(float).eps:
             raise HodynError(
-                f"spherical joint {self.name!r}: its coordinates are singular where '{self.name}_y' "
-                f'is ±90°, and too near to that here (cosine {cosine:.1e}): re-centre them '
-                '(Robot.with_rotation)')
+                f'the coordinates of spherical joint {self.name!r} are singular where '
+                f"'{self.name}_y' is ±90°, and too near to that here (cosine {cosine:.1e}): "
+                're-centre them (Robot.with_rotation)')
 
 
 def _derivatives(values: Array, batch: tuple[int, ...]) -> Array:
     """Return derivatives (…, r + 1, 3) of coefficients (r + 1, T, 3)."""
     scaled = values * factorials(len(values))[:, np.newaxis, np.newaxis]
-    return scaled.swapaxes(0, 1).reshape(*batch, len(values), 3)
+    return np.asarray(scaled.swapaxes(0, 1).reshape(*batch, len(values), 3))
 
 
 def _checked_rotations(values: ArrayLike, name: str, batch: tuple[int, ...]) -> Array:
@@ -219,7 +219,7 @@ def forward_on_rotations(
 def regular_charts(
     robot: Robot, rotations: Mapping[str, Array],
 ) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
-    """Return robots whose coordinates are regular at rotations (T, 3, 3), and which each is for."""
+    """Return robots whose coordinates are regular at rotations (T, 3, 3), and which of them."""
     left = np.arange(len(next(iter(rotations.values()))))
     while True:
         fits = np.full(len(left), True)
@@ -254,7 +254,7 @@ def _joint(robot: Robot, name: str) -> SphericalJoint:
 
 def _in_charts(robot: Robot, rotations: Mapping[str, Array], motion: Array) -> Array:
     """Return motions (T, k + 1, n) whose columns of these joints have coordinates, not ω."""
-    inner = motion.copy()
+    inner: Array = motion.copy()
     for name, turn in rotations.items():
         joint = _joint(robot, name)
         inner[..., joint.columns] = joint.coordinates(turn, motion[:, 1:, joint.columns])

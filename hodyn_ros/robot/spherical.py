@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 
 _FORM = 1e-9
 """By how much the axes and points of the three may differ, as numbers are rounded in files."""
-_NEAR_SINGULAR = 1e-3
-"""Of the cosine of q₂, below which a joint without resistance is put down to the chart."""
+_NEAR_SINGULAR = 1e-2
+"""Cosine of q₂ below which the chart is to blame where forward dynamics fails."""
 
 
 def spherical_joints(robot: Robot) -> Mapping[str, int]:
@@ -72,8 +72,8 @@ def singular_chart(robot: Robot, joint: str, positions: Array) -> str | None:
         return None
     return (
         f'the coordinates of spherical joint {name!r} of robot {robot.name!r} are singular where '
-        f"'{name}_y' is ±90° (here {np.degrees(middle):.4f}°): give its rotation (rotations=…), or "
-        're-centre them (Robot.with_rotation)')
+        f"'{name}_y' is ±90° (here {np.degrees(middle):.4f}°): give its rotation (rotations=…), "
+        'or re-centre them (Robot.with_rotation)')
 
 
 def _has_form(name: str, index: int, bodies: tuple[Body, ...]) -> bool:

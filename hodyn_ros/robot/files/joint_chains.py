@@ -1,6 +1,6 @@
-"""Joints of several positions in a robot's keys, as chains of joints of one: kernels know no others.
+"""Joints of several positions in the keys of a robot: chains of joints of one, as kernels know.
 
-Between these joints are links without mass; the last one is the body itself.
+Between these joints are links without mass; the last link is the body itself.
 """
 from collections.abc import Mapping
 from typing import Any
@@ -36,10 +36,10 @@ def with_chains(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
     names = [entry.get('name') if isinstance(entry, Mapping) else None for entry in entries]
     bodies: list[Any] = []
     for i, entry in enumerate(entries):
-        if isinstance(entry, Mapping) and type(parent := entry.get('parent')) is int:
-            # Indices count the bodies as listed; one that is none stays so as a name.
-            if parent >= 0:
-                entry = {**entry, 'parent': names[parent] if parent < len(names) else str(parent)}
+        parent = entry.get('parent') if isinstance(entry, Mapping) else None
+        if type(parent) is int and parent >= 0:
+            # An index counts the bodies as listed; one that is none stays so as a name.
+            entry = {**entry, 'parent': names[parent] if parent < len(names) else str(parent)}
         label = repr(names[i]) if isinstance(names[i], str) else f'number {i}'
         bodies += (
             _chain(entry, f'robot {context!r}, body {label}') if _is_chain(entry) else [entry])

@@ -57,11 +57,13 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     for body in bodies:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
+        # The axes of a planar joint are bodies of their own, and those have none.
         has_mass.setdefault(name, body['type'] == 'fixed')
         if body.get('mass'):
             has_mass[carrier[name]] = True
     carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}
-    empty = [name for name, known in has_mass.items() if not known and name in carries]
+    names = {body['name'] for body in bodies if ' ' not in body['name']}
+    empty = [name for name, known in has_mass.items() if not known and name in carries & names]
     if empty:
         _warn(
             f'{context}: links that move without an <inertial> are taken as without mass: '
