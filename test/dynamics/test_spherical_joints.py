@@ -207,7 +207,7 @@ def test_results_do_not_depend_on_where_charts_are_centred(floating):
     q = rng.normal(size=(order + 3, robot.n))
     given = {'external_wrenches': random_wrenches(rng, robot, order)}
     if floating:
-        given |= dict(zip(('base_pose', 'base_twist'), random_base_motion(rng, order), strict=True))
+        given['base_pose'], given['base_twist'] = random_base_motion(rng, order)
     elsewhere = robot
     for name in NAMES:
         elsewhere = elsewhere.with_rotation(name, random_rotation(rng))
