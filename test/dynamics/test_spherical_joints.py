@@ -386,7 +386,7 @@ def test_a_pendulum_on_a_floating_base_swings_as_in_mujoco():
     robot, data = hd.load_robot(model), mujoco.MjData(model)
     assert robot.joint_names == ('ball_x', 'ball_y', 'ball_z', 'slide')
     start, torque = np.zeros((2, 4)), np.array([0.3, 0.5, -0.2, -1.0])
-    start[:, 3], start[1, :3] = (0.1, -0.2), (0.5, 12.0, 1.0)
+    start[:, 3], start[1, :3] = (0.1, -0.2), (4.0, 8.0, -3.0)
     data.qpos[:] = [0, 0, 0, 1, 0, 0, 0, *lie.quaternion(HALF), 0.1]
     data.qvel[6:] = start[1]
     data.qfrc_applied[6:] = torque
@@ -402,7 +402,7 @@ def test_a_pendulum_on_a_floating_base_swings_as_in_mujoco():
     for _ in range(1000):
         mujoco.mj_step(model, data)
     joint = hd.SphericalJoint(robot.with_rotation('ball', HALF), 'ball')
-    assert np.abs(joint.sine(np.array(seen))).max() > 0.97  # it went past the singularity
+    assert np.abs(joint.sine(np.array(seen))).max() > 0.98  # it passed the singularity, 11° away
     np.testing.assert_allclose(
         rotations['ball'][-1], lie.rotation_of_quaternion(data.qpos[7:11]), atol=1e-6)
     np.testing.assert_allclose(states[-1, 1], data.qvel[6:], atol=1e-5)
