@@ -54,7 +54,7 @@ def test_a_planar_joint_of_a_mapping_is_that_of_a_urdf():
 
 
 @pytest.mark.parametrize('ending', ['yaml', 'urdf'])
-def test_a_saved_robot_has_its_spherical_joints_and_where_they_are_centred(tmp_path, ending):
+def test_a_saved_robot_has_its_spherical_joints_and_their_centers(tmp_path, ending):
     center = random_rotation(np.random.default_rng(2))
     robot = hd.load_robot({**arm(), 'gravity': [0, 0, -9.80665]}).with_rotation('joint1', center)
     path = tmp_path / f'arm.{ending}'
