@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         momentum_regressor,
         torque_regressor,
     )
+    from hodyn_ros.dynamics.spherical_joints import SphericalJoint
     from hodyn_ros.dynamics.task_space import TaskSpaceDynamics, link_wrench, task_space_dynamics
     from hodyn_ros.dynamics.wrenches import (
         body_wrench,
@@ -87,6 +88,7 @@ _PLACES = {
     'dynamics.pose_solver': 'solve_pose',
     'dynamics.propellers': 'propeller_map tilted_hexagon',
     'dynamics.regressor': 'inertial_parameters momentum_regressor torque_regressor',
+    'dynamics.spherical_joints': 'SphericalJoint',
     'dynamics.task_space': 'TaskSpaceDynamics link_wrench task_space_dynamics',
     'dynamics.wrenches': 'body_wrench external_efforts gravity_wrenches world_wrench',
     'feedforward': 'FeedForward MotorSide',
@@ -105,7 +107,7 @@ __all__ = [
     'ForwardDynamics', 'ForwardDynamicsDerivatives', 'GeneratedCode', 'HodynError',
     'InverseDynamics', 'InverseDynamicsDerivatives', 'JointWaypoints', 'Limits', 'MotorSide',
     'Plan', 'PlanRequest', 'PlanSettings', 'PosePlan', 'PreparedPlan', 'Retimed', 'Robot',
-    'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
+    'SphericalJoint', 'SymbolicTorques', 'TaskSpaceDynamics', 'body_wrench', 'center_of_mass',
     'christoffel_symbols', 'closed_form', 'dh', 'energy', 'equations_of_motion',
     'external_efforts', 'fit_plan', 'fit_pose_plan', 'follow_path', 'forward_dynamics',
     'forward_dynamics_derivatives', 'forward_kinematics', 'generate_c',

@@ -10,6 +10,7 @@ import numpy as np
 
 import hodyn_ros as hd
 from hodyn_ros.robot import Robot, lie
+from hodyn_ros.robot.spherical import spherical_joints
 
 STEP = 0.02  # s, between the samples of a difference
 # Of nine samples: the first and the second derivative, to the eighth order of the step.
@@ -88,14 +89,27 @@ def judged_by_mujoco(path: Path, robot: Robot) -> str:
         mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, j) or f'joint{j}': j
         for j in range(model.njnt)}
     bodies = robot.bodies[robot.floating:]
-    joints = [numbers[body.joint] for body in bodies]
+    balls = {
+        numbers[name]: hd.SphericalJoint(robot, name)
+        for name in spherical_joints(robot) if name in numbers}
+    for j in balls:  # this was left out, too
+        dofs = slice(model.jnt_dofadr[j], model.jnt_dofadr[j] + 3)
+        model.dof_armature[dofs] = model.dof_damping[dofs] = 0.0
+    turning = [i for i, body in enumerate(bodies) if body.joint in numbers]
+    joints = [numbers[bodies[i].joint] for i in turning]
     places, speeds = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
     free = [j for j in range(model.njnt) if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE]
 
     def torque(q, pose, twist):
         data.qpos[:] = model.qpos0
         data.qvel[:], data.qacc[:] = 0.0, 0.0
-        data.qpos[places], data.qvel[speeds], data.qacc[speeds] = robot.coupling.to_bodies(q)
+        data.qpos[places], data.qvel[speeds], data.qacc[speeds] = robot.coupling.to_bodies(q)[
+            :, turning]
+        for j, joint in balls.items():
+            at, dof = model.jnt_qposadr[j], model.jnt_dofadr[j]
+            rotation, velocity = joint.motion(q[:, joint.columns])
+            data.qpos[at:at + 4] = lie.quaternion(rotation)
+            data.qvel[dof:dof + 3], data.qacc[dof:dof + 3] = velocity
         for j in free:
             at, dof = model.jnt_qposadr[j], model.jnt_dofadr[j]
             back, origin = pose[:3, :3].T, pose[:3, 3]
@@ -106,7 +120,13 @@ def judged_by_mujoco(path: Path, robot: Robot) -> str:
             data.qacc[dof:dof + 6] = (
                 *(push + np.cross(spin, origin) + np.cross(turn, linear)), *(back @ spin))
         mujoco.mj_inverse(model, data)
-        return robot.coupling.to_joints(data.qfrc_inverse[speeds][np.newaxis])[0]
+        forces = np.zeros((1, len(bodies)))
+        forces[0, turning] = data.qfrc_inverse[speeds]
+        found = robot.coupling.to_joints(forces)[0]
+        for j, joint in balls.items():
+            moment = data.qfrc_inverse[model.jnt_dofadr[j]:][:3]
+            found[joint.columns] = joint.torques(q[:1, joint.columns], moment[np.newaxis])[0]
+        return found
 
     return compared(robot, torque, None if robot.floating else hd.FeedForward(robot).torque)
 

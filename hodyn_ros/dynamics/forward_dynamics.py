@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array, numbers
 from hodyn_ros.dynamics.argument_checks import checked_motions
-from hodyn_ros.dynamics.hybrid_dynamics import solve
+from hodyn_ros.dynamics.hybrid_dynamics import singular_mass, solve
 from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from hodyn_ros.dynamics.kernels import articulated_body
+from hodyn_ros.dynamics.spherical_joints import Rotations, forward_on_rotations
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -20,14 +21,16 @@ Array = NDArray[np.float64]
 
 @overload
 def forward_dynamics(
-    robot: Robot, q: ArrayLike, tau: ArrayLike, *, external_wrenches: ArrayLike | None = ...,
+    robot: Robot, q: ArrayLike, tau: ArrayLike, *, rotations: Rotations | None = ...,
+    external_wrenches: ArrayLike | None = ...,
 ) -> Array: ...
 
 
 @overload
 def forward_dynamics(
     robot: Robot, q: ArrayLike, tau: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
-    base_wrench: ArrayLike | None = ..., external_wrenches: ArrayLike | None = ...,
+    base_wrench: ArrayLike | None = ..., rotations: Rotations | None = ...,
+    external_wrenches: ArrayLike | None = ...,
 ) -> tuple[Array, Array]: ...
 
 
@@ -39,6 +42,7 @@ def forward_dynamics(
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
     base_wrench: ArrayLike | None = None,
+    rotations: Rotations | None = None,
     external_wrenches: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
     """Return the joint accelerations that torques cause, and their time derivatives.
@@ -63,6 +67,9 @@ def forward_dynamics(
     base_wrench : (r + 1, 6) array, optional
         Wrench (moment, force) that acts on a floating base, in world axes about the world origin,
         and its component-wise derivatives; zeros, for a free one, by default.
+    rotations : mapping of str to (3, 3) or (T, 3, 3) array, optional
+        Of spherical joints, as for `inverse_dynamics`: their columns of q have ω in row 1, of tau
+        the moment, and of the result ω̇ and its derivatives.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`.
 
@@ -93,6 +100,12 @@ def forward_dynamics(
             'tau)')
     if robot.floating and base_wrench is None:
         base_wrench = np.zeros((*numbers(tau, 'tau').shape[:-1], 6))
+    if rotations is not None:
+        found: Array | tuple[Array, Array] = forward_on_rotations(
+            forward_dynamics, robot, q, rotations, tau, {
+                'base_pose': base_pose, 'base_twist': base_twist, 'base_wrench': base_wrench,
+                'external_wrenches': external_wrenches})
+        return found
     none_prescribed = np.zeros(robot.n, dtype=np.bool_)
     return solve(
         robot, q, tau, 'tau', none_prescribed, base_pose, base_twist, base_wrench, None,
@@ -170,11 +183,7 @@ class ForwardDynamics:
             *self._model, q, pose, twist, self._prescribed, tau, False, wrench,
             self._no_wrenches, out, base, self._round_off, self._memory)
         if singular >= 0:
-            body = self.robot.bodies[singular]
-            raise HodynError(
-                f'the mass matrix of robot {self.robot.name!r} is not positive definite: nothing '
-                f'resists joint {body.joint!r}; check the masses and inertias from body '
-                f'{body.name!r} on')
+            raise HodynError(singular_mass(self.robot, singular, q[0]))
 
 
 class ForwardDynamicsDerivatives(NamedTuple):

@@ -17,6 +17,7 @@ from hodyn_ros.dynamics.argument_checks import (
 from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
+from hodyn_ros.robot.spherical import singular_chart
 
 Array = NDArray[np.float64]
 
@@ -166,13 +167,9 @@ def solve(
         error = round_off[:, 0, robot.floating:]
     if singular >= 0:
         motion, index = divmod(singular, len(robot.bodies))
-        body = robot.bodies[index]
         where = f'motion {motion}: ' if batch else ''
-        raise HodynError(
-            f'{where}the mass matrix of robot {robot.name!r} is not positive definite: nothing '
-            f'resists joint {body.joint!r}; check the masses and inertias from body '
-            f'{body.name!r} on')
-    _warn_of_round_off(robot, error, prescribed, outputs[:, 0])
+        raise HodynError(where + singular_mass(robot, index, state[motion, 0]))
+    _warn_of_round_off(robot, state[:, 0], error, prescribed, outputs[:, 0])
     outputs = outputs.reshape(*batch, orders, robot.n)
     if base is None:
         return outputs
@@ -180,8 +177,16 @@ def solve(
     return outputs, base_outputs.reshape(*batch, orders, 6)
 
 
+def singular_mass(robot: Robot, index: int, positions: Array) -> str:
+    """Return what is wrong, and what to do, where nothing resists the joint of a body."""
+    body = robot.bodies[index]
+    return singular_chart(robot, body.joint, positions) or (
+        f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists joint '
+        f'{body.joint!r}; check the masses and inertias from body {body.name!r} on')
+
+
 def _warn_of_round_off(
-    robot: Robot, error: Array, prescribed: NDArray[np.bool_], found: Array,
+    robot: Robot, positions: Array, error: Array, prescribed: NDArray[np.bool_], found: Array,
 ) -> None:
     """Warn of the joint whose acceleration rounding leaves the fewest digits, (T, n) arrays."""
     if not found.size:
@@ -193,6 +198,8 @@ def _warn_of_round_off(
         body = robot.joint_bodies[int(worst)]
         warnings.warn(
             f'robot {robot.name!r}: the acceleration of joint {body.joint!r} may be wrong by '
-            f'{error[motion, worst]:.0e} (rad/s² or m/s²): it moves so little inertia that '
-            f'rounding counts; check masses and inertias from body {body.name!r} on, or give its '
-            'motion instead of its torque, by hybrid_dynamics', stacklevel=4)
+            f'{error[motion, worst]:.0e} (rad/s² or m/s²): ' + (
+                singular_chart(robot, body.joint, positions[motion])
+                or 'it moves so little inertia that rounding counts; check masses and inertias '
+                f'from body {body.name!r} on, or give its motion instead of its torque, by '
+                'hybrid_dynamics'), stacklevel=4)

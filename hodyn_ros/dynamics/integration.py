@@ -9,12 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics.argument_checks import base_state, checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from hodyn_ros.dynamics.spherical_joints import (
+    Rotations,
+    SphericalJoint,
+    checked_rotations,
+    regular_charts,
+)
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
+from hodyn_ros.robot.spherical import singular_chart, spherical_joints
 
 Array = NDArray[np.float64]
 Law = Callable[..., ArrayLike]
-"""Of t and state; for a floating base of t, state, base_pose and base_twist."""
+"""Of t and state; for a floating base of base_pose and base_twist, too, and then of rotations."""
 
 _METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # of scipy.integrate
 
@@ -35,6 +42,15 @@ def simulate(
 ) -> tuple[Array, Array, Array]: ...
 
 
+@overload
+def simulate(
+    robot: Robot, torque: Law, start: ArrayLike, times: ArrayLike, *, rotations: Rotations,
+    base_pose: ArrayLike | None = ..., base_twist: ArrayLike | None = ...,
+    base_wrench: Law | None = ..., external_wrenches: Law | None = ...,
+    order: Literal[3, 5, 8] = ..., tolerance: float = ..., step: float | None = ...,
+) -> tuple[Any, ...]: ...
+
+
 def simulate(
     robot: Robot,
     torque: Law,
@@ -44,11 +60,12 @@ def simulate(
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
     base_wrench: Law | None = None,
+    rotations: Rotations | None = None,
     external_wrenches: Law | None = None,
     order: Literal[3, 5, 8] = 8,
     tolerance: float = 1e-9,
     step: float | None = None,
-) -> Array | tuple[Array, Array, Array]:
+) -> Array | tuple[Any, ...]:
     """Return the motion of a robot under a torque law, by an explicit Runge-Kutta method.
 
     The step adapts itself to keep the error of each step below the tolerance, relative and
@@ -72,6 +89,10 @@ def simulate(
     base_wrench : callable, optional
         Gives the wrench (moment, force) on a floating base, (6,), in world axes about the world
         origin; none acts by default.
+    rotations : mapping of str to (3, 3) array, optional
+        Of spherical joints at times[0], as for `inverse_dynamics`: their columns of all states are
+        0 and ω, and of the torques the moment. All laws take the rotations as last argument. Those
+        of other spherical joints are coordinates, which do not go on beyond NAME_y = ±90°.
     external_wrenches : callable, optional
         ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
@@ -88,6 +109,8 @@ def simulate(
         The states.
     base_pose, base_twist : (T, 4, 4) and (T, 1, 6) arrays
         For a floating base only, as at the start.
+    rotations : dict of str to (T, 3, 3) array
+        Only where they are given.
 
     Raises
     ------
@@ -115,7 +138,8 @@ def simulate(
     for name, value in (('tolerance', tolerance), ('step', step)):
         if value is not None and checked(value, name, ()) <= 0.0:
             raise HodynError(f'{name} must be above 0, got {value!r}')
-    motion = _Motion(robot, state, base_pose, base_twist, torque, base_wrench, external_wrenches)
+    motion = _Motion(
+        robot, state, base_pose, base_twist, rotations, torque, base_wrench, external_wrenches)
     length = instants[-1] - instants[0]
     control: dict[str, float] = {'rtol': tolerance, 'atol': tolerance}
     if step is not None and length:  # no error is too large
@@ -131,66 +155,107 @@ def simulate(
                 f'{solver.t:g} s: {message}')
         passed = instants[len(found):np.searchsorted(instants, solver.t, side='right')]
         found += [motion.unpacked(flat) for flat in solver.dense_output()(passed).T]
-        if robot.floating:
-            motion.move_chart(solver.y, solver.f)
-    states, *base = (np.array(values) for values in zip(*found, strict=True))
-    return (states, base[0], base[1]) if robot.floating else states
+        motion.move_charts(solver.t, solver.y, solver.f)
+    states, *others = zip(*found, strict=True)
+    results = [np.array(states), *(np.array(values) for values in others[:2 * robot.floating])]
+    if rotations is not None:
+        return (*results, {
+            name: np.array([turns[name] for turns in others[-1]]) for name in rotations})
+    return tuple(results) if robot.floating else results[0]
 
 
 class _Motion:
     """How fast a robot's state changes, as the flat array that the methods of scipy integrate.
 
     That is X, V, q, q̇ for a floating base, with its pose C exp(X) and body-fixed twist V, and
-    q, q̇ for a fixed one.
+    q, q̇ for a fixed one. A spherical joint with a rotation R has x and ω in q and q̇: it is at
+    R exp(x).
     """
 
     def __init__(
         self, robot: Robot, state: Array, base_pose: ArrayLike | None,
-        base_twist: ArrayLike | None, torque: Law, base_wrench: Law | None,
-        external_wrenches: Law | None,
+        base_twist: ArrayLike | None, rotations: Rotations | None, torque: Law,
+        base_wrench: Law | None, external_wrenches: Law | None,
     ) -> None:
         base = base_state(robot, base_pose, base_twist, (), 1)
         if base is None and base_wrench is not None:
             raise HodynError(f'robot {robot.name!r} has a fixed base: leave out base_wrench')
         self._laws = torque, base_wrench, external_wrenches
-        self._robot = robot
+        self._robot, self._first = robot, 12 * robot.floating
+        self._turns = {} if rotations is None else {
+            name: lie.nearest_rotation(turn)
+            for name, turn in checked_rotations(robot, rotations, ()).items()}
+        self._fixed_charts = [name for name in spherical_joints(robot) if name not in self._turns]
+        self._columns = {name: SphericalJoint(robot, name).columns for name in self._turns}
+        state = state.copy()
+        for columns in self._columns.values():
+            state[0, columns] = 0.0
         self.start = state.ravel()
         if base is not None:
             self._chart = _as_pose(base[0])
             twist = lie.adjoint(lie.inverse(self._chart)) @ base[1][0]
             self.start = np.concatenate([np.zeros(6), twist, self.start])
 
-    def unpacked(self, flat: Array) -> tuple[Array, ...]:
-        """Return the state, and pose and spatial twist of a floating base."""
-        state = flat[12 * self._robot.floating:].reshape(2, self._robot.n)
-        if not self._robot.floating:
-            return (state,)
-        pose = self._chart @ lie.exp(flat[:6])
-        return state, pose, (lie.adjoint(pose) @ flat[6:12])[np.newaxis]
+    def unpacked(self, flat: Array) -> tuple[Any, ...]:
+        """Return the state, pose and spatial twist of a floating base, and rotations if any."""
+        state = flat[self._first:].reshape(2, self._robot.n).copy()
+        others: list[Any] = []
+        if self._robot.floating:
+            pose = self._chart @ lie.exp(flat[:6])
+            others = [pose, (lie.adjoint(pose) @ flat[6:12])[np.newaxis]]
+        if self._turns:
+            others.append({
+                name: turn @ lie.rotation_exp(state[0, self._columns[name]])
+                for name, turn in self._turns.items()})
+        for columns in self._columns.values():
+            state[0, columns] = 0.0
+        return state, *others
 
     def rate(self, t: float, flat: Array) -> Array:
         """Return the derivative of the flat array."""
-        state, *base = self.unpacked(flat)
-        found = _acceleration(self._robot, *self._laws, t, state, *base)
+        state, *others = self.unpacked(flat)
+        found = _acceleration(self._robot, *self._laws, t, state, *others)
+        acceleration = found[0] if self._robot.floating else found
+        rates = np.concatenate([state[1], acceleration[0]])
+        for columns in self._columns.values():
+            turn = flat[self._first:][columns]
+            rates[columns] = lie.dexp_inverse(
+                np.append(-turn, np.zeros(3)), np.append(state[1, columns], np.zeros(3)))[:3]
         if not self._robot.floating:
-            return np.concatenate([state[1], found[0]])
+            return rates
         # Ad_C of the body-fixed V̇ is the spatial one: ad_V V = 0.
         return np.concatenate([
             lie.dexp_inverse(-flat[:6], flat[6:12]),
-            lie.adjoint(lie.inverse(base[0])) @ found[1][0], state[1], found[0][0]])
+            lie.adjoint(lie.inverse(others[0])) @ found[1][0], rates])
 
-    def move_chart(self, flat: Array, rate: Array) -> None:
-        """Let the next step start at X = 0; the arrays are changed in place."""
-        self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))
-        flat[:6], rate[:6] = 0.0, flat[6:12]
+    def move_charts(self, t: float, flat: Array, rate: Array) -> None:
+        """Let the next step start at X = 0 and x = 0; the arrays are changed in place.
+
+        Raises HodynError where a chart that does not move is singular: steps would become tiny.
+        """
+        if self._robot.floating:
+            self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))
+            flat[:6], rate[:6] = 0.0, flat[6:12]
+        for name in self._fixed_charts:
+            fault = singular_chart(self._robot, f'{name}_y', flat[self._first:])
+            if fault:
+                raise HodynError(f'at {t:g} s: {fault}')
+        if not self._turns:
+            return
+        (x, omega), (x_rate, _) = (
+            values[self._first:].reshape(2, self._robot.n) for values in (flat, rate))
+        for name, columns in self._columns.items():
+            self._turns[name] = lie.nearest_rotation(
+                self._turns[name] @ lie.rotation_exp(x[columns]))
+            x[columns], x_rate[columns] = 0.0, omega[columns]
+        # So that a chart is not centred anew at each evaluation.
+        self._robot, _ = next(regular_charts(
+            self._robot, {name: turn[np.newaxis] for name, turn in self._turns.items()}))
 
 
 def _as_pose(matrix: Array) -> Array:
-    """Return the pose next to one that is off by little (a step of Newton's to R Rᵀ = I)."""
-    pose: Array = matrix.copy()
-    rotation = matrix[:3, :3]
-    pose[:3, :3] = 1.5 * rotation - 0.5 * rotation @ rotation.T @ rotation
-    return pose
+    """Return the pose next to one that is off by little."""
+    return lie.pose(lie.nearest_rotation(matrix[:3, :3]), matrix[:3, 3])
 
 
 def simulate_by_euler(
@@ -241,18 +306,20 @@ def simulate_by_euler(
 
 def _acceleration(
     robot: Robot, torque: Law, base_wrench: Law | None, external_wrenches: Law | None, t: float,
-    state: Array, *base: Array,
+    state: Array, *others: Any,
 ) -> Any:
     """Return q̈ (MR9, GetJointAccel), and V̇ of a floating base, (1, n) and (1, 6)."""
-    arguments = '(t, state, base_pose, base_twist)' if base else '(t, state)'
-    tau = checked(torque(t, state, *base), f'torque{arguments}', (robot.n,))[None]
-    given: dict[str, ArrayLike] = {}
+    names = ['base_pose', 'base_twist'] * robot.floating
+    names += ['rotations'] * (len(others) > len(names))
+    arguments = f'({", ".join(["t", "state", *names])})'
+    tau = checked(torque(t, state, *others), f'torque{arguments}', (robot.n,))[None]
+    given: dict[str, Any] = dict(zip(names, others, strict=True))
     if external_wrenches is not None:
         given['external_wrenches'] = numbers(
-            external_wrenches(t, state, *base), 'external_wrenches')[None]
-    if base:
+            external_wrenches(t, state, *others), 'external_wrenches')[None]
+    if robot.floating:
         acting = np.zeros(6) if base_wrench is None else checked(
-            base_wrench(t, state, *base), f'base_wrench{arguments}', (6,))
-        given |= {'base_pose': base[0], 'base_twist': base[1], 'base_wrench': acting[None]}
+            base_wrench(t, state, *others), f'base_wrench{arguments}', (6,))
+        given['base_wrench'] = acting[None]
     call: Any = forward_dynamics
     return call(robot, state, tau, **given)

@@ -22,6 +22,7 @@ from hodyn_ros.dynamics.formulations import (
 from hodyn_ros.dynamics.kernels.decorators import prepare
 from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
+from hodyn_ros.dynamics.spherical_joints import Rotations, inverse_on_rotations
 from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
@@ -243,15 +244,16 @@ def _prepared(
 @overload
 def inverse_dynamics(
     robot: Robot, q: ArrayLike, *, formulation: Formulation = ...,
-    external_wrenches: ArrayLike | None = ..., out: Array | None = ..., threads: int = ...,
+    rotations: Rotations | None = ..., external_wrenches: ArrayLike | None = ...,
+    out: Array | None = ..., threads: int = ...,
 ) -> Array: ...
 
 
 @overload
 def inverse_dynamics(
     robot: Robot, q: ArrayLike, *, base_pose: ArrayLike, base_twist: ArrayLike,
-    formulation: Formulation = ..., external_wrenches: ArrayLike | None = ...,
-    threads: int = ...,
+    formulation: Formulation = ..., rotations: Rotations | None = ...,
+    external_wrenches: ArrayLike | None = ..., threads: int = ...,
 ) -> tuple[Array, Array]: ...
 
 
@@ -262,6 +264,7 @@ def inverse_dynamics(
     formulation: Formulation = 'spatial',
     base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
+    rotations: Rotations | None = None,
     external_wrenches: ArrayLike | None = None,
     out: Array | None = None,
     threads: int = 1,
@@ -286,6 +289,10 @@ def inverse_dynamics(
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
         with component-wise derivatives; with T for a batch.
+    rotations : mapping of str to (3, 3) or (T, 3, 3) array, optional
+        Of spherical joints, by name: then their columns of q have ω and its derivatives from row 1
+        on (row 0 is not read), and their columns of the result the moment, as `SphericalJoint` has
+        them. There is no singularity.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
         Wrench (moment, force) of the environment on each body, in the body's axes about its
         origin, N m and N, and the derivatives of these components.
@@ -312,6 +319,14 @@ def inverse_dynamics(
     if others:
         raise HodynError(
             'q is stacked, one row a derivative: inverse_dynamics(robot, np.stack([q, v, a]))')
+    if rotations is not None:
+        if out is not None:
+            raise HodynError('leave out `out`: with rotations the result is a new array')
+        found: Array | tuple[Array, Array] = inverse_on_rotations(
+            inverse_dynamics, robot, q, rotations, {
+                'base_pose': base_pose, 'base_twist': base_twist,
+                'external_wrenches': external_wrenches}, formulation=formulation, threads=threads)
+        return found
     motion, n = numbers(q, 'q'), robot.n
     if motion.ndim not in (2, 3) or motion.shape[-2] < 3 or motion.shape[-1] != n:
         raise HodynError(

@@ -44,6 +44,12 @@ def pose_fault(matrix: Array) -> str | None:
     return None
 
 
+def nearest_rotation(matrix: Array) -> Array:
+    """Return the rotation next to one that is off by little (a step of Newton's to R Rᵀ = I)."""
+    rotation: Array = 1.5 * matrix - 0.5 * matrix @ matrix.T @ matrix
+    return rotation
+
+
 def inverse(matrix: Array) -> Array:
     """Return the inverse of a pose, (4, 4), or of each of (…, 4, 4)."""
     result = np.zeros(matrix.shape)

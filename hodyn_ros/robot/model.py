@@ -13,7 +13,7 @@ from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
-from hodyn_ros.robot import lie
+from hodyn_ros.robot import lie, spherical
 from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
 from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.joint_limits import Limits
@@ -286,6 +286,16 @@ class Robot:
             frames={
                 name: (index, move @ placement if index == -1 else placement)
                 for name, (index, placement) in self.frames.items()})
+
+    def with_rotation(self, joint: str, rotation: ArrayLike) -> Robot:
+        """Return the same robot whose coordinates of a spherical joint are 0 at a rotation (3, 3).
+
+        It is that of the body from where its file has it at 0. The joint NAME is three revolute
+        ones, NAME_x, NAME_y, NAME_z, whose limits stay. Raises HodynError for any other joint, and
+        for a matrix that is no rotation.
+        """
+        matrix = _numbers(rotation, 'rotation', (3, 3))
+        return replace(self, bodies=spherical.recentred(self, joint, matrix))
 
     def with_payload(
         self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,

@@ -4,6 +4,8 @@ ROS keeps of a parameter that is given twice the values of each type, and takes 
 before a whole number, that before a number, and that before a text, whichever came last: a file's
 `true` wins over `-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
 """
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 import json
 import re

@@ -14,6 +14,7 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.files import joint_geometry
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.joint_chains import CHAINS
 from hodyn_ros.robot.model import Body, Robot
 
 Array = NDArray[np.float64]
@@ -35,7 +36,8 @@ def read_body(entry: Any, context: str) -> tuple[Body, Any]:
     section = CheckedMapping(entry, context, _BODY_KEYS)
     kind = section.get('type')
     if kind not in _JOINT_TYPES:
-        section.fail('type', f'expected one of {", ".join(_JOINT_TYPES)}, got {kind!r}')
+        section.fail(
+            'type', f'expected one of {", ".join((*_JOINT_TYPES, *CHAINS))}, got {kind!r}')
     moves = kind not in ('fixed', 'floating')
     name = section.text('name')
     mass, com, inertia = read_inertia(section)

@@ -17,10 +17,12 @@ from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
+from hodyn_ros.robot.files.joint_chains import coordinate_names
 
 Array = NDArray[np.float64]
 
-_KINDS = {'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute'}
+_KINDS = {
+    'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute', 'mjJNT_BALL': 'spherical'}
 _OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
 _ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
@@ -62,7 +64,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     """Return a compiled model as a mapping of the robot format.
 
     Bodies are listed in MuJoCo's order. A body with several joints becomes a chain, of which the
-    last link has its name and its mass. Positions are MuJoCo's qpos.
+    last link has its name and its mass. Positions are MuJoCo's qpos, but of ball joints.
 
     Parameters
     ----------
@@ -81,13 +83,16 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     """
     mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []
-    joints: list[int] = []
+    joint_of: dict[str, int] = {}  # by the names of joints of one position
+    balls: list[int] = []
     for index in range(1, model.nbody):
         chain = _links(model, index, context)
         bodies += chain
-        joints += [
-            int(model.body_jntadr[index]) + k for k, link in enumerate(chain)
-            if link['type'] in _KINDS.values()]
+        for j, link in enumerate(chain, int(model.body_jntadr[index])):
+            if link['type'] in _KINDS.values():
+                joint_of |= dict.fromkeys(coordinate_names(link['joint'], link['type']), j)
+            if link['type'] == 'spherical':
+                balls.append(j)
     name = model.names[:model.names.index(b'\0')].decode('utf-8', 'replace')
     import mujoco
 
@@ -98,16 +103,19 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     for link in bodies:
         if link['joint'] in mimics:
             link['mimic'] = asdict(mimics[link['joint']])
-    _warn_of_what_is_left_out(model, context)
-    if not joints:
+    _warn_of_what_is_left_out(model, context, balls)
+    if not joint_of:
         return mapping
-    names = [_name(model, 'jnt', j) for j in joints]
+    joints = list(joint_of.values())
     mapping['limits'] = limit_keys({
-        name: _limits(model, j, context) for name, j in zip(names, joints, strict=True)
+        name: JointLimits() if j in balls else _limits(model, j, context)
+        for name, j in joint_of.items()
         if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
+    # What acts alike about all axes of a ball does not so by its coordinates.
+    by_axis = np.isin(joints, balls, invert=True)
     armature, damping = (
-        _reflected(dict(zip(names, values[dofs].tolist(), strict=True)), mimics)
+        _reflected(dict(zip(joint_of, (by_axis * values[dofs]).tolist(), strict=True)), mimics)
         for values in (model.dof_armature, model.dof_damping))
     if any(armature):
         mapping['rotor_inertia'] = armature
@@ -118,8 +126,9 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
             'velocity_offset': still, 'viscous': np.array(damping)}
     for key, what in _LEFT_OUT.items():
         places = joints if key.startswith('jnt') else dofs
-        those = [_name(model, 'jnt', j) for j, at in zip(joints, places, strict=True)
-                 if hasattr(model, key) and np.any(getattr(model, key)[at])]
+        those = dict.fromkeys(
+            _name(model, 'jnt', j) for j, at in zip(joints, places, strict=True)
+            if hasattr(model, key) and np.any(getattr(model, key)[at]))
         if those:
             warnings.warn(f'{context}: {what}: left out, of {", ".join(those)}', stacklevel=2)
     return mapping
@@ -134,9 +143,10 @@ def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[fl
     return list(felt.values())
 
 
-def _warn_of_what_is_left_out(model: Any, context: str) -> None:
+def _warn_of_what_is_left_out(model: Any, context: str, balls: list[int]) -> None:
     import mujoco
 
+    dofs = model.jnt_dofadr[balls]
     tendons = (
         'tendon_stiffness', 'tendon_stiffnesspoly', 'tendon_damping', 'tendon_dampingpoly',
         'tendon_frictionloss', 'tendon_armature')
@@ -145,6 +155,8 @@ def _warn_of_what_is_left_out(model: Any, context: str) -> None:
         'forces of tendons': any(np.any(getattr(model, name, 0.0)) for name in tendons),
         'armature and damping of actuators': any(
             np.any(getattr(model, name, 0.0)) for name in drives),
+        'range, armature and damping of ball joints': np.any(model.jnt_limited[balls])
+        or np.any(model.dof_armature[dofs]) or np.any(model.dof_damping[dofs]),
         'gravity compensation': np.any(model.body_gravcomp),
         'drag of a medium': model.opt.density or model.opt.viscosity,
         'what holds bodies to those that a user moves (mocap)': any(
@@ -180,15 +192,13 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
                     'robot is one tree; leave out what it handles')
             links.append({'joint': joint, 'type': 'floating', 'placement': placement})
             continue
-        if kind not in _KINDS:
-            raise HodynError(
-                f'{context}, joint {joint!r} of body {name!r}: a ball joint is not supported; '
-                'take three hinges')
         axis, point = np.array(model.jnt_axis[j]), np.array(model.jnt_pos[j])
-        links.append({
-            'joint': joint, 'type': _KINDS[kind], 'axis': axis, 'point': point,
-            'placement': placement @ _turned(_KINDS[kind], axis, point, -model.qpos0[
-                model.jnt_qposadr[j]])})
+        links.append({'joint': joint, 'type': _KINDS[kind], 'point': point})
+        if kind != 'mjJNT_BALL':
+            links[-1]['axis'] = axis
+            placement = placement @ _turned(
+                _KINDS[kind], axis, point, -model.qpos0[model.jnt_qposadr[j]])
+        links[-1]['placement'] = placement
         placement = np.eye(4)
     links = links or [{'joint': name, 'type': 'fixed', 'placement': placement}]
     for k, link in enumerate(links):

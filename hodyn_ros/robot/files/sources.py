@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
 from hodyn_ros.robot.files.file_kinds import likeness
+from hodyn_ros.robot.files.joint_chains import with_chains
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.files.xml_elements import first_tag
 
@@ -45,6 +46,7 @@ def read_source(
 ) -> tuple[Mapping[str, Any], str]:
     """Return the keys of a robot and what to call it in messages."""
     data, context = _read(source, locked, max_bodies)
+    data = with_chains(data, context)
     if floating_base:
         data = _set_free(data, context)
     return data, context

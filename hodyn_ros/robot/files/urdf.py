@@ -14,6 +14,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
+from hodyn_ros.robot.files.joint_chains import CHAINS, coordinate_names
 from hodyn_ros.robot.files.urdf_doubts import (
     warn_of_angles,
     warn_of_dynamics,
@@ -42,10 +43,8 @@ _UNIT = 0.01
 """How far a quaternion may be from length 1: two decimals that were rounded, and no more."""
 _TYPES = {
     'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
-    'floating': 'floating', 'planar': 'planar',
+    'floating': 'floating', 'planar': 'planar', 'spherical': 'spherical',
 }
-_PLANAR = ('x', 'y', 'yaw')
-"""Suffixes of the names of the joints that replace a planar one."""
 
 
 class _Joint(NamedTuple):
@@ -96,11 +95,10 @@ def robot_mapping(
     bodies: list[dict[str, Any]] = []
     mimics: dict[str, Mimic] = {}
     for link, joint in order:
-        chain = _joint_chain(joint, link, locked)
-        bodies += chain
-        bodies[-1].update(_inertia_keys(links[link]))
-        if joint is not None and 'mimic' in chain[-1]:
-            mimics[joint.name] = Mimic(**chain[-1]['mimic'])
+        bodies.append(
+            {'name': link, **_joint_keys(joint, locked), **_inertia_keys(links[link])})
+        if joint is not None and 'mimic' in bodies[-1]:
+            mimics[joint.name] = Mimic(**bodies[-1]['mimic'])
     mapping: dict[str, Any] = {'name': root.attributes['name'], 'bodies': bodies}
     mimics = resolved(mimics, context)
     moving = [joint for _, joint in order if joint is not None]
@@ -216,37 +214,12 @@ def _depth_first(
     return order
 
 
-def _joint_chain(
-    joint: _Joint | None, link: str, locked: Mapping[str, float],
-) -> list[dict[str, Any]]:
-    """Return the bodies that a joint makes of a link: three of a planar one, else one."""
-    keys = {'name': link, **_joint_keys(joint, locked)}
-    if joint is None or joint.type != 'planar':
-        return [keys]
-    normal = keys.pop('axis')
-    # In the plane of x and y these are the axes.
-    along = np.cross(np.roll(np.eye(3)[int(np.abs(normal).argmax())], 2), normal)
-    along /= np.linalg.norm(along)
-    motions = (
-        ('prismatic', along), ('prismatic', np.cross(normal, along)), ('revolute', normal))
-    chain: list[dict[str, Any]] = []
-    for suffix, (kind, axis) in zip(_PLANAR, motions, strict=True):
-        chain.append({
-            'name': f'{link} {suffix}', 'joint': f'{joint.name}_{suffix}', 'type': kind,
-            'axis': axis, 'parent': chain[-1]['name'] if chain else keys['parent'],
-            'placement': np.eye(4) if chain else keys['placement']})
-    chain[-1]['name'] = link
-    return chain
-
-
 def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
     """Raise HodynError for a joint that is not there, before limits are complained of."""
     movable: list[str] = []
     for joint in joints:
-        if joint.type == 'planar':
-            movable += [f'{joint.name}_{suffix}' for suffix in _PLANAR]
-        elif joint.type not in ('fixed', 'floating'):
-            movable.append(joint.name)
+        if joint.type not in ('fixed', 'floating'):
+            movable += coordinate_names(joint.name, joint.type)
     for name in locked:
         if name not in movable:
             raise HodynError(
@@ -261,7 +234,7 @@ def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, 
         'placement': read_pose(joint.element),
     }
     axis = joint.element.one('axis', ('xyz',))
-    if joint.type not in ('fixed', 'floating'):
+    if joint.type not in ('fixed', 'floating', 'spherical'):
         direction = np.array([1.0, 0.0, 0.0] if axis is None else axis.numbers('xyz', 3))
         largest = np.abs(direction).max()
         if largest == 0.0:
@@ -270,7 +243,7 @@ def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, 
         keys['axis'] = direction / np.linalg.norm(direction)
     mimic = joint.element.one('mimic', _MIMIC)
     if mimic is not None and joint.type != 'fixed' and joint.name not in locked:
-        if joint.type in ('planar', 'floating'):
+        if joint.type in (*CHAINS, 'floating'):
             mimic.fail(f'a {joint.type} joint cannot mimic another')
         keys['mimic'] = {
             'joint': mimic.text('joint'), 'multiplier': mimic.number('multiplier', 1.0),
@@ -289,8 +262,8 @@ def _limits(
         if joint.type in ('fixed', 'floating'):
             continue
         limit = _one(joint.element, 'limit', (*_RANGE, *_BOUNDS, *_OF_DRIVES))
-        if joint.type == 'planar':
-            limits |= {f'{joint.name}_{suffix}': JointLimits() for suffix in _PLANAR}
+        if joint.type in CHAINS:
+            limits |= dict.fromkeys(coordinate_names(joint.name, joint.type), JointLimits())
         elif limit is None:
             limits[joint.name] = JointLimits()
         elif joint.name in locked:  # it need not be able to move

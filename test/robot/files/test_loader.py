@@ -138,7 +138,7 @@ def change(data, path, value):
     (['bodies', 2, 'mass'], True, "key 'mass': expected numbers"),
     (['bodies', 2, 'com'], [0, 0], "key 'com': expected 3, got 2"),
     (['bodies', 2, 'com'], [[0], [0, 1]], "key 'com': expected numbers"),
-    (['bodies', 2, 'type'], 'planar', "key 'type': expected one of revolute"),
+    (['bodies', 2, 'type'], 'cylindrical', "key 'type': expected one of revolute"),
     (['bodies', 2, 'axis'], [0, 0, 2], "key 'axis': expected a unit vector, got one of length 2"),
     (['bodies', 2, 'pitch'], 0.1, "key 'pitch': a revolute joint has none"),
     (['bodies', 2, 'parent'], 12, "body 'link3', key 'parent': no body 12"),

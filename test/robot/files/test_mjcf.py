@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
+from hodyn_ros.robot import lie
 
 mujoco = pytest.importorskip('mujoco', reason='mujoco is not installed')
 
@@ -14,15 +15,20 @@ def numbers(values):
     return ' '.join(repr(float(value)) for value in np.ravel(values))
 
 
-def random_model(rng, bodies, *, free=False):
-    """Return MJCF of a random tree; some bodies have no joint, some have two or three."""
+def random_model(rng, bodies, *, free=False, balls=False):
+    """Return MJCF of a random tree; some bodies have no joint, some have two or three.
+
+    With `balls`, every second body has a ball joint, and maybe a slide before it.
+    """
     children = {i: [] for i in range(-1, bodies)}
     for i in range(bodies):
         children[i - 1 if i == 0 else int(rng.integers(0, i))].append(i)
 
     def body(i):
         inertia = rng.uniform(0.5, 1.0, 3)
-        joints = '<freejoint/>' if free and i == 0 else ''.join(
+        joints = rng.choice(['', '<joint type="slide"/>']) + (
+            f'<joint type="ball" pos="{numbers(rng.normal(scale=0.1, size=3))}"/>'
+        ) if balls and i % 2 == 0 else '<freejoint/>' if free and i == 0 else ''.join(
             f'<joint type="{rng.choice(["hinge", "slide"])}" axis="{numbers(rng.normal(size=3))}" '
             f'pos="{numbers(rng.normal(scale=0.1, size=3))}" ref="{rng.normal()}" '
             f'armature="{rng.uniform(0.0, 0.2)}" damping="{rng.uniform(0.0, 2.0)}"/>'
@@ -102,6 +108,56 @@ def written(tmp_path, body=ARM, more=''):
     path.write_text(f'{HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>{more}'
                     '</mujoco>')
     return path
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_ball_joints_are_those_of_mujoco(seed):
+    """Torques, poses and mass matrix; ω and moments are in the axes of the body there, too."""
+    rng = np.random.default_rng(seed)
+    model = mujoco.MjModel.from_xml_string(random_model(rng, 5, balls=True))
+    model.dof_armature[:] = model.dof_damping[:] = 0.0
+    robot = hd.load_robot(model)
+    assert robot.n == model.nv
+    position, rotations, q = model.qpos0.copy(), {}, np.zeros((5, robot.n))
+    q[:3] = rng.normal(size=(3, robot.n))
+    for j in range(model.njnt):
+        place, dof = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])
+        if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_BALL:
+            turn = rng.normal(size=4)
+            position[place:place + 4] = turn / np.linalg.norm(turn)
+            rotations[f'joint{j}'] = lie.rotation_of_quaternion(turn)
+        else:
+            position[place] = q[0, dof]
+    assert rotations
+    expected, data = inverse(model, position, *q[1:3])
+    found = hd.inverse_dynamics(robot, q[:3], rotations=rotations)[0]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+    mass = np.zeros((model.nv, model.nv))
+    for column, unit in zip(mass, np.eye(model.nv), strict=True):
+        mujoco.mj_mulM(model, data, column, unit)
+    for name, turn in rotations.items():
+        robot = robot.with_rotation(name, turn)
+        joint = hd.SphericalJoint(robot, name)
+        # Coordinates that change as ω where they are 0.
+        q[0, joint.columns] = 0.0
+        jacobian = joint.torques(np.zeros((3, 1, 3)), np.eye(3)[:, np.newaxis])[:, 0]
+        mass[joint.columns] = jacobian.T @ mass[joint.columns]
+        mass[:, joint.columns] = mass[:, joint.columns] @ jacobian
+    np.testing.assert_allclose(
+        hd.equations_of_motion(robot, q[:2]).mass[0], mass, atol=1e-10 * mass.max())
+    for i in range(1, model.nbody):
+        pose, _ = hd.forward_kinematics(robot, q[:1], f'body{i}')
+        np.testing.assert_allclose(pose[:3, 3], data.xpos[i], atol=1e-12)
+        np.testing.assert_allclose(pose[:3, :3], data.xmat[i].reshape(3, 3), atol=1e-12)
+
+
+def test_what_ball_joints_have_by_angle_is_left_out_and_said(tmp_path):
+    body = ARM.replace('type="slide"', 'type="ball" range="0 1" damping="2"', 1)
+    with pytest.warns(UserWarning, match='range, armature and damping of ball joints: left out'):
+        robot = hd.load_robot(written(tmp_path, body))
+    assert robot.joint_names == ('shoulder', 'left_x', 'left_y', 'left_z', 'right')
+    assert not np.isfinite(robot.limits.position_max[1:4]).any()
+    assert robot.friction is None or not robot.friction.viscous[1:4].any()
 
 
 def test_a_file_is_read_with_limits_and_names(tmp_path):
@@ -200,7 +256,6 @@ def test_damping_that_is_no_line_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(('change', 'message'), [
-    (('type="slide"', 'type="ball"'), "joint 'left' of body 'hand': a ball joint"),
     (('diaginertia="0.02 0.02 0.002"', 'diaginertia="1"'), 'MuJoCo cannot read it'),
 ])
 def test_what_is_not_supported_is_named(tmp_path, change, message):

@@ -1,0 +1,83 @@
+"""Joints of several positions in the keys of a robot: chains of joints of one, as kernels know.
+
+Between these joints are links without mass; the last link is the body itself.
+"""
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+
+Array = NDArray[np.float64]
+
+_MOTIONS = {
+    'planar': {'x': 'prismatic', 'y': 'prismatic', 'yaw': 'revolute'},
+    'spherical': dict.fromkeys('xyz', 'revolute')}
+"""By the type of the joint: the suffix of the name, and the type, of each one that replaces it."""
+CHAINS = tuple(_MOTIONS)
+_LINK_ONLY = ('mass', 'com', 'inertia')
+
+
+def coordinate_names(joint: str, kind: str) -> list[str]:
+    """Return the names of the joints of one position that a joint of this type consists of."""
+    return [f'{joint}_{suffix}' for suffix in _MOTIONS[kind]] if kind in _MOTIONS else [joint]
+
+
+def with_chains(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
+    """Return the keys of a robot with a chain of bodies for each planar or spherical joint.
+
+    Raises HodynError for keys that such a body cannot have; others are checked afterwards.
+    """
+    entries = data.get('bodies')
+    if not isinstance(entries, (list, tuple)) or not any(map(_is_chain, entries)):
+        return data
+    names = [entry.get('name') if isinstance(entry, Mapping) else None for entry in entries]
+    bodies: list[Any] = []
+    for i, entry in enumerate(entries):
+        parent = entry.get('parent') if isinstance(entry, Mapping) else None
+        if type(parent) is int and parent >= 0:
+            # An index counts the bodies as listed; one that is none stays so as a name.
+            entry = {**entry, 'parent': names[parent] if parent < len(names) else str(parent)}
+        label = repr(names[i]) if isinstance(names[i], str) else f'number {i}'
+        bodies += (
+            _chain(entry, f'robot {context!r}, body {label}') if _is_chain(entry) else [entry])
+    return {**data, 'bodies': bodies}
+
+
+def _is_chain(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and entry.get('type') in CHAINS
+
+
+def _chain(entry: Mapping[str, Any], context: str) -> list[dict[str, Any]]:
+    section = CheckedMapping(entry, context, set(entry))
+    kind, name = entry['type'], section.text('name')
+    joint = section.text('joint') if section.has('joint') else name
+    for key, what in (
+        ('mimic', f'a {kind} joint cannot follow another'),
+        *((key, f'a {kind} joint has none: give its placement') for key in ('dh', 'modified_dh')),
+        *([('axis', 'a spherical joint has none')] if kind == 'spherical' else []),
+    ):
+        if section.has(key):
+            section.fail(key, what)
+    axes = np.eye(3) if kind == 'spherical' else _plane(section.array('axis', (3,)))
+    chain: list[dict[str, Any]] = []
+    for (suffix, motion), axis in zip(_MOTIONS[kind].items(), axes, strict=True):
+        chain.append({
+            **{key: value for key, value in entry.items() if key not in _LINK_ONLY},
+            'name': f'{name} {suffix}', 'joint': f'{joint}_{suffix}', 'type': motion,
+            'axis': axis.tolist()})
+        if len(chain) > 1:
+            chain[-1] |= {'parent': chain[-2]['name'], 'placement': np.eye(4).tolist()}
+    chain[-1] |= {'name': name, **{key: entry[key] for key in _LINK_ONLY if key in entry}}
+    return chain
+
+
+def _plane(normal: Array) -> Array:
+    """Return two axes in a plane, x and y where these are in it, and its normal, as rows."""
+    along = np.cross(np.roll(np.eye(3)[int(np.abs(normal).argmax())], 2), normal)
+    across = np.cross(normal, along)
+    # A normal of another length than 1 is refused afterwards, as any such axis.
+    lengths = [np.linalg.norm(axis) or 1.0 for axis in (along, across)]
+    return np.array([along / lengths[0], across / lengths[1], normal])

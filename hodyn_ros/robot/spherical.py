@@ -1,0 +1,91 @@
+"""Spherical joints of a robot: each is three revolute ones about x, y and z through one point.
+
+The body is at C = C_parent · placement · T(p) Rx(q₁) Ry(q₂) Rz(q₃) R₀ T(−p), with the joint's
+point p in the body's frame. So the three positions are a chart of SO(3) that is 0 at R₀, the
+rotation that the placement of the last body has, and singular where q₂ is ±90°. Such joints are
+known by that form, not by a mark, and a file of the three reads as the same joint.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot import lie
+
+if TYPE_CHECKING:
+    from hodyn_ros.robot.model import Body, Robot
+
+Array = NDArray[np.float64]
+
+_FORM = 1e-9
+"""By how much the axes and points of the three may differ, as numbers are rounded in files."""
+_NEAR_SINGULAR = 1e-2
+"""Cosine of q₂ below which the chart is to blame where forward dynamics fails."""
+
+
+def spherical_joints(robot: Robot) -> Mapping[str, int]:
+    """Return the spherical joints by name, and the index of the first of the three bodies."""
+    found = {}
+    for i, body in enumerate(robot.bodies[:-2]):
+        name = body.joint.removesuffix('_x')
+        if name != body.joint and _has_form(name, i, robot.bodies[i:i + 3]):
+            found[name] = i
+    return found
+
+
+def first_body(robot: Robot, joint: str) -> int:
+    """Return the index of the first of the three bodies; HodynError when it is no such joint."""
+    known = spherical_joints(robot)
+    if joint not in known:
+        names = f'these are {", ".join(known)}' if known else 'it has none'
+        raise HodynError(f'robot {robot.name!r} has no spherical joint {joint!r}; {names}')
+    return known[joint]
+
+
+def recentred(robot: Robot, joint: str, rotation: Array) -> tuple[Body, ...]:
+    """Return the bodies of the robot whose coordinates of the joint are 0 at this rotation."""
+    fault = lie.pose_fault(lie.pose(rotation))
+    if fault:
+        raise HodynError(f'rotation of joint {joint!r}: {fault}')
+    last = first_body(robot, joint) + 2
+    body, turn = robot.bodies[last], lie.nearest_rotation(rotation)
+    moved = replace(
+        body, axis=turn[2].copy(), placement=lie.pose(turn, body.point - turn @ body.point))
+    return (*robot.bodies[:last], moved, *robot.bodies[last + 1:])
+
+
+def singular_chart(robot: Robot, joint: str, positions: Array) -> str | None:
+    """Return what to do where a joint of a chart moves nothing as the chart is singular, or None.
+
+    `positions` are those of the robot's joints, (n,).
+    """
+    name = joint[:-2]
+    if name not in spherical_joints(robot):
+        return None
+    middle = positions[robot.joint_names.index(f'{name}_y')]
+    if abs(np.cos(middle)) > _NEAR_SINGULAR:
+        return None
+    return (
+        f'the coordinates of spherical joint {name!r} of robot {robot.name!r} are singular where '
+        f"'{name}_y' is ±90° (here {np.degrees(middle):.4f}°): give its rotation (rotations=…), "
+        'or re-centre them (Robot.with_rotation)')
+
+
+def _has_form(name: str, index: int, bodies: tuple[Body, ...]) -> bool:
+    first, second, last = bodies
+    turn = last.placement[:3, :3]
+    return (
+        (second.joint, last.joint) == (f'{name}_y', f'{name}_z')
+        and (second.parent, last.parent) == (index, index + 1)
+        and all(body.type == 'revolute' and body.mimic is None for body in bodies)
+        and not any(body.mass or body.inertia.any() for body in (first, second))
+        and all(np.allclose(a, b, rtol=0.0, atol=_FORM) for a, b in (
+            (first.axis, (1.0, 0.0, 0.0)), (second.axis, (0.0, 1.0, 0.0)),
+            (turn @ last.axis, (0.0, 0.0, 1.0)), (second.placement, np.eye(4)),
+            (second.point, first.point), (last.point, first.point),
+            (turn @ last.point + last.placement[:3, 3], first.point))))

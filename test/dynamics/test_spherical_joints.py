@@ -1,0 +1,440 @@
+"""Spherical joints by rotations: against Pinocchio, closed forms in many digits, and MuJoCo."""
+import mpmath as mp
+import numpy as np
+import pytest
+from random_robots import (
+    assert_close,
+    random_base_motion,
+    random_mapping,
+    random_robot,
+    random_rotation,
+    random_wrenches,
+)
+
+import hodyn_ros as hd
+from hodyn_ros.robot import lie
+
+NAMES = ('joint1', 'joint3')
+QUARTER = lie.rotation_y(0.5 * np.pi)
+HALF = lie.rotation_exp([0.0, 0.6 * np.pi, 0.8 * np.pi])
+
+
+def with_balls(rng, floating=False, serial=False):
+    """Return a random tree of five bodies, the second and fourth on spherical joints."""
+    mapping = random_mapping(rng, 5, floating=floating, serial=serial)
+    for i in (1, 3):
+        del mapping['bodies'][i]['axis']
+        mapping['bodies'][i].pop('pitch', None)
+        mapping['bodies'][i]['type'] = 'spherical'
+    return hd.load_robot(mapping)
+
+
+def some_rotations(rng, count=None):
+    shape = () if count is None else (count,)
+    return {name: np.array([random_rotation(rng) for _ in range(count or 1)]).reshape(*shape, 3, 3)
+            for name in NAMES}
+
+
+def ball(point=(0.0, 0.0, 0.0)):
+    """Return one body on a spherical joint."""
+    return hd.load_robot({'name': 'ball', 'gravity': [0.5, -1.0, -9.0], 'bodies': [{
+        'name': 'ball', 'parent': -1, 'type': 'spherical', 'point': point,
+        'placement': lie.pose(lie.rotation_x(0.4), [0.1, 0.2, 0.3]), 'mass': 2.0,
+        'com': [0.05, -0.1, 0.2],
+        'inertia': [[0.03, 0.002, 0.001], [0.002, 0.04, 0.003], [0.001, 0.003, 0.02]]}]})
+
+
+def pinocchio_model(pin, robot):
+    """Return Pinocchio's model, whose joints are in the robot's order, with spherical ones."""
+    model = pin.Model()
+    model.gravity.linear = robot.gravity
+    place = {-1: 0}
+    kinds = {'revolute': pin.JointModelRevoluteUnaligned,
+             'prismatic': pin.JointModelPrismaticUnaligned}
+    for i, body in enumerate(robot.bodies):
+        is_last = body.joint[:-2] in NAMES and body.joint.endswith('_z')
+        if body.joint[:-2] in NAMES and not is_last:
+            continue
+        first = robot.bodies[i - 2] if is_last else body
+        back = robot.bodies[first.parent].point if first.parent >= 0 else np.zeros(3)
+        home = lie.pose(None, -back) @ first.placement @ lie.pose(None, body.point)
+        joint = (
+            pin.JointModelSpherical() if is_last
+            else pin.JointModelHelicalUnaligned(body.axis, body.pitch) if body.type == 'helical'
+            else kinds[body.type](body.axis))
+        place[i] = model.addJoint(
+            place[first.parent], joint, pin.SE3(home[:3, :3], home[:3, 3]), body.joint)
+        model.appendBodyToJoint(
+            place[i], pin.Inertia(body.mass, body.com - body.point, body.inertia),
+            pin.SE3.Identity())
+    return model
+
+
+def placed(pin, model, robot, rotations, q):
+    """Return Pinocchio's positions, and where each of the robot's joints is in its velocities."""
+    position, places = pin.neutral(model), np.zeros(robot.n, dtype=int)
+    for i, name in enumerate(robot.joint_names):
+        ball_name = name[:-2] if name[:-2] in NAMES else None
+        joint = model.joints[model.getJointId(f'{ball_name}_z' if ball_name else name)]
+        places[i] = joint.idx_v + ('xyz'.index(name[-1]) if ball_name else 0)
+        if ball_name:
+            position[joint.idx_q:joint.idx_q + 4] = pin.Quaternion(rotations[ball_name]).coeffs()
+        else:
+            position[joint.idx_q] = q[i]
+    return position, places
+
+
+def pinocchios_torques(pin, model, robot, rotations, q):
+    position, places = placed(pin, model, robot, rotations, q[0])
+    velocity, acceleration = np.zeros((2, robot.n))
+    velocity[places], acceleration[places] = q[1], q[2]
+    return pin.rnea(model, model.createData(), position, velocity, acceleration)[places]
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_torques_and_accelerations_are_pinocchios(seed):
+    pin = pytest.importorskip('pinocchio')
+    rng = np.random.default_rng(seed)
+    robot, rotations = with_balls(rng), some_rotations(rng)
+    model, q = pinocchio_model(pin, robot), rng.normal(size=(3, robot.n))
+    expected = pinocchios_torques(pin, model, robot, rotations, q)
+    found = hd.inverse_dynamics(robot, q, rotations=rotations)
+    assert_close(found, expected[np.newaxis], 1e-12)
+    position, places = placed(pin, model, robot, rotations, q[0])
+    velocity, torque = np.zeros((2, robot.n))
+    velocity[places], torque[places] = q[1], found[0]
+    acceleration = pin.aba(model, model.createData(), position, velocity, torque)[places]
+    assert_close(
+        hd.forward_dynamics(robot, q[:2], found, rotations=rotations), [acceleration], 1e-10)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_mass_matrix_is_pinocchios(seed):
+    """Of a chain: that of a tree needs its bodies depth first."""
+    pin = pytest.importorskip('pinocchio')
+    rng = np.random.default_rng(seed)
+    robot, rotations = with_balls(rng, serial=True), some_rotations(rng)
+    model, q = pinocchio_model(pin, robot), rng.normal(size=(1, robot.n))
+    position, places = placed(pin, model, robot, rotations, q[0])
+    mass = pin.crba(model, model.createData(), position)
+    mass = np.triu(mass) + np.triu(mass, 1).T
+    at_rest = np.zeros((robot.n + 1, 3, robot.n))
+    at_rest[:, 0], at_rest[1:, 2] = q[0], np.eye(robot.n)
+    torques = hd.inverse_dynamics(robot, at_rest, rotations={
+        name: np.tile(turn, (robot.n + 1, 1, 1)) for name, turn in rotations.items()})[:, 0]
+    np.testing.assert_allclose(
+        torques[1:] - torques[0], mass[np.ix_(places, places)], atol=1e-11 * mass.max())
+
+
+def turning(a, b, orders):
+    """Return ω and its derivatives of exp(ã t) exp(b̃ t) at t = 0, (orders, 3)."""
+    rates = [a]
+    for _ in range(orders - 1):
+        rates.append(-np.cross(b, rates[-1]))
+    return np.array(rates) + b * (np.arange(orders) == 0)[:, np.newaxis]
+
+
+def test_torque_rates_are_the_differences_of_pinocchios_torques():
+    pin = pytest.importorskip('pinocchio')
+    rng = np.random.default_rng(3)
+    robot = with_balls(rng)
+    starts = {'joint1': HALF, 'joint3': QUARTER}
+    turns = {name: rng.normal(size=(2, 3)) for name in NAMES}
+    path = rng.normal(size=(5, robot.n))
+    columns = {name: hd.SphericalJoint(robot, name).columns for name in NAMES}
+
+    def motion(t):
+        q = np.array([sum(path[k + i] * t**i / mp.factorial(i) for i in range(5 - k))
+                      for k in range(5)], dtype=float)
+        rotations = {}
+        for name, (a, b) in turns.items():
+            after = lie.rotation_exp(b * t)
+            rotations[name] = starts[name] @ lie.rotation_exp(a * t) @ after
+            q[1:, columns[name]] = turning(after.T @ a, b, 4)
+        return q, rotations
+
+    q, rotations = motion(0.0)
+    found = hd.inverse_dynamics(robot, q, rotations=rotations)
+    model, h = pinocchio_model(pin, robot), 1e-3
+    values = np.array([
+        pinocchios_torques(pin, model, robot, *reversed(motion(k * h))) for k in range(-3, 4)])
+    weights = np.array([[-1, 9, -45, 0, 45, -9, 1], [2, -27, 270, -490, 270, -27, 2]])
+    expected = weights @ values / [[60.0 * h], [180.0 * h * h]]
+    assert_close(found[1:], expected, 1e-7)
+
+
+def cross(x, y):
+    return mp.matrix([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2],
+                      x[0] * y[1] - x[1] * y[0]])
+
+
+@pytest.mark.parametrize('start', [
+    np.eye(3), QUARTER, HALF, lie.rotation_y(0.5 * np.pi - 1e-9), lie.rotation_exp([3.1, 0.5, 0])])
+def test_moments_of_one_body_are_eulers_to_fifty_digits(start):
+    """m = Θ ω̇ + ω × Θ ω − c × m Rᵀ g about the joint, and derivatives, at any rotation."""
+    robot, order = ball(point=[0.02, 0.03, -0.01]), 4
+    body, a, b = robot.bodies[2], np.array([1.0, -2.0, 0.5]), np.array([0.3, 1.5, -1.0])
+    q = np.zeros((order + 3, 3))
+    q[1:] = turning(a, b, order + 2)
+    with mp.workdps(50):
+        arm = mp.matrix(body.com) - mp.matrix(body.point)
+        inertia = mp.matrix(body.inertia) + mp.mpf(body.mass) * (
+            (arm.T * arm)[0] * mp.eye(3) - arm * arm.T)
+        home = mp.matrix(robot.bodies[0].placement[:3, :3]) * mp.matrix(start)
+
+        def moment(t, component):
+            after = mp.expm(t * mp.matrix(lie.skew(b)))
+            first = after.T * mp.matrix(a)
+            omega, rate = first + mp.matrix(b), -cross(mp.matrix(b), first)
+            turn = home * mp.expm(t * mp.matrix(lie.skew(a))) * after
+            weight = mp.mpf(body.mass) * (turn.T * mp.matrix(robot.gravity))
+            return (inertia * rate + cross(omega, inertia * omega) - cross(arm, weight))[component]
+
+        expected = np.array([
+            [float(mp.diff(lambda t, i=i: moment(t, i), 0, k)) for i in range(3)]
+            for k in range(order + 1)])
+    found = hd.inverse_dynamics(robot, q, rotations={'ball': start})
+    assert_close(found, expected, 1e-12)
+    back = hd.forward_dynamics(robot, q[:2], found, rotations={'ball': start})
+    assert_close(back, q[2:], 1e-10)
+
+
+@pytest.mark.parametrize('floating', [False, True])
+def test_results_do_not_depend_on_where_charts_are_centred(floating):
+    rng = np.random.default_rng(5)
+    robot, order = with_balls(rng, floating), 3
+    rotations = {'joint1': QUARTER, 'joint3': HALF}
+    q = rng.normal(size=(order + 3, robot.n))
+    given = {'external_wrenches': random_wrenches(rng, robot, order)}
+    if floating:
+        given['base_pose'], given['base_twist'] = random_base_motion(rng, order)
+    elsewhere = robot
+    for name in NAMES:
+        elsewhere = elsewhere.with_rotation(name, random_rotation(rng))
+    # Wrenches on links that are not there would depend on how they are turned.
+    given['external_wrenches'][:, [
+        i for i, body in enumerate(robot.bodies) if not body.mass]] = 0.0
+    one, other = (np.hstack(hd.inverse_dynamics(r, q, rotations=rotations, **given)).reshape(
+        order + 1, -1) if floating else hd.inverse_dynamics(r, q, rotations=rotations, **given)
+        for r in (robot, elsewhere))
+    assert_close(other, one, 1e-11)
+    if floating:
+        twist = given.pop('base_twist')
+        given |= {'base_twist': twist[:1], 'base_wrench': one[:, robot.n:]}
+        found, base = hd.forward_dynamics(
+            robot, q[:2], one[:, :robot.n], rotations=rotations, **given)
+        assert_close(base, twist[1:], 1e-8)
+    else:
+        found = hd.forward_dynamics(robot, q[:2], one, rotations=rotations, **given)
+    assert_close(found, q[2:], 1e-8)
+
+
+def test_a_batch_anywhere_on_the_group_is_its_motions_one_by_one():
+    rng = np.random.default_rng(6)
+    robot, count = with_balls(rng), 40
+    rotations, q = some_rotations(rng, count), rng.normal(size=(count, 4, robot.n))
+    torques = hd.inverse_dynamics(robot, q, rotations=rotations)
+    accelerations = hd.forward_dynamics(robot, q[:, :2], torques, rotations=rotations)
+    for t in range(count):
+        alone = {name: turn[t] for name, turn in rotations.items()}
+        assert_close(torques[t], hd.inverse_dynamics(robot, q[t], rotations=alone), 1e-11)
+        assert_close(accelerations[t], q[t, 2:], 1e-8)
+    none = {name: turn[:0] for name, turn in rotations.items()}
+    assert hd.inverse_dynamics(robot, q[:0], rotations=none).shape == (0, 2, robot.n)
+
+
+@pytest.mark.parametrize('center', [np.eye(3), QUARTER, HALF])
+def test_coordinates_and_rotations_are_each_others_inverse(center):
+    rng = np.random.default_rng(7)
+    robot = ball([0.1, 0.2, 0.3]).with_rotation('ball', center)
+    joint = hd.SphericalJoint(robot, 'ball')
+    np.testing.assert_allclose(joint.coordinates(center), np.zeros((1, 3)), atol=1e-15)
+    coordinates = rng.uniform(-1.2, 1.2, size=(20, 6, 3))
+    turn, velocity = joint.motion(coordinates)
+    np.testing.assert_allclose(
+        joint.coordinates(turn, velocity), coordinates, rtol=0, atol=1e-9)
+    pose, twist = hd.forward_kinematics(robot, coordinates, 'ball', representation='body_fixed')
+    home = robot.bodies[0].placement[:3, :3]
+    np.testing.assert_allclose(pose[:, :3, :3], home @ turn, atol=1e-14)
+    np.testing.assert_allclose(twist[..., :3], velocity, atol=1e-12)
+    pivot = pose @ [0.1, 0.2, 0.3, 1.0]
+    np.testing.assert_allclose(pivot, np.tile(pivot[0], (20, 1)), atol=1e-14)
+
+
+def test_moments_and_torques_of_the_chart_do_the_same_work():
+    rng = np.random.default_rng(8)
+    joint = hd.SphericalJoint(ball().with_rotation('ball', HALF), 'ball')
+    coordinates, moment = rng.uniform(-1.0, 1.0, size=(2, 4, 3))
+    _, velocity = joint.motion(coordinates)
+    torques = joint.torques(coordinates, moment)
+    # Power and its rate.
+    assert torques[0] @ coordinates[1] == pytest.approx(moment[0] @ velocity[0])
+    assert torques[1] @ coordinates[1] + torques[0] @ coordinates[2] == pytest.approx(
+        moment[1] @ velocity[0] + moment[0] @ velocity[1])
+    assert_close(joint.moment(coordinates, torques), moment, 1e-13)
+
+
+def test_near_the_singularity_of_a_chart_nothing_wrong_is_returned():
+    robot = ball()
+    joint, near = hd.SphericalJoint(robot, 'ball'), np.zeros((2, 3))
+    advice = r"singular where 'ball_y' is ±90°.*re-centre them \(Robot.with_rotation\)"
+    near[:, 1] = 0.5 * np.pi, 1.0
+    near[1, 0] = 2.0
+    with pytest.raises(hd.HodynError, match=advice):
+        joint.coordinates(QUARTER, [[1.0, 2.0, 3.0]])
+    with pytest.raises(hd.HodynError, match=advice):
+        joint.moment(near, [[1.0, 2.0, 3.0]])
+    with pytest.raises(hd.HodynError, match=advice):
+        hd.forward_dynamics(robot, near, [[1.0, 2.0, 3.0]])
+    with pytest.raises(hd.HodynError, match=advice):
+        hd.ForwardDynamics(robot)(near, np.ones((1, 3)), np.zeros((1, 3)))
+    near[0, 1] -= 3e-6
+    with pytest.warns(UserWarning, match=advice):
+        hd.forward_dynamics(robot, near, [[1.0, 2.0, 3.0]])
+    with pytest.raises(hd.HodynError, match='nothing resists joint'):  # for another reason
+        hd.forward_dynamics(random_robot_without_mass(), np.zeros((2, 2)), [[1.0, 1.0]])
+
+
+def random_robot_without_mass():
+    mapping = random_mapping(np.random.default_rng(1), 2, kinds=('revolute',))
+    for key in ('mass', 'com', 'inertia'):
+        del mapping['bodies'][1][key]
+    with pytest.warns(UserWarning, match='without moving any mass'):
+        return hd.load_robot(mapping)
+
+
+@pytest.mark.parametrize('digits', [1, 2, 3, 5])
+def test_where_coordinates_are_not_refused_they_are_right(digits):
+    """Moments from torques of a motion near the singularity, to all orders that are taken."""
+    joint = hd.SphericalJoint(ball(), 'ball')
+    rng = np.random.default_rng(digits)
+    coordinates = rng.normal(size=(6, 3))
+    coordinates[0, 1] = 0.5 * np.pi - 10.0 ** -digits
+    moment, taken = rng.normal(size=(6, 3)), 0
+    for orders in range(1, 7):
+        try:
+            found = joint.moment(
+                coordinates, joint.torques(coordinates, moment[:orders]))
+        except hd.HodynError:
+            break
+        assert_close(found, moment[:orders], 1e-5)
+        taken = orders
+    assert taken >= 1
+    assert (taken == 6) == (digits == 1)
+
+
+@pytest.mark.parametrize(('arguments', 'message'), [
+    ({'rotations': {'joint2': np.eye(3)}}, "no spherical joint 'joint2'; these are joint1, joi"),
+    ({'rotations': {'joint1': np.diag([1.0, 1.0, -1.0])}}, "'joint1': its rotation is a reflec"),
+    ({'rotations': {'joint1': np.eye(4)}}, r"'joint1' has shape \(4, 4\); expected \(3, 3\)"),
+    ({'rotations': {}}, 'expected those of spherical joints by name'),
+    ({'rotations': {'joint1': np.eye(3)}, 'out': np.zeros((1, 9))}, 'leave out `out`'),
+    ({'rotations': {'joint1': np.eye(3)}, 'external_wrenches': np.zeros((1, 2, 6))},
+     'external_wrenches has shape'),
+])
+def test_what_is_no_rotation_of_a_spherical_joint_is_named(arguments, message):
+    robot = with_balls(np.random.default_rng(9))
+    with pytest.raises(hd.HodynError, match=message):
+        hd.inverse_dynamics(robot, np.zeros((3, robot.n)), **arguments)
+
+
+def test_a_robot_without_spherical_joints_says_so():
+    robot = random_robot(np.random.default_rng(10), 3)
+    with pytest.raises(hd.HodynError, match="has no spherical joint 'joint1'; it has none"):
+        robot.with_rotation('joint1', np.eye(3))
+    with pytest.raises(hd.HodynError, match="joint 'ball': its rotation is not one"):
+        ball().with_rotation('ball', 2.0 * np.eye(3))
+
+
+def no_torque(t, state, rotations):
+    return np.zeros(state.shape[1])
+
+
+def test_a_top_precesses_steadily_through_the_singularity_of_the_chart():
+    """Its axis is level, so that it starts at ±90° of the chart and passes it each half turn."""
+    transverse, spin_inertia, mass, length, gravity, spin = 0.05, 0.02, 1.5, 0.2, 9.81, 60.0
+    top = hd.load_robot({'name': 'top', 'gravity': [0, 0, -gravity], 'bodies': [{
+        'name': 'top', 'parent': -1, 'type': 'spherical', 'placement': np.eye(4), 'mass': mass,
+        'com': [0, 0, length],
+        'inertia': np.diag([transverse, transverse, spin_inertia])}]})
+    rate = mass * gravity * length / (spin_inertia * spin)
+    times = np.linspace(0.0, 2.0 * np.pi / rate, 25)
+    states, rotations = hd.simulate(
+        top, no_torque, [np.zeros(3), [-rate, 0.0, spin]], times, rotations={'top': QUARTER},
+        tolerance=1e-11)
+    expected = np.array([
+        lie.rotation_z(rate * t) @ QUARTER @ lie.rotation_z(spin * t) for t in times])
+    np.testing.assert_allclose(rotations['top'], expected, atol=1e-8)
+    speeds = np.einsum('tji,j->ti', expected, [0.0, 0.0, rate])
+    speeds[:, 2] += spin
+    np.testing.assert_allclose(states[:, 1], speeds, atol=1e-6)
+    assert not states[:, 0].any()
+
+
+def test_a_pendulum_on_a_floating_base_swings_as_in_mujoco():
+    mujoco = pytest.importorskip('mujoco')
+    model = mujoco.MjModel.from_xml_string("""<mujoco>
+      <option gravity="0 0 -9.81" integrator="RK4" timestep="0.0005"/><worldbody>
+      <body name="base"><freejoint name="free"/>
+        <inertial pos="0.1 0 0.05" mass="2" diaginertia="0.1 0.2 0.25"/>
+        <body name="arm" pos="0 0 0.2" quat="1 2 3 4">
+          <joint name="ball" type="ball" pos="0 0.02 -0.1"/>
+          <inertial pos="0 0.1 0.3" mass="1" diaginertia="0.02 0.03 0.04"/>
+          <body name="hand" pos="0 0 0.5"><joint name="slide" type="slide" axis="1 0 1"/>
+            <inertial pos="0.05 0 0" mass="0.5" diaginertia="0.01 0.01 0.01"/>
+      </body></body></body></worldbody></mujoco>""")
+    robot, data = hd.load_robot(model), mujoco.MjData(model)
+    assert robot.joint_names == ('ball_x', 'ball_y', 'ball_z', 'slide')
+    start, torque = np.zeros((2, 4)), np.array([0.3, 0.5, -0.2, -1.0])
+    start[:, 3], start[1, :3] = (0.1, -0.2), (4.0, 8.0, -3.0)
+    data.qpos[:] = [0, 0, 0, 1, 0, 0, 0, *lie.quaternion(HALF), 0.1]
+    data.qvel[6:] = start[1]
+    data.qfrc_applied[6:] = torque
+    seen = []
+
+    def law(t, state, base_pose, base_twist, rotations):
+        seen.append(rotations['ball'])
+        return torque
+
+    states, poses, _, rotations = hd.simulate(
+        robot, law, start, [0.0, 0.25, 0.5], base_pose=np.eye(4),
+        base_twist=np.zeros((1, 6)), rotations={'ball': HALF})
+    for _ in range(1000):
+        mujoco.mj_step(model, data)
+    joint = hd.SphericalJoint(robot.with_rotation('ball', HALF), 'ball')
+    assert np.abs(joint.sine(np.array(seen))).max() > 0.98  # it passed the singularity, 11° away
+    np.testing.assert_allclose(
+        rotations['ball'][-1], lie.rotation_of_quaternion(data.qpos[7:11]), atol=1e-6)
+    np.testing.assert_allclose(states[-1, 1], data.qvel[6:], atol=1e-5)
+    np.testing.assert_allclose(states[-1, 0, 3], data.qpos[11], atol=1e-6)
+    np.testing.assert_allclose(poses[-1, :3, 3], data.qpos[:3], atol=1e-6)
+
+
+def test_a_chain_on_spherical_joints_keeps_its_energy():
+    rng = np.random.default_rng(12)
+    robot = with_balls(rng)
+    start = rng.normal(scale=2.0, size=(2, robot.n))
+    states, rotations = hd.simulate(
+        robot, no_torque, start, np.linspace(0.0, 1.0, 6), rotations=some_rotations(rng),
+        tolerance=1e-11)
+    energies = []
+    for t, state in enumerate(states):
+        at, inner = robot, state.copy()
+        for name in NAMES:
+            at = at.with_rotation(name, rotations[name][t])
+            joint = hd.SphericalJoint(at, name)
+            inner[:, joint.columns] = joint.coordinates(
+                rotations[name][t], state[1:, joint.columns])
+        energies.append(sum(hd.energy(at, inner))[0])
+        np.testing.assert_allclose(
+            rotations[name][t] @ rotations[name][t].T, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(energies, energies[0], rtol=1e-8, atol=1e-8)
+    turned = max(np.ptp(rotations[name], axis=0).max() for name in NAMES)
+    assert turned > 1.0
+
+
+@pytest.mark.parametrize('distance', [0.0, 1e-4])
+def test_without_its_rotation_a_motion_ends_at_the_singularity(distance):
+    start = [[0.0, 0.5 * np.pi - distance, 0.0], np.ones(3)]
+    with pytest.raises(hd.HodynError, match=r"where 'ball_y' is ±90°.* give its rotation"):
+        hd.simulate(ball(), lambda t, state: np.zeros(3), start, [0.0, 1.0])

@@ -1,0 +1,124 @@
+"""Joints of several positions: spherical and planar ones, of every source, as chains."""
+import numpy as np
+import pytest
+from random_robots import random_mapping, random_rotation
+
+import hodyn_ros as hd
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.files import robot_mapping
+from hodyn_ros.robot.spherical import spherical_joints
+
+URDF = """<robot name="swing"><link name="base"/>
+  <link name="bob"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hook" type="spherical"><parent link="base"/><child link="bob"/>
+    <origin xyz="0 0 2" rpy="0.1 0.2 0.3"/></joint></robot>"""
+
+
+def arm(**changes):
+    """Return three bodies, the second on a spherical joint, parents by index."""
+    mapping = random_mapping(np.random.default_rng(1), 3, kinds=('revolute',))
+    del mapping['bodies'][1]['axis']
+    mapping['bodies'][1] |= {'type': 'spherical', **changes}
+    return mapping
+
+
+def test_a_spherical_joint_is_three_turns_about_a_point():
+    robot = hd.load_robot(arm())
+    names = ('joint0', 'joint1_x', 'joint1_y', 'joint1_z', 'joint2')
+    assert robot.joint_names == names
+    assert [body.parent for body in robot.bodies] == [-1, 0, 1, 2, 3]
+    assert robot.bodies[3].name == 'body1'
+    assert spherical_joints(robot) == {'joint1': 1}
+    a, b, c = 0.3, -0.4, 0.5
+    home, _ = hd.forward_kinematics(robot, np.zeros(5), 'body1')
+    moved, _ = hd.forward_kinematics(robot, np.array([0.0, a, b, c, 0.0]), 'body1')
+    turned = np.linalg.inv(home) @ moved
+    np.testing.assert_allclose(
+        turned[:3, :3], lie.rotation_x(a) @ lie.rotation_y(b) @ lie.rotation_z(c), atol=1e-14)
+    point = np.append(arm()['bodies'][1]['point'], 1.0)
+    np.testing.assert_allclose(turned @ point, point, atol=1e-14)
+
+
+def test_a_planar_joint_of_a_mapping_is_that_of_a_urdf():
+    urdf = URDF.replace('spherical">', 'planar"><axis xyz="0 0 1"/>')
+    expected = hd.load_robot(urdf)
+    bodies = [{
+        'name': 'bob', 'joint': 'hook', 'parent': -1, 'type': 'planar', 'axis': [0, 0, 1],
+        'placement': expected.bodies[0].placement, 'mass': 1.0, 'com': [0, 0, -0.5],
+        'inertia': 0.01 * np.eye(3)}]
+    robot = hd.load_robot({'name': 'swing', 'bodies': bodies})
+    assert robot.joint_names == expected.joint_names == ('hook_x', 'hook_y', 'hook_yaw')
+    np.testing.assert_array_equal(
+        robot.kernel_model.body_table, expected.kernel_model.body_table)
+
+
+@pytest.mark.parametrize('ending', ['yaml', 'urdf'])
+def test_a_saved_robot_has_its_spherical_joints_and_their_centers(tmp_path, ending):
+    center = random_rotation(np.random.default_rng(2))
+    robot = hd.load_robot({**arm(), 'gravity': [0, 0, -9.80665]}).with_rotation('joint1', center)
+    path = tmp_path / f'arm.{ending}'
+    hd.save_robot(robot, path)
+    again = hd.load_robot(path)
+    np.testing.assert_allclose(hd.SphericalJoint(again, 'joint1').center, center, atol=1e-14)
+    q = np.random.default_rng(3).normal(size=(4, 5))
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(again, q), hd.inverse_dynamics(robot, q), atol=1e-10)
+
+
+def test_the_same_robot_is_where_it_was_after_its_chart_is_moved():
+    robot = hd.load_robot(arm())
+    rotation = random_rotation(np.random.default_rng(4))
+    moved = robot.with_rotation('joint1', rotation)
+    again = moved.with_rotation('joint1', np.eye(3))
+    q = np.array([0.3, 0.0, 0.0, 0.0, -0.7])
+    there = q.copy()
+    there[1:4] = hd.SphericalJoint(robot, 'joint1').coordinates(rotation)[0]
+    for link in ('body0', 'body1', 'body2'):
+        expected, _ = hd.forward_kinematics(robot, there, link)
+        found, _ = hd.forward_kinematics(moved, q, link)
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+    np.testing.assert_allclose(
+        again.kernel_model.body_table, robot.kernel_model.body_table, atol=1e-14)
+
+
+def test_a_urdf_may_say_spherical():
+    robot = hd.load_robot(URDF)
+    assert robot.joint_names == ('hook_x', 'hook_y', 'hook_z')
+    assert not np.isfinite(robot.limits.position_max).any()
+    locked = hd.load_robot(URDF, locked_joints={'hook_z': 0.2})
+    assert locked.joint_names == ('hook_x', 'hook_y')
+    with pytest.raises(hd.HodynError, match="no joint 'hook' to lock; its joints are hook_x, hoo"):
+        hd.load_robot(URDF, locked_joints={'hook': 0.2})
+    with pytest.raises(hd.HodynError, match=r"'ball' is not supported; .*planar, spherical"):
+        hd.load_robot(URDF.replace('"spherical"', '"ball"'))
+
+
+@pytest.mark.parametrize(('changes', 'message'), [
+    ({'axis': [0, 0, 1]}, "body 'body1', key 'axis': a spherical joint has none"),
+    ({'type': 'planar', 'axis': [0, 0, 2]}, "body 'body1', key 'axis': expected a unit vector"),
+    ({'type': 'planar'}, "body 'body1': key 'axis' is missing"),
+    ({'mimic': {'joint': 'joint0'}}, "key 'mimic': a spherical joint cannot follow another"),
+    ({'dh': {'a': 1, 'alpha': 0, 'd': 0}}, "key 'dh': a spherical joint has none"),
+    ({'name': None}, "body number 1: key 'name' is missing"),
+    ({'parent': 7}, "key 'parent': no body '7'"),
+    ({'point': [0, 0]}, "key 'point': expected 3, got 2"),
+    ({'colour': 'red'}, "unknown key 'colour'"),
+])
+def test_what_is_wrong_with_a_joint_of_several_positions_is_named(changes, message):
+    with pytest.raises(hd.HodynError, match=message):
+        hd.load_robot(arm(**changes))
+
+
+@pytest.mark.parametrize('change', [
+    lambda bodies: bodies[1].update(mass=0.1, com=[0, 0, 0], inertia=0.01 * np.eye(3)),
+    lambda bodies: bodies[2].update(axis=[0, 0.6, 0.8]),
+    lambda bodies: bodies[3].update(point=[0, 0, 0.1]),
+    lambda bodies: bodies[2].update(placement=lie.pose(None, [0.1, 0, 0])),
+    lambda bodies: bodies[3].update(joint='other'),
+])
+def test_other_joints_of_such_names_are_no_spherical_joint(change):
+    mapping = robot_mapping(hd.load_robot(arm()))
+    assert spherical_joints(hd.load_robot(mapping))
+    change(mapping['bodies'])
+    assert not spherical_joints(hd.load_robot(mapping))
