@@ -27,7 +27,7 @@ from hodyn_ros.feedforward.trajectory_goals import (
     ErrorCode,
     Goal,
 )
-from hodyn_ros.feedforward.transitions import Cause, State
+from hodyn_ros.feedforward.transitions import HEARING, Cause, State
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -142,7 +142,7 @@ class Supervisor(StateMachine):
             self._take_samples(now)
         measured = None
         # A sensor that stays wrong says nothing of where the arm is.
-        if self.state in (State.RUNNING, State.DEPARTING) and self._unbelieved < PERSISTENCE and (
+        if self.state in HEARING and self._unbelieved < PERSISTENCE and (
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
         controller.evaluate(now, measured)
@@ -214,7 +214,8 @@ class Supervisor(StateMachine):
             self.reasons.notice('late', '', at, 'warning', (
                 f'no joint state for {silence:.3f} s, {silence / self.arrivals.period:.0f} '
                 'periods'))
-        if self.state in (State.RUNNING, State.DEPARTING) and self.arrivals.are_lost(at):
+        self._watch_base(at)
+        if self.state in HEARING and self.arrivals.are_lost(at):
             self.clock.skip_to(self.stamp_at(at))
             was_idle = controller.reference.is_idle(controller.now) and not self._planner.busy
             before = self.reasons.why
@@ -228,7 +229,7 @@ class Supervisor(StateMachine):
     @property
     def is_watched(self) -> bool:
         """Whether something may fall silent, so that `watch` has something to do."""
-        return self.state in (State.RUNNING, State.DEPARTING, State.LOST)
+        return self.state in HEARING or self.state is State.LOST
 
     def stamp_at(self, at: float) -> int:
         """Return what the stamp of a joint state would be at a time."""
@@ -242,6 +243,7 @@ class Supervisor(StateMachine):
         controller = self._running
         if self._planner.busy and not self.goals.prepares:
             self.reasons.tell('error', REPLACED, PLAN)
+        self._plan_on_base()
         self._planner.submit(
             data, controller.reference, controller.now, annotate=annotate,
             left_out=self.clock.left_out)
@@ -293,6 +295,8 @@ class Supervisor(StateMachine):
         if not is_plausible:
             self.why_waiting = beyond
             self.reasons.notice('range', beyond, at, 'error')
+            return False
+        if not self._knows_base(at):
             return False
         self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
         controller = FeedforwardController(

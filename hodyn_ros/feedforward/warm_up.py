@@ -8,7 +8,7 @@ import numpy as np
 
 from hodyn_ros.common.jit import is_kept
 from hodyn_ros.dynamics.kernels.unrolled import spatial
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.feedforward.output_curve import go_over
@@ -57,6 +57,7 @@ def warm_up(
     if has_streams:
         _warm_up_streams(motion_limits(feedforward), options.bandwidth)
     controller.set_external_wrench(0, np.zeros(6))
+    controller.set_base(np.eye(3), np.zeros((ORDER + 2, 6)))
     evaluate()
     wait()
     controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
-from hodyn_ros.ros.parameters import TABLE, fault, fault_of_qos, row_of, unknown
+from hodyn_ros.ros.parameters import TABLE, fault, row_of, unknown
 
 OF_ROS = (
     '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
@@ -138,7 +138,7 @@ def _wrong(name: str, value: Any) -> str:
         return fault(name, _as_meant(name, value))
     if name == 'use_sim_time' and not isinstance(value, bool):
         return f'{name} is {value!r}; expected a truth value (true or false)'
-    return unknown(name) or fault_of_qos(name, value)
+    return unknown(name) or parameter_file.fault_of_qos(name, value)
 
 
 def _as_meant(name: str, value: Any) -> Any:

@@ -1,0 +1,329 @@
+"""An arm on a base that moves: its torques, the wrench on the base, and what is believed of it."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from supervised import HOME, PERIOD, SHIP, SHIP_MODEL, World
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward.base_input import LARGEST_ACCELERATION, BaseInput, BaseReading
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
+from hodyn_ros.feedforward.settings import ControllerSettings
+from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.robot import lie
+
+STEP = 1_000_000  # ns
+
+
+def moving(rng):
+    """Return a rotation and a hybrid twist with its derivatives."""
+    return lie.rotation_exp(rng.normal(size=3)), rng.normal(size=(4, 6))
+
+
+@pytest.mark.parametrize('robot', [SHIP, hd.load_robot('aerial_manipulator')])
+@pytest.mark.parametrize('seed', range(3))
+def test_the_torque_and_the_wrench_are_those_of_the_library(robot, seed):
+    rng = np.random.default_rng(seed)
+    feedforward = feedforward_of(robot)
+    q, (rotation, hybrid) = rng.normal(size=(5, robot.n)), moving(rng)
+    base = BaseMotion()
+    base.move(rotation, hybrid)
+    out = np.empty((3, feedforward.columns))
+    feedforward.on_base(q, base, out, friction=False)
+    # Anywhere in the world, and at any velocity of it.
+    pose = lie.pose(rotation, rng.normal(size=3) * 3.0)
+    twist = hd.pose_twist(hd.pose_derivatives(pose, hybrid, representation='hybrid'))
+    torque, wrench = hd.inverse_dynamics(robot, q, base_pose=pose, base_twist=twist)
+    if robot.rotor_inertia is not None:
+        torque += robot.rotor_inertia * q[2:]
+    expected = np.hstack([torque, hd.body_wrench(pose, twist[:2], wrench)])
+    np.testing.assert_allclose(out, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_an_even_velocity_of_the_base_changes_no_digit():
+    rng = np.random.default_rng(7)
+    q, (rotation, hybrid) = rng.normal(size=(5, 7)), moving(rng)
+    results = []
+    for velocity in (0.0, 1e4):
+        base = BaseMotion()
+        hybrid[0, 3:] = velocity
+        base.move(rotation, hybrid)
+        results.append(SHIP_MODEL.on_base(q, base, np.empty((3, 13))))
+    np.testing.assert_array_equal(*results)
+
+
+def test_at_rest_it_is_the_arm_on_a_base_that_is_fixed_so():
+    rng = np.random.default_rng(1)
+    feedforward = feedforward_of(SHIP)
+    feedforward.resting.rest(moving(rng)[0])
+    held = hd.FeedForward(feedforward.planned_robot)
+    assert not held.robot.floating
+    q = rng.normal(size=(5, 5, 7))
+    np.testing.assert_allclose(feedforward.torque(q), held.torque(q), rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        feedforward.torque(q, gravity=False), held.torque(q, gravity=False), rtol=0.0, atol=1e-10)
+    assert np.abs(held.torque(q) - hd.FeedForward(hd.load_robot('panda')).torque(q)).max() > 1.0
+
+
+def test_elsewhere_a_floating_base_is_refused_with_what_takes_it():
+    with pytest.raises(hd.HodynError, match='has a floating base; .* and so does the node'):
+        hd.FeedForward(SHIP)
+
+
+@pytest.mark.parametrize('gravity', [True, False])
+def test_what_is_published_goes_over_to_the_measured_base(gravity):
+    """A base that is tilted, and one that turns evenly and is accelerated."""
+    rng = np.random.default_rng(3)
+    robot = replace(SHIP, friction=None)
+    feedforward = feedforward_of(robot)
+    controller = FeedforwardController(
+        feedforward, HOME, 0, ControllerSettings(gravity_in_output=gravity, fade=0.2))
+    rotation = lie.rotation_exp([0.3, -0.2, 1.0])
+    hybrid = np.zeros((4, 6))
+    hybrid[:2] = 0.3 * rng.normal(size=(2, 6))
+    controller.set_base(rotation, hybrid)
+    begin = controller.output.copy()
+    for k in range(1, 1500):
+        controller.evaluate(k * STEP)
+    still = np.zeros((5, 7))
+    still[0] = HOME
+    base = BaseMotion()
+    base.move(rotation, hybrid)
+    expected = feedforward.on_base(still, base, np.empty((3, 13)), gravity=gravity)
+    assert np.abs(controller.output[0] - begin[0]).max() > 0.5
+    np.testing.assert_allclose(controller.output[0], expected[0, :7], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(controller.base_wrench[0], expected[0, 7:], rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(controller.output[1:], 0.0, atol=1e-7)
+
+
+def reading(t, rotation=None, linear=(0.0, 0.0, 0.0), angular=(0.0, 0.0, 0.0), **others):
+    rotation = np.eye(3) if rotation is None else rotation
+    return BaseReading(
+        others.get('frame', 'odom'), others.get('child', 'deck'), lie.quaternion(rotation),
+        np.array(linear), np.array(angular), round(t * 1e9))
+
+
+def feed(base, readings):
+    """Return which of the readings, at their times, are believed."""
+    return [base.take(one, None, 'left_', one.stamp * 1e-9) for one in readings]
+
+
+def test_three_readings_must_agree_before_the_first_is_believed():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    assert not base.is_known(1.0)
+    assert feed(base, [reading(1.0 + 0.01 * k) for k in range(4)]) == [False, False, True, True]
+    assert base.is_known(1.04)
+    assert not base.is_known(5.0)
+
+
+def test_one_wrong_reading_of_the_base_is_left_out_and_a_new_tilt_taken():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    feed(base, [reading(1.0 + 0.01 * k) for k in range(3)])
+    tilted = lie.rotation_exp([0.5, 0.0, 0.0])
+    assert feed(base, [reading(1.03, tilted), reading(1.04)]) == [False, True]
+    np.testing.assert_array_equal(base.rotation, np.eye(3))
+    assert feed(base, [reading(1.05 + 0.01 * k, tilted) for k in range(3)]) == [False, False, True]
+    np.testing.assert_allclose(base.rotation, tilted, atol=1e-15)
+    assert base.left_out == 5
+
+
+@pytest.mark.parametrize(('wrong', 'said'), [
+    ({'frame': 'map'}, "its frame_id is 'map', and was 'odom'"),
+    ({'child': 'wheel'}, "'wheel' is no link of the base of robot 'panda': expected deck"),
+    ({'angular': (0.0, 30.0, 0.0)}, r'twist.twist.angular is 30 rad/s; at most 20 are believed'),
+    ({'t': 1.02}, 'a stamp is not newer than the last'),
+    ({'t': 0.0}, 'it has no stamp'),
+])
+def test_odometry_that_cannot_be_of_the_base_is_refused(wrong, said):
+    base = BaseInput(SHIP, 0.0, 0.0)
+    feed(base, [reading(1.0 + 0.01 * k) for k in range(3)])
+    with pytest.raises(hd.HodynError, match=said):
+        base.take(reading(**{'t': 1.03, **wrong}), None, '', 1.03)
+    assert base.why
+    assert feed(base, [reading(1.04)]) == [True]
+
+
+@pytest.mark.parametrize(('late', 'said'), [(0.6, 'behind'), (-0.6, 'ahead of')])
+def test_odometry_of_another_time_than_the_joint_states_is_refused(late, said):
+    base = BaseInput(SHIP, 0.0, 0.0)
+    with pytest.raises(hd.HodynError, match=f'0.600 s {said} that of the joint states'):
+        base.take(reading(9.0), round((9.0 + late) * 1e9), '', 1.0)
+
+
+def test_after_a_clock_was_set_back_readings_are_believed_again():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    assert feed(base, [reading(100.0 + 0.01 * k) for k in range(3)])[-1]
+    assert feed(base, [reading(5.0 + 0.01 * k) for k in range(3)]) == [False, False, True]
+
+
+def test_any_link_of_the_base_may_be_what_is_measured():
+    """A frame that is turned and elsewhere on the base, with the driver's prefix."""
+    place = lie.pose(lie.rotation_exp([0.0, 0.4, 0.0]), [0.5, 0.0, 0.2])
+    robot = replace(SHIP, frames={**SHIP.frames, 'imu': (0, place)})
+    own, other = BaseInput(robot, 0.0, 5.0), BaseInput(robot, 0.0, 5.0)
+    angular, linear = np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.0, -0.5])
+    for k in range(6):
+        t = 1.0 + 0.01 * k
+        rotation = lie.rotation_exp(angular * t)  # turns evenly about axes of its own
+        speed = linear * t
+        own.take(reading(t, rotation, speed, angular), None, '', t)
+        turned = place[:3, :3].T
+        other.take(reading(
+            t, rotation @ place[:3, :3], turned @ (speed + np.cross(angular, place[:3, 3])),
+            turned @ angular, child='left_imu'), None, 'left_', t)
+    np.testing.assert_allclose(other.rotation, own.rotation, atol=1e-12)
+    np.testing.assert_allclose(other.hybrid, own.hybrid, atol=1e-9)
+
+
+@pytest.mark.parametrize('bandwidth', [0.0, 20.0])
+def test_accelerations_are_filtered_differences_of_velocities_or_none(bandwidth):
+    base = BaseInput(SHIP, 0.0, bandwidth)
+    feed(base, [
+        reading(1.0 + 0.01 * k, linear=(0.0, 0.0, 0.02 * k), angular=(0.01 * k, 0.0, 0.0))
+        for k in range(3)])
+    assert base.hybrid[1, 5] < 2.0  # it has only begun
+    feed(base, [
+        reading(1.0 + 0.01 * k, linear=(0.0, 0.0, 0.02 * k), angular=(0.01 * k, 0.0, 0.0))
+        for k in range(3, 150)])
+    expected = [1.0, 0.0, 0.0, 0.0, 0.0, 2.0] if bandwidth else np.zeros(6)
+    np.testing.assert_allclose(base.hybrid[1], expected, atol=1e-9)
+    assert not base.hybrid[2:].any()
+
+
+def test_no_jump_of_the_velocity_makes_a_larger_acceleration_than_is_taken():
+    base = BaseInput(SHIP, 0.0, 100.0)
+    for k in range(40):
+        speed = (0.0, 0.0, 1.4 * (k % 2))
+        base.take(reading(1.0 + 0.01 * k, linear=speed, angular=speed), None, '', 1.0 + 0.01 * k)
+        found = np.linalg.norm(base.hybrid[1].reshape(2, 3), axis=1)
+        assert (found <= LARGEST_ACCELERATION * (1.0 + 1e-9)).all()
+    assert (found > 1.0).all()
+
+
+def ship(**options):
+    """Return a world on a ship whose node runs."""
+    world = World(model=SHIP_MODEL, **options)
+    for _ in range(30):
+        world.state()
+    assert world.supervisor.report(world.at) == ('holding', '')
+    return world
+
+
+def test_without_odometry_nothing_is_published():
+    world = World(model=SHIP_MODEL)
+    world.is_measured = False
+    for _ in range(20):
+        assert not world.state()
+    assert world.supervisor.report(world.at) == (
+        'waiting', 'for the base: no odometry yet, so its tilt is unknown')
+    world.is_measured = True
+    for _ in range(10):
+        world.state()
+    assert world.supervisor.state is State.RUNNING
+
+
+def test_lost_odometry_stops_and_holds_with_the_last_tilt():
+    world = ship()
+    world.sea = 1.0
+    for _ in range(300):
+        world.state()
+    supervisor = world.supervisor
+    supervisor.take_trajectory(b'0.3', None, annotate=False)
+    for _ in range(50):
+        world.state()
+    assert supervisor.report(world.at)[0] == 'following'
+    world.is_measured = False
+    seen = []
+    for _ in range(400):
+        assert world.state()  # it goes on being published
+        if seen[-1:] != [supervisor.report(world.at)]:
+            seen.append(supervisor.report(world.at))
+    assert seen == [
+        ('following', ''), ('stopping', 'the odometry of the base is lost'),
+        ('fault', 'the odometry of the base is lost')]
+    assert 'no odometry of the base for 0.0' in ' '.join(world.logged)
+    with pytest.raises(hd.HodynError, match='the odometry of the base is lost'):
+        supervisor.take_trajectory(b'0.1', None, annotate=False)
+    still = np.zeros((5, 7))
+    still[0] = supervisor.controller.q[0]
+    base = BaseMotion()
+    base.rest(supervisor.base.rotation)
+    expected = SHIP_MODEL.on_base(still, base, np.empty((3, 13)))
+    np.testing.assert_allclose(supervisor.controller.output[0], expected[0, :7], atol=1e-6)
+    world.is_measured = True
+    for _ in range(10):
+        world.state()
+    assert supervisor.report(world.at) == ('holding', 'the odometry of the base was lost')
+    supervisor.take_trajectory(b'0.1', None, annotate=False)
+
+
+def test_joint_states_that_are_lost_too_are_said_and_both_come_back():
+    world = ship()
+    world.is_measured = False
+    for _ in range(60):
+        world.state()
+    assert world.supervisor.state is State.ADRIFT
+    world.pass_time(1.0)
+    assert world.supervisor.report(world.at) == ('fault', 'joint states are lost')
+    world.settle()
+    assert world.supervisor.report(world.at)[0] == 'holding'
+
+
+def test_at_the_end_the_output_is_the_weight_on_the_base_as_it_was():
+    world = ship()
+    world.sea = 1.0
+    for _ in range(300):
+        world.state()
+    world.end()
+    base = BaseMotion()
+    base.rest(world.supervisor.base.rotation)
+    still = np.zeros((5, 7))
+    still[0] = world.supervisor.controller.q[0]
+    expected = SHIP_MODEL.on_base(still, base, np.empty((3, 13)))
+    np.testing.assert_allclose(world.published, expected[0, :7], atol=1e-6)
+
+
+def test_plans_are_judged_with_the_base_as_it_is_tilted():
+    world = ship()
+    world.list = 0.4
+    for _ in range(20):
+        world.state()
+    world.supervisor.take_trajectory(b'0.1', None, annotate=False)
+    rotation, _, _ = world.deck()
+    np.testing.assert_allclose(
+        world.plans.robot.gravity, rotation.T @ SHIP.gravity, atol=1e-12)
+    assert not world.plans.robot.floating
+
+
+def test_on_a_ship_that_rolls_the_torque_follows_late_by_the_stage_alone():
+    """5/ω late, 50 ms, and half a period of the odometry."""
+    world = ship(bandwidth=50.0)
+    world.sea = 0.5
+    still = np.zeros((5, 7))
+    still[0] = HOME
+    worst, span = 0.0, []
+    for k in range(1500):
+        world.state()
+        if k < 500:
+            continue
+        at = world.at
+        errors = []
+        for late in (0.03, 0.05 + 0.5 * PERIOD, 0.12):
+            world.at = at - late
+            rotation, linear, angular = world.deck()
+            hybrid = np.zeros((4, 6))
+            hybrid[0, :3] = rotation @ angular
+            world.at += 1e-5
+            later = world.deck()
+            hybrid[1, :3] = (later[0] @ later[2] - rotation @ angular) / 1e-5
+            hybrid[1, 3:] = (later[0] @ later[1] - rotation @ linear) / 1e-5
+            world.at = at
+            base = BaseMotion()
+            base.move(rotation, hybrid)
+            expected = SHIP_MODEL.on_base(still, base, np.empty((3, 13)))[0, :7]
+            errors.append(np.abs(world.published - expected).max())
+        worst = max(worst, errors[1])
+        span.append(expected)
+    assert np.ptp(span, axis=0).max() > 5.0
+    assert worst < 0.03 * np.ptp(span, axis=0).max()
