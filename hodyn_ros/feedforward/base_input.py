@@ -177,7 +177,7 @@ class BaseInput:
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:
         """Refuse a stamp that is not of now, and not newer, unless a clock was set back."""
-        if stamp <= 0:
+        if not stamp:
             raise HodynError('it has no stamp')
         if now is not None and abs(late := (now - stamp) * 1e-9) > self._oldest:
             raise HodynError(
