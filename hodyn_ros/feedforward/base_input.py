@@ -4,9 +4,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward.moving_base import ORDER
 from hodyn_ros.feedforward.plausible_state import LONGEST, PERSISTENCE
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
+from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
@@ -155,7 +155,7 @@ class BaseInput:
         if (turn := float(np.linalg.norm(reading.angular))) > LARGEST_TURN:
             raise HodynError(
                 f'twist.twist.angular is {turn:.4g} rad/s; at most {LARGEST_TURN:g} are believed')
-        body, placement = self._frame_of_base(reading.child_frame, prefix)
+        placement = self._frame_of_base(reading.child_frame, prefix)
         turned = lie.rotation_of_quaternion(reading.quaternion)
         rotation = turned @ placement[:3, :3].T
         angular = turned @ reading.angular
@@ -164,13 +164,14 @@ class BaseInput:
         linear = turned @ reading.linear + np.cross(angular, lever)
         return rotation, np.concatenate([angular, linear])
 
-    def _frame_of_base(self, name: str, prefix: str) -> tuple[int, Array]:
+    def _frame_of_base(self, name: str, prefix: str) -> Array:
+        """Return the pose (4, 4) of a link of the base in the axes of the base's body."""
         robot = self._robot
         links = [robot.bodies[0].name] + [
             link for link, (index, _) in robot.frames.items() if index == 0]
         for link in (name, name.removeprefix(prefix)):
             if link in links:
-                return robot.frame(link)
+                return robot.frame(link)[1]
         raise HodynError(
             f'its child_frame_id {name!r} is no link of the base of robot {robot.name!r}: '
             f'expected {", ".join(links)}')

@@ -156,23 +156,23 @@ def write_twist(hybrid: Array, twist: Array) -> None:
             twist[k, i] = hybrid[k, i]
             twist[k, 3 + i] = hybrid[k, 3 + i] if k > 0 else 0.0
     for i in range(3):
-        j, l = (i + 1) % 3, (i + 2) % 3
+        a, b = (i + 1) % 3, (i + 2) % 3
         # − ω × p̈, and − 3 ω̇ × p̈ − ω × p⃛.
-        twist[2, 3 + i] -= hybrid[0, j] * hybrid[1, 3 + l] - hybrid[0, l] * hybrid[1, 3 + j]
+        twist[2, 3 + i] -= hybrid[0, a] * hybrid[1, 3 + b] - hybrid[0, b] * hybrid[1, 3 + a]
         twist[3, 3 + i] -= (
-            3.0 * (hybrid[1, j] * hybrid[1, 3 + l] - hybrid[1, l] * hybrid[1, 3 + j])
-            + hybrid[0, j] * hybrid[2, 3 + l] - hybrid[0, l] * hybrid[2, 3 + j])
+            3.0 * (hybrid[1, a] * hybrid[1, 3 + b] - hybrid[1, b] * hybrid[1, 3 + a])
+            + hybrid[0, a] * hybrid[2, 3 + b] - hybrid[0, b] * hybrid[2, 3 + a])
 
 
 @njit()
 def _transported(twist: Array, wrench: Array, out: Array) -> None:
     """Add ad_Vᵀ W = (−ω × m − v × f, −ω × f) to out, (6,)."""
     for i in range(3):
-        j, l = (i + 1) % 3, (i + 2) % 3
+        a, b = (i + 1) % 3, (i + 2) % 3
         out[i] -= (
-            twist[j] * wrench[l] - twist[l] * wrench[j]
-            + twist[3 + j] * wrench[3 + l] - twist[3 + l] * wrench[3 + j])
-        out[3 + i] -= twist[j] * wrench[3 + l] - twist[l] * wrench[3 + j]
+            twist[a] * wrench[b] - twist[b] * wrench[a]
+            + twist[3 + a] * wrench[3 + b] - twist[3 + b] * wrench[3 + a])
+        out[3 + i] -= twist[a] * wrench[3 + b] - twist[b] * wrench[3 + a]
 
 
 @njit()

@@ -46,5 +46,6 @@ def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, int]:
         raise HodynError(f'{_FIELDS[i]} is {what}')
     length = float(np.linalg.norm(values[3:7]))
     if abs(length - 1.0) > LENGTH_TOLERANCE:
-        raise HodynError(f'pose.pose.orientation is no unit quaternion: its length is {length:.4g}')
+        raise HodynError(
+            f'pose.pose.orientation is no unit quaternion: its length is {length:.4g}')
     return frame, child, values[[6, 3, 4, 5]] / length, values[7:10], values[10:], stamp

@@ -196,7 +196,8 @@ class FeedforwardNode(LifecycleNode):
             self._entities.append(partial(self.destroy_timer, timer))
         self._entities.append(partial(self.destroy_publisher, self._diagnostics))
         self.get_logger().info(
-            f'configured for robot {robot.name!r}, {robot.n} joints; by {get_rmw_implementation_identifier()}')
+            f'configured for robot {robot.name!r}, {robot.n} joints; '
+            f'by {get_rmw_implementation_identifier()}')
 
     def _load(self) -> None:
         """Read the parameters, load the robot, compile the kernels, start the worker."""

@@ -67,7 +67,7 @@ def test_at_rest_it_is_the_arm_on_a_base_that_is_fixed_so():
 
 
 def test_elsewhere_a_floating_base_is_refused_with_what_takes_it():
-    with pytest.raises(hd.HodynError, match='has a floating base; .* and so does the node'):
+    with pytest.raises(hd.HodynError, match=r'has a floating base; .* and so does the node'):
         hd.FeedForward(SHIP)
 
 
@@ -327,3 +327,17 @@ def test_on_a_ship_that_rolls_the_torque_follows_late_by_the_stage_alone():
         span.append(expected)
     assert np.ptp(span, axis=0).max() > 5.0
     assert worst < 0.03 * np.ptp(span, axis=0).max()
+
+
+@pytest.mark.parametrize('at_measurement', [False, True])
+def test_a_jump_of_the_odometry_makes_no_step(at_measurement):
+    """Each cycle of the world compares what is published with the limits of it and its rate."""
+    world = ship(at_measurement=at_measurement, bandwidth=100.0)
+    before = world.published
+    for tilt in (1.5, -1.5, 3.0, 0.0):
+        world.list = tilt
+        for _ in range(7):
+            world.state()
+        assert np.abs(world.published - before).max() > 1.0
+    world.settle()
+    np.testing.assert_allclose(world.published, before, atol=1e-6)
