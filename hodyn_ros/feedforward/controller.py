@@ -103,6 +103,8 @@ class FeedforwardController:
         # Copies of limits, which are read-only: another kernel would be compiled for those.
         self._range = limits.position_min.copy(), limits.position_max.copy()
         self._judged = np.zeros_like(self.torque)
+        n = self._judged.shape[1]
+        self._to_judge = self._whole.stage.unlimited[:n], self._whole.wanted[1, :n]
         self._is_broken = False
         self._has_passed = True
 
@@ -169,7 +171,7 @@ class FeedforwardController:
                     fades=self._base_is_left)
             elif self._options.at_measurement:
                 each.deviate(self._feedforward, point, self._wrenches)
-            each.stage.advance(each.wanted, dt)
+            each.advance(dt)
         self._base_is_left = False
         if self.motors is not None:
             if self._stiffness is not None and self._sigma is not None:
@@ -334,9 +336,7 @@ class FeedforwardController:
 
     def _judge(self) -> None:
         """Find what of the motion is beyond its limit, and what must not be published."""
-        n = self._judged.shape[1]
-        self._judged[0] = self._whole.stage.unlimited[:n]
-        self._judged[1] = self._whole.wanted[1, :n]
+        self._judged[0], self._judged[1] = self._to_judge
         self.excess = self._watch.excess(
             self._judged, None if self.motors is None else self.motors.judged)
         if self._is_broken:

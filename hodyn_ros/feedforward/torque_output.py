@@ -34,6 +34,10 @@ class TorqueOutput:
         What the model asks for.
     stage : OutputStage
         What is published.
+    torque : (3, n) array
+        Q, Q̇, Q̈ that are published.
+    base_wrench : (3, 6) or (3, 0) array
+        The wrench on the base that is published, with its derivatives.
 
     """
 
@@ -53,6 +57,10 @@ class TorqueOutput:
         self._terms = terms
         self.want(feedforward, motion, None, base)
         self.stage = OutputStage(self.wanted, effort, rate, fade, margin, strict=strict)
+        published, n = self.stage.published, self._n
+        self.base_wrench = published[:, n:]
+        # Kernels take whole arrays.
+        self.torque = published[:, :n].copy() if self.base_wrench.size else published
         self._bounds = effort, rate
         self._most = effort * (1.0 + margin)
         self._there = np.zeros_like(self.wanted)
@@ -69,19 +77,11 @@ class TorqueOutput:
         return EffortExcess(
             joint, QUANTITIES[row], value, float(bound), is_refused=True)
 
-    @property
-    def torque(self) -> Array:
-        """Q, Q̇, Q̈ that are published, (3, n)."""
-        published: Array = self.stage.published
-        if published.shape[1] == self._n:
-            return published
-        return np.ascontiguousarray(published[:, :self._n])
-
-    @property
-    def base_wrench(self) -> Array:
-        """The wrench on the base that is published, with derivatives, (3, 6); else (3, 0)."""
-        wrench: Array = self.stage.published[:, self._n:]
-        return wrench
+    def advance(self, interval: float) -> None:
+        """Publish what is wanted an interval (s) after the last."""
+        self.stage.advance(self.wanted, interval)
+        if self.base_wrench.size:
+            self.torque[:] = self.stage.published[:, :self._n]
 
     def want(
         self, feedforward: FeedForward, motion: Array, wrenches: Array | None,

@@ -6,17 +6,17 @@ import numpy as np
 from hodyn_ros.robot.model import Array, Body, Robot
 
 
-def with_base_held(robot: Robot, rotation: Array) -> Robot:
+def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:
     """Return the arm of a robot on a floating base that rests, turned by a rotation (3, 3).
 
     Its base is fixed, at the world's origin; gravity is turned in its stead. Joints, limits,
-    friction and actuators are the same.
+    friction and actuators are the same. Without a rotation it is level.
     """
     def held(body: Body) -> Body:
         return replace(body, parent=body.parent - 1 if body.parent > 0 else -1)
 
     return replace(
-        robot, gravity=rotation.T @ robot.gravity, base_pose=np.eye(4),
+        robot, gravity=robot.gravity if rotation is None else rotation.T @ robot.gravity, base_pose=np.eye(4),
         bodies=tuple(held(body) for body in robot.bodies[1:]),
         frames={
             robot.bodies[0].name: (-1, np.eye(4)),

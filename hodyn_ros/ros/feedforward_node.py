@@ -28,6 +28,7 @@ from hodyn_ros.feedforward.warm_up import is_warm, warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.held_base import with_base_held
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
@@ -219,10 +220,9 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is not None:
             self._planner.close()
             self._planner = None
-        if not is_warm():
+        if not is_warm(is_floating=robot.floating):
             self.get_logger().info(COMPILES)
-        feedforward = feedforward_of(robot)
-        worker = PlanWorker(feedforward.planned_robot)
+        worker = PlanWorker(with_base_held(robot) if robot.floating else robot)
 
         def wait() -> None:
             if not worker.wait(WORKER_TIMEOUT):
@@ -231,6 +231,7 @@ class FeedforwardNode(LifecycleNode):
         try:
             # Both processes compile, at the same time.
             with compiling():
+                feedforward = feedforward_of(robot)
                 warm_up(feedforward, controller_settings(settings), wait)
         except BaseException:
             worker.close()

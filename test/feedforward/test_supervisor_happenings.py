@@ -227,6 +227,7 @@ class ManyShipHappenings(ShipHappenings):
 
 TestHappenings = Happenings.TestCase
 TestShipHappenings = ShipHappenings.TestCase
+TestShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=10)
 TestManyShipHappenings = pytest.mark.slow(ManyShipHappenings.TestCase)
 TestManyShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)
 TestManyHappenings = pytest.mark.slow(ManyHappenings.TestCase)

@@ -1,5 +1,6 @@
 """A live node for an arm on a ship, and the odometry of its deck."""
 import math
+import sys
 import time
 
 from geometry_msgs.msg import WrenchStamped
@@ -17,6 +18,17 @@ nav_msgs = pytest.importorskip('nav_msgs.msg', reason='nav_msgs is not installed
 
 pytestmark = pytest.mark.live
 
+NOTED = """
+import sys
+from numba.core.dispatcher import Dispatcher
+compile_for = Dispatcher.compile
+def noted(self, signature):
+    print('COMPILES', self.py_func.__qualname__, signature, flush=True)
+    return compile_for(self, signature)
+Dispatcher.compile = noted
+from hodyn_ros.ros.feedforward_node import main
+sys.exit(main(sys.argv))
+"""
 DECK = {
     'name': 'deck', 'parent': -1, 'type': 'floating', 'placement': np.eye(4).tolist(),
     'mass': 100.0, 'com': [0.0, 0.0, 0.0], 'inertia': (10.0 * np.eye(3)).tolist()}
@@ -79,7 +91,13 @@ def held(robot, position, roll):
 
 
 def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, ship_file):
-    node = live(f'robot:={ship_file}', 'state_timeout:=2.0', 'base_timeout:=0.3')
+    node = live(command=[sys.executable, '-c', NOTED, '--ros-args', *(
+        word for one in (
+            f'robot:={ship_file}', 'state_timeout:=2.0', 'base_timeout:=0.3',
+            'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]', 'base_acceleration_bandwidth:=10.0')
+        for word in ('-p', one))])
+    compiled = node.log.count('COMPILES')
+    assert compiled
     wrenches = {
         name: node.subscribe(WrenchStamped, f'/feedforward/{name}')
         for name in ('base_wrench', 'base_wrench_rate', 'base_wrench_accel')}
@@ -128,6 +146,7 @@ def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, shi
     deck.sail(30.0, until=lambda: node.states[-1] == 'following', sea=0.1)
     deck.sail(30.0, until=lambda: node.states[-1] == 'holding', sea=0.1)
     assert_no_step(node)
+    assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
 
 
 @pytest.mark.parametrize(('changes', 'said'), [
