@@ -137,7 +137,6 @@ class BaseInput:
         if self._believed is None or not self.arrivals.are_lost(at):
             return False
         self._forget()
-        self.why = ''
         return True
 
     def _forget(self) -> None:

@@ -58,9 +58,9 @@ class TorqueOutput:
         self.want(feedforward, motion, None, base)
         self.stage = OutputStage(self.wanted, effort, rate, fade, margin, strict=strict)
         published, n = self.stage.published, self._n
-        self.base_wrench = published[:, n:]
+        self.base_wrench: Array = published[:, n:]
         # Kernels take whole arrays.
-        self.torque = published[:, :n].copy() if self.base_wrench.size else published
+        self.torque: Array = published[:, :n].copy() if self.base_wrench.size else published
         self._bounds = effort, rate
         self._most = effort * (1.0 + margin)
         self._there = np.zeros_like(self.wanted)

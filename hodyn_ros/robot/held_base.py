@@ -15,8 +15,9 @@ def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:
     def held(body: Body) -> Body:
         return replace(body, parent=body.parent - 1 if body.parent > 0 else -1)
 
+    turn = np.eye(3) if rotation is None else rotation
     return replace(
-        robot, gravity=robot.gravity if rotation is None else rotation.T @ robot.gravity, base_pose=np.eye(4),
+        robot, gravity=turn.T @ robot.gravity, base_pose=np.eye(4),
         bodies=tuple(held(body) for body in robot.bodies[1:]),
         frames={
             robot.bodies[0].name: (-1, np.eye(4)),
