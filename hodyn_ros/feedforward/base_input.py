@@ -76,7 +76,7 @@ class BaseInput:
     hybrid : (4, 6) array
         Its angular velocity and the velocity of its origin in world axes, with derivatives.
     why : str
-        Why the last reading is not taken; empty if it is.
+        Why the last reading is not taken; empty if it is. Whoever refuses one sets it.
     left_out : int
         How many readings contradicted the ones before.
 
@@ -107,12 +107,8 @@ class BaseInput:
         the driver's names. Raises HodynError for a reading that is not of this base, or not of
         now.
         """
-        try:
-            rotation, velocity = self._of_base(reading, prefix)
-            self._check_stamp(reading.stamp, now)
-        except HodynError as error:
-            self.why = str(error)
-            raise
+        rotation, velocity = self._of_base(reading, prefix)
+        self._check_stamp(reading.stamp, now)
         found = rotation, velocity, reading.stamp
         last, before = self._last, self._believed
         continues = last is not None and _agree(last, found)

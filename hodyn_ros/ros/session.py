@@ -132,7 +132,9 @@ class Session:
 
     def on_odometry(self, data: bytes) -> None:
         """Take what a serialized Odometry says of a base that moves."""
-        self._take('odom', data, MAX_SHORT_BYTES, self._odometry)
+        base = self.supervisor.base
+        if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and base is not None:
+            base.why = printable(why)
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
