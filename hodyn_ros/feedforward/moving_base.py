@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.feedforward.torque import ORDER, FeedForward, add_rotors
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.held_base import with_base_held
 
 Array = NDArray[np.float64]
@@ -70,6 +70,12 @@ class MovingBaseFeedForward(FeedForward):
     is_floating = True
 
     def __init__(self, robot: Robot) -> None:
+        """Raise HodynError where a body is not carried by the base."""
+        for body in robot.bodies[1:]:
+            if body.parent < 0:
+                raise HodynError(
+                    f'robot {robot.name!r}: body {body.name!r} is not carried by the floating '
+                    f'base {robot.bodies[0].name!r}: leave it out, or give it a parent')
         self.resting = BaseMotion()
         super().__init__(robot)
         self._buffers = np.empty((1, ORDER + 1, robot.n)), np.empty((1, ORDER + 1, 6))

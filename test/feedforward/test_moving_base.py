@@ -72,6 +72,13 @@ def test_elsewhere_a_floating_base_is_refused_with_what_takes_it():
         hd.FeedForward(SHIP)
 
 
+def test_a_body_that_the_base_does_not_carry_is_refused_by_name():
+    stray = replace(SHIP.bodies[-1], name='buoy', joint='chain', parent=-1)
+    robot = replace(SHIP, bodies=(*SHIP.bodies[:-1], stray))
+    with pytest.raises(hd.HodynError, match="'buoy' is not carried by the floating base 'deck'"):
+        feedforward_of(robot)
+
+
 @pytest.mark.parametrize('gravity', [True, False])
 def test_what_is_published_goes_over_to_the_measured_base(gravity):
     """A base that is tilted, and one that turns evenly and is accelerated."""
