@@ -149,7 +149,9 @@ class Happenings(RuleBasedStateMachine):
         assert all(goal.outcome is not None for goal in world.goals)
         self.world = World(
             model=self.model, at_measurement=supervisor.settings.controller.at_measurement)
-        self.world.arm = world.arm
+        # Where several joints are beyond their ranges no arm is activated.
+        limits = self.world.robot.limits
+        self.world.arm = np.clip(world.arm, limits.position_min, limits.position_max)
 
     @invariant()
     def goals_are_told_how_they_end(self):
