@@ -9,7 +9,7 @@ from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
-from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons
+from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import StreamSchedule
@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 
 STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
+WAITS = 'a plan waits for its start'
+NOTABLE_WAIT = 1.0  # s from which on it is said that a plan waits
 BASE_LOST = 'the odometry of the base is lost'
 SAME_TILT = 1e-3  # rad, within which plans are judged as before
 # Why nothing is taken.
@@ -201,7 +203,9 @@ class StateMachine:
         name = NAMES.get(self.state) or controller.reference.mode(controller.now)
         if self.state is State.ADRIFT and name == 'holding':
             name = 'fault'
-        return name, self.reasons.text(at, self.why)
+        wait = controller.reference.next_start(controller.now)
+        waits = WAITS if name == 'holding' and wait is not None and wait > NOTABLE_WAIT else ''
+        return name, joined(self.reasons.text(at, self.why), waits)
 
     def statistics(self) -> dict[str, str]:
         """Return what is counted, for diagnostics."""

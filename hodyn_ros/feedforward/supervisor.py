@@ -18,15 +18,10 @@ from hodyn_ros.feedforward.plausible_state import (
 from hodyn_ros.feedforward.reasons import joined, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
-from hodyn_ros.feedforward.state_machine import StateMachine
+from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
 from hodyn_ros.feedforward.stream_schedule import check_range
 from hodyn_ros.feedforward.torque import FeedForward
-from hodyn_ros.feedforward.trajectory_goals import (
-    PLAN,
-    REPLACED,
-    ErrorCode,
-    Goal,
-)
+from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, ErrorCode, Goal
 from hodyn_ros.feedforward.transitions import HEARING, Cause, State
 from hodyn_ros.robot import HodynError
 
@@ -87,6 +82,10 @@ class Supervisor(StateMachine):
         starts = self.state in (State.WAITING, State.LOST, State.SILENT)
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
+            if self._plausible.is_nowhere(position):
+                self.why_no_state = beyond_range(
+                    self.feedforward.robot, self._joints, position)[0]
+                raise HodynError(self.why_no_state)
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
         self.why_no_state = ''
@@ -341,7 +340,12 @@ class Supervisor(StateMachine):
             if answer.traceback:
                 self.reasons.tell('error', answer.traceback)
             return
-        self.reasons.tell('info', f'trajectory accepted: {answer.summary}')
+        waits = f'; it starts in {answer.wait:.1f} s' if answer.wait > NOTABLE_WAIT else ''
+        self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
+        if answer.dropped:
+            self.reasons.tell('warning', (
+                f'{answer.dropped} accepted before, which would have started later, '
+                f'{"is" if answer.dropped == 1 else "are"} dropped: this one replaces it'), PLAN)
         self.annotated = answer.message
 
     def _take_samples(self, now: int) -> None:
@@ -394,5 +398,6 @@ class Supervisor(StateMachine):
                 'filter makes them', at, 'warning')
             return
         self.reasons.notice(
-            'state', f'{self._joints[joint]} at {position:.4g}, moving at {velocity:.4g}, '
-            'contradicts the state before: it is left out', at, 'warning')
+            'state', f'{self._joints[joint]} at {position:.4g}'
+            + (f', moving at {velocity:.4g},' if self._has_velocity else '')
+            + ' contradicts the state before: it is left out', at, 'warning')

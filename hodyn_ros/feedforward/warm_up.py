@@ -79,6 +79,7 @@ def warm_up(
     controller.within_range(position)
     plausible = PlausibleState(feedforward.robot.limits)
     for now in range(2):  # the first is judged by none
+        plausible.is_nowhere(position)
         plausible.believe(position, position, now)
 
 

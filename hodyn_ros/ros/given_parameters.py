@@ -4,6 +4,8 @@ ROS keeps of a parameter that is given twice the values of each type, and takes 
 before a whole number, that before a number, and that before a text, whichever came last: a file's
 `true` wins over `-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
 """
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 import json
 import re
@@ -38,7 +40,7 @@ def read_file(path: str, node: str) -> dict[str, Any]:
 
 
 def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
-    """Return what a node's command line gives it, the last of each name.
+    """Return what a node's command line gives it: `-p` wins over files, else the last one.
 
     Raises HodynError for a value, in a file or of `-p`, that its parameter cannot have, for an
     unknown name, and for words that ROS would pass over. Asked for help it prints it and ends.
@@ -67,7 +69,8 @@ def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
     for option, word in options:
         if option == '--params-file':
             found.update(read_file(word, full_name))
-        elif option in ('-p', '--param'):
+    for option, word in options:
+        if option in ('-p', '--param'):
             found.update(_read_rule(option, word, full_name))
     return found
 
@@ -79,7 +82,8 @@ def usage(node: str) -> str:
         f'  {node} --ros-args -p robot:=panda',
         f'  {node} --ros-args --params-file mine.yaml '
         '-p "locked_joints:=[\'finger_joint1=0.04\']"', '',
-        'Of a parameter that is given twice the last one counts. Parameters and defaults:', '']
+        'What -p gives wins over files; of two files, or two -p, the last one counts. Parameters '
+        'and defaults:', '']
     for name, row in TABLE.items():
         default = list(row.default) if isinstance(row.default, tuple) else row.default
         choices = row.metadata['choices']
@@ -175,4 +179,7 @@ def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
             others.append(word)
         elif word in OF_ROS:
             option = word
+        elif ':=' in word and not word.startswith('-'):
+            raise HodynError(
+                f'argument {word!r}: write -p {word} for a parameter, -r {word} for a topic')
     return options, others
