@@ -4,7 +4,7 @@ import sys
 import time
 
 from geometry_msgs.msg import WrenchStamped
-from live_motions import assert_no_step, move, table, weight, write_robot_keys
+from live_motions import LIMITS, cycles, move, table, weight, write_robot_keys
 from live_node import to_stamp
 import numpy as np
 import pytest
@@ -81,6 +81,17 @@ class Deck:
         assert until is None or until(), self.node.log
 
 
+def assert_within_limits(node):
+    """Each torque is reached from the one before, by the limit of its rate, however far apart."""
+    stamps, values = cycles(node)
+    assert len(stamps) > 20
+    most = 1.05 * LIMITS.effort_rate
+    change = np.abs(np.diff(values[:, 2], axis=0))
+    assert (change <= np.diff(stamps)[:, None] * most + 1e-5).all()
+    assert (np.abs(values[:, 3]) <= most + 1e-6).all()
+    assert (np.abs(values[:, 2]) <= 1.05 * LIMITS.effort + 1e-6).all()
+
+
 def held(robot, position, roll):
     """Return torques and wrench that hold a position on a deck at rest."""
     still = np.zeros((5, 7))
@@ -93,7 +104,7 @@ def held(robot, position, roll):
 def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, ship_file):
     node = live(command=[sys.executable, '-c', NOTED, '--ros-args', *(
         word for one in (
-            f'robot:={ship_file}', 'state_timeout:=2.0', 'base_timeout:=0.3',
+            f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0',
             'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]',
             'base_acceleration_bandwidth:=10.0')
         for word in ('-p', one))])
@@ -130,12 +141,13 @@ def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, shi
     deck.sail(20.0, until=lambda: node.states[-1] == 'fault')
     assert 'stopping' in node.states
     assert node.reason == 'the odometry of the base is lost'
-    assert 'no odometry of the base for 0.3' in node.log
+    assert 'no odometry of the base for 1.' in node.log
     move(node, home)
     deck.sail(20.0, until=lambda: 'joint_trajectory rejected: the odometry of' in node.log)
     count = len(node.messages['torque'])
-    deck.sail(1.0)
-    assert len(node.messages['torque']) > count + 20  # the arm is held all the while
+    deck.sail(2.0)
+    # The arm is held all the while.
+    deck.sail(20.0, until=lambda: len(node.messages['torque']) > count + 20)
     _, values = table(node, 'torque')
     assert not values[-1][1].any()
     np.testing.assert_allclose(
@@ -146,7 +158,7 @@ def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, shi
     node.send_trajectory((2.0, home))
     deck.sail(30.0, until=lambda: node.states[-1] == 'following', sea=0.1)
     deck.sail(30.0, until=lambda: node.states[-1] == 'holding', sea=0.1)
-    assert_no_step(node)
+    assert_within_limits(node)
     assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
 
 
@@ -159,7 +171,7 @@ def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, shi
     ({'twist.twist.angular.z': 1e3}, 'twist.twist.angular is 1000 rad/s'),
 ])
 def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file, changes, said):
-    node = live(f'robot:={ship_file}', 'state_timeout:=2.0', 'base_timeout:=0.3')
+    node = live(f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0')
     deck = Deck(node, home)
     deck.sail(20.0, until=lambda: 'holding' in node.states)
     deck.sail(0.5)
@@ -173,4 +185,4 @@ def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file, ch
     np.testing.assert_allclose(table(node, 'torque')[1][-1][2], before, atol=1e-9)
     deck.changes = {}
     deck.sail(20.0, until=lambda: node.states[-1] == 'holding')
-    assert_no_step(node)
+    assert_within_limits(node)
