@@ -47,6 +47,7 @@ ROS = [
     'ros-std-msgs',
     'ros-std-srvs',
     'ros-geometry-msgs',
+    'ros-nav-msgs',
     'ros-diagnostic-msgs',
     'ros-rosgraph-msgs',
 ]

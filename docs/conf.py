@@ -52,7 +52,7 @@ autodoc_mock_imports = [
     name for name in (
         'rclpy', 'control_msgs', 'mujoco', 'ament_index_python',
         'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs',
-        'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs',
+        'nav_msgs', 'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs',
         'trajectory_msgs')
     if find_spec(name) is None]
 napoleon_google_docstring = False

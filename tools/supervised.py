@@ -1,18 +1,22 @@
 """A supervisor with a driver, plans and goals, and what must be so of it in each cycle."""
 from collections import Counter
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 
 import hodyn_ros as hd
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.base_input import BaseReading
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
+from hodyn_ros.feedforward.moving_base import feedforward_of
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.model import Body
 
 PANDA = hd.load_robot('panda')
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -21,7 +25,23 @@ MARGIN = 0.05
 FADE = 0.2
 NAMES_OF_STATES = {
     'waiting', 'holding', 'following', 'streaming', 'stopping', 'fading', 'fault', 'inactive'}
-MODEL = FeedForward(PANDA)
+
+
+def on_deck(arm):
+    """Return the same arm on a floating base, the deck of a ship."""
+    deck = Body(
+        name='deck', joint='deck', parent=-1, type='floating', placement=np.eye(4),
+        axis=np.array([0.0, 0.0, 1.0]), point=np.zeros(3), pitch=0.0, mass=100.0, com=np.zeros(3),
+        inertia=10.0 * np.eye(3))
+    bodies = (deck, *(replace(body, parent=body.parent + 1) for body in arm.bodies))
+    frames = {name: (index + 1, pose) for name, (index, pose) in arm.frames.items()}
+    return replace(arm, bodies=bodies, frames=frames)
+
+
+SHIP = on_deck(PANDA)
+MODEL, SHIP_MODEL = feedforward_of(PANDA), feedforward_of(SHIP)
+ROLL, HEAVE = 0.25, 1.5  # rad, m/s
+PERIOD_OF_SEA = 4.0  # s
 
 
 class Plans:
@@ -86,14 +106,20 @@ class Goal:
 
 
 class World:
-    """A supervisor and its driver, whose arm is where the reference is, and `away` from it."""
+    """A supervisor and its driver, whose arm is where the reference is, and `away` from it.
 
-    def __init__(self, *, at_measurement=False):
+    On a ship it rolls, with a heading of its own, and is measured while `is_measured`.
+    """
+
+    def __init__(self, *, model=MODEL, at_measurement=False, bandwidth=0.0):
         self.plans = Plans()
-        self.supervisor = Supervisor(MODEL, SupervisorSettings(
+        self.robot, self.model = model.robot, model
+        self.supervisor = Supervisor(self.model, SupervisorSettings(
             ControllerSettings(
                 at_measurement=at_measurement, limit_margin=MARGIN, fade=FADE),
-            np.full(7, 0.2)), self.plans)
+            np.full(7, 0.2), base_acceleration_bandwidth=bandwidth), self.plans)
+        self.sea, self.list, self.is_measured = 0.0, 0.0, True
+        self.wrench = None
         self.at = self.watched_at = 1000.0
         self.offset = self.stamp = 0
         self.away = np.zeros(7)
@@ -115,12 +141,51 @@ class World:
         if self.published is not None:
             assert (np.abs(controller.output[0] - self.published) <= reach).all()
         self.published = controller.output[0].copy()
+        if robot_moves := controller.base_wrench.shape[1] > 0:
+            self.check_wrench(controller, (controller.now - before) * 1e-9)
+        assert robot_moves == self.robot.floating
         supervisor.judge(self.at)
         return controller
+
+    def check_wrench(self, controller, interval):
+        """See that the wrench on the base changes as its rate says."""
+        wrench = controller.base_wrench.copy()
+        if self.wrench is not None:
+            change = np.abs(wrench[0] - self.wrench[0])
+            fastest = np.maximum(np.abs(wrench[1]), np.abs(self.wrench[1])) + interval * (
+                np.maximum(np.abs(wrench[2]), np.abs(self.wrench[2])))
+            assert (change <= 2.0 * interval * fastest + 1e-5).all(), (change, fastest)
+        self.wrench = wrench
+
+    def deck(self):
+        """Return rotation, and velocity and angular velocity in its own axes, of the ship now."""
+        phase = 2.0 * np.pi / PERIOD_OF_SEA * self.at
+        rate = 2.0 * np.pi / PERIOD_OF_SEA
+        roll = self.list + self.sea * ROLL * np.sin(phase)
+        rotation = lie.rotation_exp([0.0, 0.0, 1.0]) @ lie.rotation_exp([roll, 0.0, 0.0])
+        turn = np.array([self.sea * ROLL * rate * np.cos(phase), 0.0, 0.0])
+        return rotation, rotation.T @ [0.0, 0.0, self.sea * HEAVE * np.cos(phase)], turn
+
+    def odometry(self, *, turn=None, frame='odom', child='deck', late=0.0, spin=None):
+        """Send one, of the ship or of what is given instead; return whether it is refused."""
+        rotation, linear, angular = self.deck()
+        if turn is not None:
+            rotation = rotation @ lie.rotation_exp(turn)
+        supervisor = self.supervisor
+        now = None if supervisor.controller is None else supervisor.stamp_at(self.at)
+        try:
+            supervisor.take_base(BaseReading(
+                frame, child, lie.quaternion(rotation), linear, angular if spin is None else spin,
+                round((self.at - late) * 1e9) + self.offset), now, '', self.at)
+        except hd.HodynError:
+            return True
+        return False
 
     def state(self, position=None, velocity=None, elapsed=PERIOD):
         """Send a state, of the arm or of what is given instead; return whether it is answered."""
         self.pass_time(elapsed)
+        if self.robot.floating and self.is_measured:
+            self.odometry()
         supervisor = self.supervisor
         if supervisor.controller is not None:
             self.arm = supervisor.controller.q[0] + self.away
@@ -177,18 +242,21 @@ class World:
             if name in ('following', 'streaming') and not supervisor.controller.excess:
                 assert 'stopp' not in reason
                 assert 'held' not in reason.split(':')[0]
+        if supervisor.state is State.ADRIFT:
+            assert 'the odometry of the base is lost' in reason
+            assert name == ('fault' if mode == 'holding' else mode)
         if supervisor.state in UNREADY:
             assert supervisor.why_no_plan()
 
     def settle(self):
         """Let the arm be where the reference is, and states come, for a while."""
-        self.away = np.zeros(7)
+        self.away, self.is_measured = np.zeros(7), True
         for _ in range(5):  # what is under way is told after the next states
             self.state()
         for _ in range(4000):
             self.state()
             if 'weight' in self.supervisor.why_waiting:
-                self.supervisor.change_model(MODEL)
+                self.supervisor.change_model(self.model)
             if self.supervisor.state is State.RUNNING and self.supervisor.report(
                     self.at)[0] == 'holding' and not self.supervisor.controller.is_fading:
                 return

@@ -13,6 +13,7 @@ from hodyn_ros.feedforward.motion_limits import (
     motion_limits,
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
+from hodyn_ros.feedforward.moving_base import BaseMotion, MovingBaseFeedForward
 from hodyn_ros.feedforward.output_curve import RATE_SHARE
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.stiffness import StiffnessReference
@@ -69,9 +70,17 @@ class FeedforwardController:
         self.now = now
         self._feedforward = feedforward
         self._options = options
+        # Of a base that moves: what it is taken to do, and what is measured of it.
+        self._base: BaseMotion | None = None
+        self._measured_base: BaseMotion | None = None
+        self._base_is_left = False
+        if isinstance(feedforward, MovingBaseFeedForward):
+            self._base, self._measured_base = BaseMotion(), BaseMotion()
+            for base in (self._base, self._measured_base):
+                base.rest(feedforward.resting.rotation)
         output = partial(
             TorqueOutput, feedforward, self.q, fade=options.fade, margin=options.limit_margin,
-            strict=options.limit_output)
+            strict=options.limit_output, base=self._base)
         self._output = self._whole = output({})
         self._outputs = [self._whole]
         if not (options.gravity_in_output and options.friction_in_output):
@@ -94,20 +103,28 @@ class FeedforwardController:
         # Copies of limits, which are read-only: another kernel would be compiled for those.
         self._range = limits.position_min.copy(), limits.position_max.copy()
         self._judged = np.zeros_like(self.torque)
+        n = self._judged.shape[1]
+        self._to_judge = self._whole.stage.unlimited[:n], self._whole.wanted[1, :n]
         self._is_broken = False
         self._has_passed = True
 
     @property
     def torque(self) -> Array:
         """Q, Q̇, Q̈ with all terms, (3, n)."""
-        torque: Array = self._whole.stage.published
-        return torque
+        return self._whole.torque
 
     @property
     def output(self) -> Array:
         """What is commanded, (3, n)."""
-        output: Array = self._output.stage.published
-        return output
+        return self._output.torque
+
+    @property
+    def base_wrench(self) -> Array:
+        """The wrench (moment, force) on a base that moves, in its axes, with derivatives, (3, 6).
+
+        (3, 0) on a fixed base.
+        """
+        return self._output.base_wrench
 
     @property
     def clipped(self) -> bool:
@@ -137,7 +154,7 @@ class FeedforwardController:
             point = self.q.copy()
             point[:2] = measured
         for each in self._outputs:
-            each.want(self._feedforward, self.q, self._wrenches)
+            each.want(self._feedforward, self.q, self._wrenches, self._base)
         is_number = is_finite(self.q)
         self._is_broken = not is_number
         for each in self._outputs:
@@ -147,9 +164,15 @@ class FeedforwardController:
                 each.keep(dt)
             else:
                 each.resume(dt)
-            if self._options.at_measurement:
+            if self._measured_base is not None:
+                each.deviate(
+                    self._feedforward, self.q if point is None else point, self._wrenches,
+                    self._measured_base, is_measured=point is not None,
+                    fades=self._base_is_left)
+            elif self._options.at_measurement:
                 each.deviate(self._feedforward, point, self._wrenches)
-            each.stage.advance(each.wanted, dt)
+            each.advance(dt)
+        self._base_is_left = False
         if self.motors is not None:
             if self._stiffness is not None and self._sigma is not None:
                 asked, when, _ = self._stiffness_taken
@@ -223,6 +246,8 @@ class FeedforwardController:
         Raises HodynError for a model whose weight the efforts cannot hold where the reference is:
         a slip of the decimal point in a payload would throw the arm.
         """
+        if self._measured_base is not None and isinstance(feedforward, MovingBaseFeedForward):
+            feedforward.resting.rest(self._measured_base.rotation)
         limits = feedforward.robot.limits
         before, after = self._weight(self._feedforward), self._weight(feedforward)
         if refusal := self._passed_by_weight(after, before):
@@ -238,6 +263,23 @@ class FeedforwardController:
         self._feedforward = feedforward
         self._stream_limits = None
         self._go_over()
+
+    def set_base(self, rotation: Array, hybrid: Array) -> None:
+        """Take what is measured of a base that moves.
+
+        Its rotation, (3, 3), its angular velocity and the velocity of its origin in world axes,
+        with derivatives, (4, 6). The outputs go over to it as to a measured deviation.
+        """
+        if self._measured_base is not None and isinstance(
+                self._feedforward, MovingBaseFeedForward):
+            self._measured_base.move(rotation, hybrid)
+            self._feedforward.resting.rest(rotation)
+
+    def hold_base(self) -> None:
+        """Take a base that moves to be at rest as it was tilted last; the outputs fade to that."""
+        if self._measured_base is not None:
+            self._measured_base.twist[:] = 0.0
+            self._base_is_left = True
 
     def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int]:
         """Take the wrench of the environment, (6,), on a body, in its axes about its origin.
@@ -289,13 +331,12 @@ class FeedforwardController:
     def _go_over(self) -> None:
         """Let the outputs go over to what the model says now of the last reference."""
         for each in self._outputs:
-            each.want(self._feedforward, self.q, self._wrenches)
+            each.want(self._feedforward, self.q, self._wrenches, self._base)
             each.go_over()
 
     def _judge(self) -> None:
         """Find what of the motion is beyond its limit, and what must not be published."""
-        self._judged[0] = self._whole.stage.unlimited
-        self._judged[1] = self._whole.wanted[1]
+        self._judged[0], self._judged[1] = self._to_judge
         self.excess = self._watch.excess(
             self._judged, None if self.motors is None else self.motors.judged)
         if self._is_broken:

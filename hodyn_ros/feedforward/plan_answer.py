@@ -21,6 +21,10 @@ class Accepted:
         What there is to say of it, in a line.
     message : bytes
         The annotated plan, serialized, where it was asked for.
+    wait : float
+        How long it waits for its start, s.
+    dropped : int
+        How many plans that would have started later it replaces.
 
     """
 
@@ -28,6 +32,8 @@ class Accepted:
     pace: float | None = 1.0
     summary: str = ''
     message: bytes = b''
+    wait: float = 0.0
+    dropped: int = 0
 
 
 @dataclass(frozen=True)

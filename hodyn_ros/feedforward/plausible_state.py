@@ -42,12 +42,12 @@ def beyond_range(
     Empty if none is beyond by `BEYOND`. `names` are the joints' in the joint states.
     """
     limits = robot.limits
-    beyond = np.maximum(position - limits.position_max, limits.position_min - position)
-    is_plausible = bool(beyond.max() <= FAR and (beyond > FAR_TOGETHER).sum() < 2)
+    low, high = limits.position_min.copy(), limits.position_max.copy()
+    beyond = np.maximum(position - high, low - position)
     said = ', '.join(
         f'{names[i]} is at {position[i]:.4g}, {beyond[i]:.3g} beyond its range'
         for i in np.flatnonzero(beyond > BEYOND).tolist())
-    if is_plausible:
+    if not _is_nowhere(position, low, high):
         return said, True
     in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
     asked = 'rad: are these degrees?' if in_rad else 'm: are these millimetres?'
@@ -80,6 +80,8 @@ class PlausibleState:
     def __init__(self, limits: Limits) -> None:
         self._fastest = FACTOR * np.where(
             np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
+        # Copies, since limits are read-only, for which another kernel would be compiled.
+        self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
         self.joint = 0
         self.forget()
 
@@ -90,6 +92,11 @@ class PlausibleState:
         self._there: _State | None = None
         self._agreeing = self._agreeing_positions = 0
         self.is_there = False
+
+    def is_nowhere(self, position: Array) -> bool:
+        """Return whether no arm can be at a position, (n,): so far it is beyond the ranges."""
+        nowhere: bool = _is_nowhere(position, self._low, self._high)
+        return nowhere
 
     def believe(self, position: Array, velocity: Array | None, stamp: int) -> bool:
         """Return whether a state, (n,) each, of a stamp (ns), is believed."""
@@ -157,6 +164,18 @@ class ZeroVelocities:
             moved = np.abs(position - self._from)
             if moved.max() > UNMEASURED:
                 self.joint = int(moved.argmax())
+
+
+@njit()
+def _is_nowhere(position: Array, low: Array, high: Array) -> bool:
+    """Return whether a joint is beyond its range by `FAR`, or several by `FAR_TOGETHER`."""
+    far = 0
+    for i in range(position.size):
+        beyond = max(position[i] - high[i], low[i] - position[i])
+        if beyond > FAR:
+            return True
+        far += beyond > FAR_TOGETHER
+    return far > 1
 
 
 @njit()

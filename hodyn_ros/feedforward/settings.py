@@ -55,6 +55,8 @@ class SupervisorSettings:
         As the parameters, s.
     max_force, max_moment : float
         As the parameters, N, N m.
+    base_timeout, base_acceleration_bandwidth : float
+        As the parameters, s, rad/s.
 
     """
 
@@ -68,3 +70,5 @@ class SupervisorSettings:
     wrench_timeout: float = 0.1
     max_force: float = 200.0
     max_moment: float = 50.0
+    base_timeout: float = 0.0
+    base_acceleration_bandwidth: float = 0.0

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
-from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons
+from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import StreamSchedule
@@ -28,10 +30,14 @@ Array = NDArray[np.float64]
 
 STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
+WAITS = 'a plan waits for its start'
+NOTABLE_WAIT = 1.0  # s from which on it is said that a plan waits
+BASE_LOST = 'the odometry of the base is lost'
+SAME_TILT = 1e-3  # rad, within which plans are judged as before
 # Why nothing is taken.
 UNREADY = {
     State.WAITING: 'no joint state yet, so the position of the arm is unknown',
-    State.DEPARTING: '{why}: stopping',
+    State.DEPARTING: '{why}: stopping', State.ADRIFT: BASE_LOST,
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
 # Notices about joint states, of which none are taken any more.
@@ -73,6 +79,8 @@ class StateMachine:
         What is streamed.
     arrivals : StateArrivals
         When joint states came.
+    base : BaseInput or None
+        What is measured of a base that moves; None on a fixed one.
 
     """
 
@@ -89,6 +97,9 @@ class StateMachine:
         self.left_out = 0.0
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
+        self.base = BaseInput(
+            robot, settings.base_timeout, settings.base_acceleration_bandwidth,
+        ) if feedforward.is_floating else None
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._planner = planner
@@ -97,6 +108,7 @@ class StateMachine:
         self._tracking = TrackingWatch(settings.tracking_tolerance)
         self._joints: Sequence[str] = robot.joint_names
         self._believed = np.zeros((2, robot.n))
+        self._planned_tilt = np.full(3, np.inf)
         # Plans that were requested before the activation are not followed.
         planner.cancel()
 
@@ -113,6 +125,8 @@ class StateMachine:
 
     def deactivate(self) -> None:
         """Come to rest, and let the output go over to the weight: `evaluate` until `ENDED`."""
+        if self.controller is not None:  # nothing is heard of it any more
+            self.controller.hold_base()
         self._go(Cause.DEACTIVATED)
 
     def change_model(self, feedforward: FeedForward) -> None:
@@ -120,7 +134,46 @@ class StateMachine:
         if self.controller is not None:
             self.controller.replace(feedforward)
         self.feedforward = feedforward
-        self._planner.change_robot(feedforward.robot)
+        self._planner.change_robot(feedforward.planned_robot)
+
+    def take_base(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> None:
+        """Take a measured state of a base that moves, see `BaseInput.take`."""
+        base, controller = self.base, self.controller
+        assert base is not None
+        since = at - base.arrivals.last
+        if base.take(reading, now, prefix, at) and controller is not None:
+            controller.set_base(base.rotation, base.hybrid)
+            if self.state is State.ADRIFT:
+                self._go(Cause.BASE_BACK, seconds=since)
+
+    def _watch_base(self, at: float) -> None:
+        """Stop when the odometry of a base that moves stays away."""
+        if self.base is None or not self.base.arrivals.are_lost(at):
+            return
+        if self.base.fell_silent(at):
+            self._running.hold_base()
+        if self.state in (State.RUNNING, State.DEPARTING):
+            self._go(Cause.BASE_LOST, seconds=at - self.base.arrivals.last)
+
+    def _knows_base(self, at: float) -> bool:
+        """Return whether the tilt of the base is known, so that the arm can be held."""
+        if self.base is None:
+            return True
+        if not self.base.is_known(at):
+            self.why_waiting = (self.base.why and f'for the base: {self.base.why}') or BASE_LOST
+            return False
+        assert isinstance(self.feedforward, MovingBaseFeedForward)
+        self.feedforward.resting.rest(self.base.rotation)
+        return True
+
+    def _plan_on_base(self) -> None:
+        """Have plans judged with the base as it is tilted now."""
+        if self.base is None:
+            return
+        tilt = self.base.rotation[2]
+        if np.abs(tilt - self._planned_tilt).max() > SAME_TILT:
+            self._planned_tilt = tilt.copy()
+            self._planner.change_robot(self.feedforward.planned_robot)
 
     def why_no_plan(self) -> str:
         """Return why no trajectory at all can be taken now; empty if one can."""
@@ -148,18 +201,25 @@ class StateMachine:
         if self.state is State.ENDED:
             return 'inactive', ''
         name = NAMES.get(self.state) or controller.reference.mode(controller.now)
-        return name, self.reasons.text(at, self.why)
+        if self.state is State.ADRIFT and name == 'holding':
+            name = 'fault'
+        wait = controller.reference.next_start(controller.now)
+        waits = WAITS if name == 'holding' and wait is not None and wait > NOTABLE_WAIT else ''
+        return name, joined(self.reasons.text(at, self.why), waits)
 
     def statistics(self) -> dict[str, str]:
         """Return what is counted, for diagnostics."""
         return {
             'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
             **{name: str(self.counts[name]) for name in (
-                'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')}}
+                'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')},
+            **({} if self.base is None else {'base readings left out': str(self.base.left_out)})}
 
     @property
     def why(self) -> str:
         """Why it does what it does, without what is told for a while; empty without a reason."""
+        if self.state is State.ADRIFT and self.base is not None:
+            return BASE_LOST + (self.base.why and f': {self.base.why}')
         if self.state not in (State.LOST, State.SILENT):
             return self.reasons.why
         return JOINT_STATES_LOST + (self.why_no_state and f': {self.why_no_state}')

@@ -18,16 +18,11 @@ from hodyn_ros.feedforward.plausible_state import (
 from hodyn_ros.feedforward.reasons import joined, of_departure
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
-from hodyn_ros.feedforward.state_machine import StateMachine
+from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
 from hodyn_ros.feedforward.stream_schedule import check_range
 from hodyn_ros.feedforward.torque import FeedForward
-from hodyn_ros.feedforward.trajectory_goals import (
-    PLAN,
-    REPLACED,
-    ErrorCode,
-    Goal,
-)
-from hodyn_ros.feedforward.transitions import Cause, State
+from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, ErrorCode, Goal
+from hodyn_ros.feedforward.transitions import HEARING, Cause, State
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -87,6 +82,10 @@ class Supervisor(StateMachine):
         starts = self.state in (State.WAITING, State.LOST, State.SILENT)
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
+            if self._plausible.is_nowhere(position):
+                self.why_no_state = beyond_range(
+                    self.feedforward.robot, self._joints, position)[0]
+                raise HodynError(self.why_no_state)
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
         self.why_no_state = ''
@@ -142,7 +141,7 @@ class Supervisor(StateMachine):
             self._take_samples(now)
         measured = None
         # A sensor that stays wrong says nothing of where the arm is.
-        if self.state in (State.RUNNING, State.DEPARTING) and self._unbelieved < PERSISTENCE and (
+        if self.state in HEARING and self._unbelieved < PERSISTENCE and (
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
         controller.evaluate(now, measured)
@@ -214,7 +213,8 @@ class Supervisor(StateMachine):
             self.reasons.notice('late', '', at, 'warning', (
                 f'no joint state for {silence:.3f} s, {silence / self.arrivals.period:.0f} '
                 'periods'))
-        if self.state in (State.RUNNING, State.DEPARTING) and self.arrivals.are_lost(at):
+        self._watch_base(at)
+        if self.state in HEARING and self.arrivals.are_lost(at):
             self.clock.skip_to(self.stamp_at(at))
             was_idle = controller.reference.is_idle(controller.now) and not self._planner.busy
             before = self.reasons.why
@@ -228,7 +228,7 @@ class Supervisor(StateMachine):
     @property
     def is_watched(self) -> bool:
         """Whether something may fall silent, so that `watch` has something to do."""
-        return self.state in (State.RUNNING, State.DEPARTING, State.LOST)
+        return self.state in HEARING or self.state is State.LOST
 
     def stamp_at(self, at: float) -> int:
         """Return what the stamp of a joint state would be at a time."""
@@ -242,6 +242,7 @@ class Supervisor(StateMachine):
         controller = self._running
         if self._planner.busy and not self.goals.prepares:
             self.reasons.tell('error', REPLACED, PLAN)
+        self._plan_on_base()
         self._planner.submit(
             data, controller.reference, controller.now, annotate=annotate,
             left_out=self.clock.left_out)
@@ -294,6 +295,8 @@ class Supervisor(StateMachine):
             self.why_waiting = beyond
             self.reasons.notice('range', beyond, at, 'error')
             return False
+        if not self._knows_base(at):
+            return False
         self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
         controller = FeedforwardController(
             self.feedforward, position, self.clock.now, self.settings.controller)
@@ -337,7 +340,12 @@ class Supervisor(StateMachine):
             if answer.traceback:
                 self.reasons.tell('error', answer.traceback)
             return
-        self.reasons.tell('info', f'trajectory accepted: {answer.summary}')
+        waits = f'; it starts in {answer.wait:.1f} s' if answer.wait > NOTABLE_WAIT else ''
+        self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
+        if answer.dropped:
+            self.reasons.tell('warning', (
+                f'{answer.dropped} accepted before, which would have started later, '
+                f'{"is" if answer.dropped == 1 else "are"} dropped: this one replaces it'), PLAN)
         self.annotated = answer.message
 
     def _take_samples(self, now: int) -> None:
@@ -390,5 +398,6 @@ class Supervisor(StateMachine):
                 'filter makes them', at, 'warning')
             return
         self.reasons.notice(
-            'state', f'{self._joints[joint]} at {position:.4g}, moving at {velocity:.4g}, '
-            'contradicts the state before: it is left out', at, 'warning')
+            'state', f'{self._joints[joint]} at {position:.4g}'
+            + (f', moving at {velocity:.4g},' if self._has_velocity else '')
+            + ' contradicts the state before: it is left out', at, 'warning')

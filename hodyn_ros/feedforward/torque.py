@@ -3,6 +3,8 @@
 The node's cycle, the replay of bags and the check of plans all go through `FeedForward`, so that
 what is checked offline is what is published.
 """
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,8 @@ class FeedForward:
     ----------
     robot : Robot
         The robot.
+    is_floating : bool
+        Whether the robot has a floating base, as for `moving_base.MovingBaseFeedForward`.
     motor_side : MotorSide or None
         Continues from these torques, with all their terms, to the motors of elastic joints:
         ``motor_side.evaluate(q, torque)``. None for a robot without `actuators`.
@@ -44,16 +48,31 @@ class FeedForward:
 
     """
 
+    is_floating = False
+
     def __init__(self, robot: Robot) -> None:
         check_robot(robot)
-        if robot.floating:
+        if robot.floating and not self.is_floating:
             raise HodynError(
-                f'robot {robot.name!r} has a floating base; a feed-forward needs a fixed one: '
-                'inverse_dynamics takes the motion of a base')
+                f'robot {robot.name!r} has a floating base; here a fixed one is needed: '
+                'inverse_dynamics takes the motion of a base, and so does the node')
         self.robot = robot
         self.motor_side = None if robot.actuators is None else MotorSide(robot.actuators)
-        self._rigid = InverseDynamics(robot, ORDER)
-        self._weightless = InverseDynamics(robot.with_gravity((0.0, 0.0, 0.0)), ORDER)
+        self._rigid = self._prepared(robot)
+        self._weightless = self._prepared(robot.with_gravity((0.0, 0.0, 0.0)))
+
+    def _prepared(self, robot: Robot) -> Any:
+        return InverseDynamics(robot, ORDER)
+
+    @property
+    def columns(self) -> int:
+        """How many quantities a cycle publishes: the joint torques."""
+        return self.robot.n
+
+    @property
+    def planned_robot(self) -> Robot:
+        """The robot that plans are judged with."""
+        return self.robot
 
     def torque(
         self,

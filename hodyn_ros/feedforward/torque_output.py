@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.moving_base import BaseMotion, MovingBaseFeedForward
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.torque import FeedForward
 
@@ -25,27 +26,43 @@ class Terms(TypedDict, total=False):
 class TorqueOutput:
     """Q, Q̇, Q̈ with some of their terms, as the model has them and as they are published.
 
+    On a base that moves the wrench on it follows in six more columns, m = n + 6; else m = n.
+
     Attributes
     ----------
-    wanted : (3, n) array
+    wanted : (3, m) array
         What the model asks for.
     stage : OutputStage
         What is published.
+    torque : (3, n) array
+        Q, Q̇, Q̈ that are published.
+    base_wrench : (3, 6) or (3, 0) array
+        The wrench on the base that is published, with its derivatives.
 
     """
 
     def __init__(
         self, feedforward: FeedForward, motion: Array, terms: Terms, *, fade: float,
-        margin: float, strict: bool,
+        margin: float, strict: bool, base: BaseMotion | None = None,
     ) -> None:
-        """Take the motion, (5, n), at whose torque it begins, and how `OutputStage` goes over."""
-        limits = feedforward.robot.limits
-        self.wanted = feedforward.torque(motion, **terms)
-        self.stage = OutputStage(
-            self.wanted, limits.effort, limits.effort_rate, fade, margin, strict=strict)
+        """Take the motions of joints, (5, n), and base at whose torque it begins.
+
+        The others are how `OutputStage` goes over.
+        """
+        limits, self._n = feedforward.robot.limits, feedforward.robot.n
+        # There is no limit of the wrench on a base.
+        effort, rate = np.full((2, feedforward.columns), np.inf)
+        effort[:self._n], rate[:self._n] = limits.effort, limits.effort_rate
+        self.wanted = np.empty((3, feedforward.columns))
         self._terms = terms
-        self._bounds = limits.effort, limits.effort_rate
-        self._most = limits.effort * (1.0 + margin)
+        self.want(feedforward, motion, None, base)
+        self.stage = OutputStage(self.wanted, effort, rate, fade, margin, strict=strict)
+        published, n = self.stage.published, self._n
+        self.base_wrench: Array = published[:, n:]
+        # Kernels take whole arrays.
+        self.torque: Array = published[:, :n].copy() if self.base_wrench.size else published
+        self._bounds = effort, rate
+        self._most = effort * (1.0 + margin)
         self._there = np.zeros_like(self.wanted)
         self._deviates = False
         self._kept: Array | None = None
@@ -60,9 +77,28 @@ class TorqueOutput:
         return EffortExcess(
             joint, QUANTITIES[row], value, float(bound), is_refused=True)
 
-    def want(self, feedforward: FeedForward, motion: Array, wrenches: Array | None) -> None:
-        """Evaluate what should be published for a motion, (5, n)."""
-        feedforward.torque(motion, self.wanted, wrenches=wrenches, **self._terms)
+    def advance(self, interval: float) -> None:
+        """Publish what is wanted an interval (s) after the last."""
+        self.stage.advance(self.wanted, interval)
+        if self.base_wrench.size:
+            self.torque[:] = self.stage.published[:, :self._n]
+
+    def want(
+        self, feedforward: FeedForward, motion: Array, wrenches: Array | None,
+        base: BaseMotion | None = None,
+    ) -> None:
+        """Evaluate what should be published for motions of the joints, (5, n), and of the base."""
+        self._evaluate(feedforward, motion, wrenches, base, self.wanted)
+
+    def _evaluate(
+        self, feedforward: FeedForward, motion: Array, wrenches: Array | None,
+        base: BaseMotion | None, out: Array,
+    ) -> None:
+        if base is None:
+            feedforward.torque(motion, out, wrenches=wrenches, **self._terms)
+        else:
+            assert isinstance(feedforward, MovingBaseFeedForward)
+            feedforward.on_base(motion, base, out, wrenches=wrenches, **self._terms)
 
     def go_over(self) -> None:
         """Go over to what is wanted, which a cause has changed."""
@@ -90,17 +126,22 @@ class TorqueOutput:
 
     def deviate(
         self, feedforward: FeedForward, point: Array | None, wrenches: Array | None,
+        base: BaseMotion | None = None, *, is_measured: bool = True, fades: bool = False,
     ) -> None:
-        """Add what the torque differs by at another point, (5, n); None for nothing."""
+        """Add what the torque differs by at another point, (5, n), and base; None for nothing.
+
+        It fades where that is asked for, and where `is_measured`, of the point, changes.
+        """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:
-            feedforward.torque(point, self._there, wrenches=wrenches, **self._terms)
+            self._evaluate(feedforward, point, wrenches, base, self._there)
             if is_finite(self._there):
                 # No more than may be published: it would take as long to come back.
                 added = np.clip(self._there[0], -self._most, self._most) - self.wanted[0]
-        fades = (point is not None) != self._deviates
-        self._deviates = point is not None
-        if fades or self._deviates:
+        is_measured = is_measured and point is not None
+        fades = fades or is_measured != self._deviates
+        self._deviates = is_measured
+        if fades or point is not None:
             self.stage.set_target(added, fades=fades)
 
 

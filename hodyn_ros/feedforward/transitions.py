@@ -10,6 +10,7 @@ class State(Enum):
     WAITING = 'waits for joint states that agree with each other'
     RUNNING = 'follows, holds or stops the reference'
     DEPARTING = 'stops, as the arm is not where the reference is'
+    ADRIFT = 'stops and holds, as no odometry of the base comes'
     LOST = 'stops by its own clock, as no joint state comes'
     SILENT = 'is at rest without joint states, and publishes nothing'
     ENDING = 'stops, as it is deactivated'
@@ -23,6 +24,8 @@ class Cause(Enum):
     FOUND = 'three joint states agree with each other'
     LOST = 'no joint state came for longer than the timeout'
     BACK = 'joint states are back'
+    BASE_LOST = 'no odometry of the base came for longer than the timeout'
+    BASE_BACK = 'the odometry of the base is back'
     DEPARTED = 'the arm is beyond tracking_tolerance of a reference that moves'
     ELSEWHERE = 'the arm is beyond tracking_tolerance of a reference at rest'
     EXCEEDED = 'what the motion takes is beyond a limit'
@@ -73,18 +76,27 @@ class Transition:
 
 
 _RUNS = State.RUNNING, State.DEPARTING
-_ACTIVE = *_RUNS, State.LOST, State.SILENT
+HEARING = *_RUNS, State.ADRIFT
+"""In which joint states come, and are answered."""
+_ACTIVE = *HEARING, State.LOST, State.SILENT
 DEACTIVATED = 'the node is deactivated'
 
 TABLE = (
     Transition((State.WAITING,), Cause.FOUND, State.RUNNING),
     Transition(
-        _RUNS, Cause.LOST, State.LOST, 'stop', gives_up=True, drops_wrenches=True, level='error',
+        HEARING, Cause.LOST, State.LOST, 'stop', gives_up=True, drops_wrenches=True, level='error',
         says='no joint state for {seconds:.3f} s: stopping', reason='joint states were lost'),
     Transition((State.LOST,), Cause.AT_REST, State.SILENT),
     Transition(
         (State.LOST, State.SILENT), Cause.BACK, State.RUNNING, level='info',
         says='joint states are back after {seconds:.3f} s'),
+    Transition(
+        _RUNS, Cause.BASE_LOST, State.ADRIFT, 'stop', gives_up=True, level='error',
+        says='no odometry of the base for {seconds:.3f} s: stopping',
+        reason='the odometry of the base was lost'),
+    Transition(
+        (State.ADRIFT,), Cause.BASE_BACK, State.RUNNING, level='info',
+        says='the odometry of the base is back after {seconds:.3f} s'),
     Transition(
         (State.RUNNING,), Cause.DEPARTED, State.DEPARTING, 'stop', gives_up=True, level='error',
         says='{why}: stopping', reason='{why}'),
@@ -93,6 +105,9 @@ TABLE = (
         _RUNS, Cause.ELSEWHERE, State.RUNNING, 'latch', gives_up=True, level='error',
         says='{why}: the arm is held {where}',
         reason='{why}: the arm is held {where}'),
+    Transition(
+        (State.ADRIFT,), Cause.ELSEWHERE, None, 'latch', level='error',
+        says='{why}: the arm is held {where}', reason='{why}: the arm is held {where}'),
     Transition(
         # What is beyond its limit is logged when it begins, also at rest.
         (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, reason='{why}'),
@@ -103,7 +118,7 @@ TABLE = (
         _ACTIVE, Cause.CANCELED, None, 'stop', level='info', says='the goal was canceled',
         reason='the goal was canceled'),
     Transition(
-        _RUNS, Cause.ABORTED, None, 'stop', level='error',
+        HEARING, Cause.ABORTED, None, 'stop', level='error',
         says='the goal is aborted: {why}', reason='the goal is aborted: {why}'),
     Transition((State.WAITING,), Cause.DEACTIVATED, State.ENDED, reason=DEACTIVATED),
     Transition(

@@ -8,9 +8,10 @@ import numpy as np
 
 from hodyn_ros.common.jit import is_kept
 from hodyn_ros.dynamics.kernels.unrolled import spatial
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
+from hodyn_ros.feedforward.moving_base import write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PlausibleState
 from hodyn_ros.feedforward.settings import ControllerSettings
@@ -57,6 +58,7 @@ def warm_up(
     if has_streams:
         _warm_up_streams(motion_limits(feedforward), options.bandwidth)
     controller.set_external_wrench(0, np.zeros(6))
+    controller.set_base(np.eye(3), np.zeros((ORDER + 2, 6)))
     evaluate()
     wait()
     controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
@@ -77,6 +79,7 @@ def warm_up(
     controller.within_range(position)
     plausible = PlausibleState(feedforward.robot.limits)
     for now in range(2):  # the first is judged by none
+        plausible.is_nowhere(position)
         plausible.believe(position, position, now)
 
 
@@ -92,8 +95,12 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
     SmoothingFilter(position, bandwidth).advance(1e-3)
 
 
-def is_warm() -> bool:
-    """Return whether an earlier warm-up has left its compiled kernels on disk."""
+def is_warm(*, is_floating: bool = False) -> bool:
+    """Return whether an earlier warm-up has left its compiled kernels on disk.
+
+    Those of a robot on a floating base, or on a fixed one.
+    """
     # Other commands compile the first, and a warm-up that was ended did not reach the last.
+    of_base = (spatial.floating(ORDER, 1), write_base_wrench) if is_floating else ()
     return all(map(is_kept, (
-        spatial.single(2), spatial.batch(2), go_over)))
+        spatial.single(2), spatial.batch(2), *of_base, go_over)))

@@ -148,6 +148,10 @@ class Builder:
     def doubles(self, length: int) -> int:
         """Append a sequence of doubles; return where the first stands, if there is one."""
         self.count(length)
+        return self.numbers(length)
+
+    def numbers(self, length: int) -> int:
+        """Append doubles that are no sequence; return where the first stands, if there is one."""
         if length:
             self._align(8)
         at = len(self.data)

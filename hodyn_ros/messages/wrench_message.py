@@ -19,3 +19,21 @@ def frame_and_wrench(data: bytes) -> tuple[str, Array]:
         raise HodynError(
             f'a component of the wrench on {frame!r} is not finite, or beyond {cdr.MAX_VALUE:g}')
     return frame, wrench
+
+
+class WrenchWriter:
+    """One serialized WrenchStamped, made once."""
+
+    def __init__(self, frame: str) -> None:
+        message = cdr.Builder()
+        message.time(0)
+        message.text(frame)
+        at = message.numbers(6)
+        self._message = message.data
+        self._data: Array = np.frombuffer(self._message, count=6, offset=at)
+
+    def of(self, wrench: Array, stamp: int) -> bytes:
+        """Return the message with (moment, force), (6,), and a stamp, ns."""
+        self._data[:3], self._data[3:] = wrench[3:], wrench[:3]
+        cdr.set_stamp(self._message, stamp)
+        return bytes(self._message)

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.prepare import PlanSettings
@@ -12,6 +13,8 @@ from hodyn_ros.robot import Robot
 
 MIN_HEADROOM, MAX_HEADROOM = 0.05, 20.0
 TRIES = 4
+LONGEST_WAIT = 600.0
+"""How long a plan may wait for its start, s: one from a wrong clock would start by itself."""
 
 
 class Planner:
@@ -66,10 +69,16 @@ class Planner:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
         It replaces one that is being prepared. The reference's instants are `left_out` ns behind
-        the stamps. Raises HodynError when the message is too short.
+        the stamps. Raises HodynError when the message is too short, or its stamp more than
+        `LONGEST_WAIT` ahead.
         """
         self._tries = 0
         stamp = cdr.stamp(data)
+        if stamp and (wait := (stamp - left_out - now) * 1e-9) > LONGEST_WAIT:
+            raise HodynError(
+                f'header.stamp is {wait:.0f} s ahead of the joint states, so that the plan would '
+                f'start then; at most {LONGEST_WAIT:.0f} s are waited: let planner and driver '
+                'take one clock, or send a stamp of 0 to start at once')
         self._send(
             data, reference, now, stamp - left_out if stamp else None, left_out, annotate=annotate)
 
@@ -98,11 +107,12 @@ class Planner:
         elif not fits or now > start:
             return self._again(job, prepared.seconds, reference, now)
         self._headroom = min(max(2.0 * prepared.seconds, MIN_HEADROOM), MAX_HEADROOM)
-        reference.follow(prepared.plan, start)
+        dropped = reference.follow(prepared.plan, start)
         # What is retimed is not slower by one factor.
         is_retimed = prepared.plan.interpolation == 'retimed'
         pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
-        return Accepted(prepared.plan, pace, prepared.summary, prepared.message)
+        return Accepted(
+            prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped)
 
     def cancel(self) -> bool:
         """Drop the plan that is being made; return whether there was one."""

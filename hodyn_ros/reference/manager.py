@@ -65,11 +65,17 @@ class ReferenceManager:
         """Whether the last sample is not followed, as the motion to it would exceed the limits."""
         return self._stream is not None and self._stream.is_held_back
 
-    def follow(self, plan: Plan, start: int) -> None:
-        """Let a plan take over at an instant (ns); those that would start later are dropped."""
-        self._waiting = [entry for entry in self._waiting if entry[1] < start]
-        self._waiting.append((plan, start))
+    def next_start(self, now: int) -> float | None:
+        """Return how long the next plan waits from an instant (ns) on, s; None if none waits."""
+        return (self._waiting[0][1] - now) * 1e-9 if self._waiting else None
+
+    def follow(self, plan: Plan, start: int) -> int:
+        """Let a plan take over at an instant (ns); return how many later ones are dropped."""
+        earlier = [entry for entry in self._waiting if entry[1] < start]
+        dropped = len(self._waiting) - len(earlier)
+        self._waiting = [*earlier, (plan, start)]
         self.revision += 1
+        return dropped
 
     def drop_waiting(self) -> bool:
         """Drop the plans that wait for their start; return whether there were any."""

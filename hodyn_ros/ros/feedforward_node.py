@@ -10,21 +10,17 @@ import traceback
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.timer import Timer
 from rclpy.utilities import get_rmw_implementation_identifier
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.common.jit import compiling
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.moving_base import feedforward_of
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD
 from hodyn_ros.feedforward.trajectory_goals import ACTION
 from hodyn_ros.feedforward.transitions import DEACTIVATED
@@ -32,10 +28,12 @@ from hodyn_ros.feedforward.warm_up import is_warm, warm_up
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.held_base import with_base_held
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.given_parameters import as_overrides, read_arguments, undeclared
+from hodyn_ros.ros.inputs import inputs
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
@@ -52,8 +50,6 @@ from hodyn_ros.ros.session import Session
 from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
 
-BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-PLAN_QOS = QoSProfile(depth=10)
 NAME = 'feedforward'
 REPORT_PERIOD = 1.0
 RESULT_TIME = 0.1
@@ -178,16 +174,10 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         self._load()
-        self._outputs = Outputs(self)
+        robot, self._has_base = self._feedforward.robot, self._feedforward.is_floating
+        self._outputs = Outputs(self, robot.bodies[0].name if self._has_base else '')
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        subscriptions = (
-            (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
-            (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),
-            (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
-            (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
-            (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
-        )
-        for kind, topic, callback, qos in subscriptions:
+        for kind, topic, callback, qos in inputs(has_base=self._feedforward.is_floating):
             subscription = self.create_subscription(
                 kind, topic, partial(self._call, callback), qos, raw=True,
                 qos_overriding_options=parameters.qos_of_user(self))
@@ -207,8 +197,8 @@ class FeedforwardNode(LifecycleNode):
             self._entities.append(partial(self.destroy_timer, timer))
         self._entities.append(partial(self.destroy_publisher, self._diagnostics))
         self.get_logger().info(
-            f'configured for robot {self._feedforward.robot.name!r}, '
-            f'{self._feedforward.robot.n} joints; by {get_rmw_implementation_identifier()}')
+            f'configured for robot {robot.name!r}, {robot.n} joints; '
+            f'by {get_rmw_implementation_identifier()}')
 
     def _load(self) -> None:
         """Read the parameters, load the robot, compile the kernels, start the worker."""
@@ -230,9 +220,9 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is not None:
             self._planner.close()
             self._planner = None
-        if not is_warm():
+        if not is_warm(is_floating=robot.floating):
             self.get_logger().info(COMPILES)
-        worker = PlanWorker(robot)
+        worker = PlanWorker(with_base_held(robot) if robot.floating else robot)
 
         def wait() -> None:
             if not worker.wait(WORKER_TIMEOUT):
@@ -241,12 +231,12 @@ class FeedforwardNode(LifecycleNode):
         try:
             # Both processes compile, at the same time.
             with compiling():
-                feedforward = FeedForward(robot)
+                feedforward = feedforward_of(robot)
                 warm_up(feedforward, controller_settings(settings), wait)
         except BaseException:
             worker.close()
             raise
-        self._planner = Planner(worker, robot, plan_settings(settings))
+        self._planner = Planner(worker, feedforward.planned_robot, plan_settings(settings))
         # Only now: what failed must not pass for what is loaded when it is tried again.
         self._unloaded_robot, self._feedforward, self._settings = unloaded, feedforward, settings
 
@@ -255,6 +245,10 @@ class FeedforwardNode(LifecycleNode):
             self._load()
         if self._outputs is None or self._planner is None:
             raise HodynError('not configured')
+        if self._feedforward.is_floating != self._has_base:
+            raise HodynError(
+                'the robot is on another base, floating or fixed, than the one before: clean the '
+                'node up and configure it again')
         if state := state_of_another(self):
             raise HodynError(
                 f'another node {self.get_fully_qualified_name()} is active ({state}), and two '
@@ -375,7 +369,7 @@ class FeedforwardNode(LifecycleNode):
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
             try:
-                feedforward = FeedForward(with_payload(self._unloaded_robot, settings))
+                feedforward = feedforward_of(with_payload(self._unloaded_robot, settings))
                 self._session.change_model(feedforward, settings)
             except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))

@@ -18,7 +18,7 @@ from rclpy.parameter import Parameter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
-from hodyn_ros.ros.parameters import TABLE, fault, fault_of_qos, row_of, unknown
+from hodyn_ros.ros.parameters import TABLE, fault, row_of, unknown
 
 OF_ROS = (
     '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
@@ -40,7 +40,7 @@ def read_file(path: str, node: str) -> dict[str, Any]:
 
 
 def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
-    """Return what a node's command line gives it, the last of each name.
+    """Return what a node's command line gives it: `-p` wins over files, else the last one.
 
     Raises HodynError for a value, in a file or of `-p`, that its parameter cannot have, for an
     unknown name, and for words that ROS would pass over. Asked for help it prints it and ends.
@@ -69,7 +69,8 @@ def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
     for option, word in options:
         if option == '--params-file':
             found.update(read_file(word, full_name))
-        elif option in ('-p', '--param'):
+    for option, word in options:
+        if option in ('-p', '--param'):
             found.update(_read_rule(option, word, full_name))
     return found
 
@@ -81,7 +82,8 @@ def usage(node: str) -> str:
         f'  {node} --ros-args -p robot:=panda',
         f'  {node} --ros-args --params-file mine.yaml '
         '-p "locked_joints:=[\'finger_joint1=0.04\']"', '',
-        'Of a parameter that is given twice the last one counts. Parameters and defaults:', '']
+        'What -p gives wins over files; of two files, or two -p, the last one counts. Parameters '
+        'and defaults:', '']
     for name, row in TABLE.items():
         default = list(row.default) if isinstance(row.default, tuple) else row.default
         choices = row.metadata['choices']
@@ -140,7 +142,7 @@ def _wrong(name: str, value: Any) -> str:
         return fault(name, _as_meant(name, value))
     if name == 'use_sim_time' and not isinstance(value, bool):
         return f'{name} is {value!r}; expected a truth value (true or false)'
-    return unknown(name) or fault_of_qos(name, value)
+    return unknown(name) or parameter_file.fault_of_qos(name, value)
 
 
 def _as_meant(name: str, value: Any) -> Any:
@@ -177,4 +179,7 @@ def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
             others.append(word)
         elif word in OF_ROS:
             option = word
+        elif ':=' in word and not word.startswith('-'):
+            raise HodynError(
+                f'argument {word!r}: write -p {word} for a parameter, -r {word} for a topic')
     return options, others

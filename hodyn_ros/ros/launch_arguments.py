@@ -42,6 +42,7 @@ TOPICS = tuple(
         ('joint_states', 'the joint states',
          "the driver's (franka/joint_states for panda and fr3, else joint_states)"),
         ('robot_description', 'the URDF', 'robot_description'),
+        ('odom', 'the odometry of a floating base', 'odom'),
         ('joint_trajectory', 'the trajectories to follow', '~/joint_trajectory'),
         ('reference', 'the streamed reference', '~/reference'),
         ('external_wrench', 'the external wrenches', '~/external_wrench'),
@@ -65,7 +66,7 @@ NODE_ARGUMENTS = (
         'respawn', 'Start the node again when it dies', 'false', choices=('true', 'false')),
     *TOPICS)
 DEMO_ARGUMENTS = (ROBOT, FILE, LOG_LEVEL)
-ROOTED = ('joint_states', 'robot_description')
+ROOTED = ('joint_states', 'robot_description', 'odom')
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
@@ -12,8 +13,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.moving_base import WRENCH_NAMES
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateWriter
+from hodyn_ros.messages.wrench_message import WrenchWriter
 from hodyn_ros.ros import parameters
 from hodyn_ros.ros.controller_state import ControllerStatePublisher
 from hodyn_ros.ros.diagnostics import level
@@ -27,8 +30,10 @@ LATCHED_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class Outputs:
     """Publishers, and the serialized messages that they reuse."""
 
-    def __init__(self, node: LifecycleNode) -> None:
+    def __init__(self, node: LifecycleNode, base: str = '') -> None:
+        """Take the link of a base that moves, if there is one."""
         self._node = node
+        self._wrenches = [WrenchWriter(base) for _ in WRENCH_NAMES] if base else []
         self._publishers: dict[str, Any] = {
             name: node.create_lifecycle_publisher(
                 kind, f'~/{name}', qos, qos_overriding_options=parameters.qos_of_user(node))
@@ -40,6 +45,7 @@ class Outputs:
                 ('annotated_trajectory', JointTrajectory, LATCHED_QOS),
                 ('state', DiagnosticStatus, LATCHED_QOS),
                 ('progress', Float64, OUTPUT_QOS),
+                *((name, WrenchStamped, OUTPUT_QOS) for name in WRENCH_NAMES if base),
             )}
         self._controller_state = ControllerStatePublisher(node)
         self._progress = np.nan
@@ -71,6 +77,10 @@ class Outputs:
             writer.velocity[:] = velocity
             writer.effort[:] = effort
             self._publishers[name].publish(writer.at(stamp))
+        if self._wrenches:
+            for name, wrench, value in zip(
+                    WRENCH_NAMES, self._wrenches, controller.base_wrench, strict=True):
+                self._publishers[name].publish(wrench.of(value, stamp))
         if self._commands is not None:
             self._publishers['commands'].publish(self._commands.of(output[0]))
         if controller.motors is not None:

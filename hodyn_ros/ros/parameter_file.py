@@ -14,6 +14,9 @@ VALUES = 'ros__parameters'
 # Parameters that the client library gives every node.
 OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
 OF_EVERY_TOPIC = 'qos_overrides.'
+QOS_VALUES: dict[str, Any] = {
+    'reliability': ('reliable', 'best_effort', 'system_default'),
+    'history': ('keep_last', 'keep_all', 'system_default'), 'depth': range(1, 100_000)}
 
 
 def read(
@@ -137,3 +140,14 @@ def _lines(text: str) -> dict[tuple[str, ...], int]:
 
     walk(yaml.compose(text, yaml.SafeLoader), ())
     return found
+
+
+def fault_of_qos(name: str, value: Any) -> str:
+    """Return what is wrong with a policy of `qos_overrides.…`; empty if nothing is."""
+    policy = name.rpartition('.')[2]
+    if not name.startswith(OF_EVERY_TOPIC) or value in QOS_VALUES.get(
+            policy, (value,)):
+        return ''
+    allowed = QOS_VALUES[policy]
+    return f'{name} is {value!r}; expected ' + (
+        'a whole number above 0' if isinstance(allowed, range) else f'one of {", ".join(allowed)}')

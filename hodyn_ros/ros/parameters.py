@@ -52,6 +52,9 @@ class Parameters:
     locked_joints: Sequence[str] = _row(
         ('',), 'Joints that do not move and their positions, rad or m, for example of a gripper: '
         'finger_joint1=0.04.')
+    floating_base: bool = _row(
+        False, 'Let the root link of a URDF move as odom measures it, on a ship, a vehicle, a '
+        'drone; in a robot file its base has type: floating.')
     inertia_check: str = _row(
         'robot', 'Whether inertias that no rigid body can have are refused (error), reported '
         '(warn), or treated as the robot file says (robot).', choices=('robot', 'error', 'warn'))
@@ -141,6 +144,13 @@ class Parameters:
     max_moment: float = _row(
         50.0, 'Largest moment of ~/external_wrench, N m; a larger wrench is scaled down.',
         bounds=(0.0, 10000.0))
+    base_timeout: float = _row(
+        0.0, 'Time without odometry of a floating base, at least five periods, after which the '
+        'reference stops, s; 0 chooses it as state_timeout does.', bounds=(0.0, 60.0))
+    base_acceleration_bandwidth: float = _row(
+        0.0, "Bandwidth of the low-pass filter of a floating base's accelerations, which are "
+        'differences of the velocities of its odometry, rad/s; 0 takes them to be 0.',
+        bounds=(0.0, 100.0))
     spring_stiffness: Sequence[float] = _row(
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
         'actuators of the robot file.')
@@ -182,9 +192,6 @@ CONSTRAINTS: dict[str, Field[Any]] = {
         '0 for any distance.', bounds=(0.0, 1000.0), runtime=True),
 }
 TABLE: dict[str, Field[Any]] = {row.name: row for row in fields(Parameters)} | CONSTRAINTS
-QOS_VALUES: dict[str, Any] = {
-    'reliability': ('reliable', 'best_effort', 'system_default'),
-    'history': ('keep_last', 'keep_all', 'system_default'), 'depth': range(1, 100_000)}
 OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
 
 
@@ -200,7 +207,7 @@ def declare(node: Node) -> None:
     that there is not.
     """
     for name, parameter in given(node).items():
-        if wrong := unknown(name) or fault_of_qos(name, parameter.value):
+        if wrong := unknown(name) or parameter_file.fault_of_qos(name, parameter.value):
             raise HodynError(wrong)
     names = [name for name in TABLE if not OF_A_JOINT.fullmatch(name)]
     for name in (*names, *filter(OF_A_JOINT.fullmatch, given(node))):
@@ -234,17 +241,6 @@ def check_qos_overrides(node: Node) -> None:
                 f'{name}: no such topic, or policy that can be chosen (history, depth, '
         'reliability): qos_overrides./TOPIC.subscription.POLICY, or publisher, with the '
         'whole name of the topic')
-
-
-def fault_of_qos(name: str, value: Any) -> str:
-    """Return what is wrong with a policy of `qos_overrides.…`; empty if nothing is."""
-    policy = name.rpartition('.')[2]
-    if not name.startswith(parameter_file.OF_EVERY_TOPIC) or value in QOS_VALUES.get(
-            policy, (value,)):
-        return ''
-    allowed = QOS_VALUES[policy]
-    return f'{name} is {value!r}; expected ' + (
-        'a whole number above 0' if isinstance(allowed, range) else f'one of {", ".join(allowed)}')
 
 
 def unknown(name: str) -> str:

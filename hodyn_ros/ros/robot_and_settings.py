@@ -41,7 +41,8 @@ def load_with(
         warnings.simplefilter('always')
         robot = load_robot(
             source, inertia_check=check, locked_joints=locked,
-            limits=settings.limits_file or None, max_bodies=MAX_BODIES)
+            limits=settings.limits_file or None, max_bodies=MAX_BODIES,
+            floating_base=settings.floating_base)
     for warning in caught:
         warn(str(warning.message))
     if robot.n > MAX_JOINTS:
@@ -104,7 +105,8 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
         controller_settings(settings), np.where(given < 0.0, np.inf, tolerance),
         **{name: getattr(settings, name) for name in (
             'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
-            'wrench_timeout', 'max_force', 'max_moment')})
+            'wrench_timeout', 'max_force', 'max_moment', 'base_timeout',
+            'base_acceleration_bandwidth')})
 
 
 def plan_settings(settings: Parameters) -> PlanSettings:

@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.base_input import BaseReading
 from hodyn_ros.feedforward.reasons import joined
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal, GoalRequest
-from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.feedforward.transitions import HEARING, State
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader
 from hodyn_ros.messages.joint_trajectory import is_empty
+from hodyn_ros.messages.odometry import read_odometry
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, NoKnownJointError
@@ -36,7 +38,7 @@ LONGEST_STOP, FADES = 60.0, 4.0
 # some 130 a point.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
-MAX_WRENCH_BYTES = 4096
+MAX_SHORT_BYTES = 4096
 
 
 class Session:
@@ -126,7 +128,13 @@ class Session:
 
     def on_wrench(self, data: bytes) -> None:
         """Take an external wrench, a serialized WrenchStamped."""
-        self._take('external_wrench', data, MAX_WRENCH_BYTES, self._wrench)
+        self._take('external_wrench', data, MAX_SHORT_BYTES, self._wrench)
+
+    def on_odometry(self, data: bytes) -> None:
+        """Take what a serialized Odometry says of a base that moves."""
+        base = self.supervisor.base
+        if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and base is not None:
+            base.why = printable(why)
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
@@ -163,7 +171,7 @@ class Session:
     def on_timer(self) -> None:
         """Run a cycle now, with the latest joint state."""
         supervisor = self.supervisor
-        if supervisor.state in (State.RUNNING, State.DEPARTING):
+        if supervisor.state in HEARING:
             begin = time.monotonic()
             self._step(supervisor.stamp_at(begin), begin)
             self.monitor.cycle(time.monotonic() - begin, 1.0 / self._settings.rate)
@@ -274,6 +282,13 @@ class Session:
         if link not in {*robot.frames, *(body.name for body in robot.bodies)}:
             link = link.removeprefix(self._prefix or '')
         self.supervisor.take_wrench(link, wrench, time.monotonic())
+
+    def _odometry(self, data: bytes) -> None:
+        supervisor, at = self.supervisor, time.monotonic()
+        has_stamp = supervisor.controller is not None
+        supervisor.take_base(
+            BaseReading(*read_odometry(data)), supervisor.stamp_at(at) if has_stamp else None,
+            self._prefix or '', at)
 
     def _bind_joints(self) -> bool:
         """Make all topics those of the joints that the driver names; return whether they fit."""

@@ -4,11 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from supervised import HOME, MODEL, PANDA, Goal, World, running
+from supervised import HOME, MODEL, PANDA, Goal, Plans, World, running
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.plan_answer import Accepted
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import TABLE, TRANSITIONS, Cause, State
+from hodyn_ros.reference.rest_to_rest import move_plan
 
 
 def test_the_table_leads_from_each_state_to_an_end_without_idle_rows():
@@ -217,6 +219,61 @@ def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
     for _ in range(10):
         world.state(position=np.degrees(HOME))
     assert 'are these degrees?' in world.supervisor.report(world.at)[1]
+
+
+@pytest.mark.parametrize('at_measurement', [False, True])
+def test_joint_states_that_become_degrees_count_as_none(at_measurement):
+    """The arm was held at the ends of its ranges, with the torque of that pose."""
+    world = running(at_measurement=at_measurement)
+    weight = world.published.copy()
+    for _ in range(500):
+        world.state(position=np.degrees(HOME))
+        np.testing.assert_allclose(world.published, weight, atol=1e-9)
+    name, reason = world.supervisor.report(world.at)
+    assert name == 'fault'
+    assert 'are lost' in reason
+    assert reason.endswith('are these degrees?')
+    for _ in range(50):
+        world.state()
+    assert world.supervisor.report(world.at) == ('holding', '')
+    np.testing.assert_array_equal(world.supervisor.controller.q[0], HOME)
+
+
+def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
+    class Later(Plans):
+        def poll(self, reference, now):
+            if self.waiting is None:
+                return None
+            wait, self.waiting = float(self.waiting), None
+            plan = move_plan(HOME, HOME + 0.1, 2.0)
+            dropped = reference.follow(plan, now + round(wait * 1e9))
+            return Accepted(plan, summary='a plan', wait=wait, dropped=dropped)
+
+    world = running()
+    world.supervisor._planner = Later()
+    for wait in (b'30', b'3'):
+        world.supervisor.take_trajectory(wait, None, annotate=False)
+        world.state()
+        assert world.supervisor.report(world.at) == ('holding', 'a plan waits for its start')
+        assert world.logged[f'trajectory accepted: a plan; it starts in {int(wait)}.0 s'] == 1
+    assert any('accepted before' in line and 'dropped' in line for line in world.logged)
+    for _ in range(800):
+        world.state()
+    assert world.supervisor.report(world.at) == ('following', '')
+
+
+@pytest.mark.parametrize('known', [True, False])
+def test_a_state_without_velocity_is_not_said_to_move(known):
+    world = running()
+    world.state(velocity=np.full(7, 57.0))
+    positions = [HOME] * 400 + [HOME + 0.9]
+    for position in positions:
+        world.at += 0.004
+        velocity = np.full(7, 57.0) if known and position is positions[-1] else None
+        world.supervisor.take_state(position, velocity, round(world.at * 1e9), world.at)
+    world.look()
+    line, = (line for line in world.logged if 'contradicts' in line and '0.9' in line)
+    assert ('moving at 57' in line) == known
 
 
 def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():

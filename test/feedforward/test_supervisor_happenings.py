@@ -4,10 +4,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 import numpy as np
 import pytest
-from supervised import HOME, PANDA, Goal, World
+from supervised import HOME, MODEL, SHIP_MODEL, Goal, World
 
 import hodyn_ros as hd
-from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.moving_base import feedforward_of
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.transitions import State
 
@@ -19,9 +19,11 @@ from hodyn_ros.feedforward.transitions import State
 class Happenings(RuleBasedStateMachine):
     """All that may happen to an active node, in any order."""
 
+    model = MODEL
+
     @initialize(at_measurement=st.booleans())
     def begin(self, at_measurement):
-        self.world = World(at_measurement=at_measurement)
+        self.world = World(model=self.model, at_measurement=at_measurement)
 
     @rule(count=st.integers(1, 60))
     def states_come(self, count):
@@ -109,14 +111,17 @@ class Happenings(RuleBasedStateMachine):
     def the_payload_changes(self, mass):
         supervisor = self.world.supervisor
         before = supervisor.feedforward
-        model = FeedForward(PANDA.with_payload('link7', mass, [0.0, 0.0, 0.1]))
+        robot = self.world.robot.with_payload('link7', mass, [0.0, 0.0, 0.1])
+        model = feedforward_of(robot)
         try:
             supervisor.change_model(model)
         except hd.HodynError:
             assert supervisor.feedforward is before
         else:
             assert supervisor.feedforward is model
-            assert self.world.plans.robot is model.robot
+            planned = self.world.plans.robot
+            assert planned.bodies[-1].mass == robot.bodies[-1].mass
+            assert not planned.floating
 
     @rule()
     def somebody_asks_to_hold(self):
@@ -142,8 +147,11 @@ class Happenings(RuleBasedStateMachine):
         assert supervisor.report(world.at)[0] in ('inactive', 'waiting')
         supervisor.goals.close('deactivated')
         assert all(goal.outcome is not None for goal in world.goals)
-        self.world = World(at_measurement=supervisor.settings.controller.at_measurement)
-        self.world.arm = world.arm
+        self.world = World(
+            model=self.model, at_measurement=supervisor.settings.controller.at_measurement)
+        # Where several joints are beyond their ranges no arm is activated.
+        limits = self.world.robot.limits
+        self.world.arm = np.clip(world.arm, limits.position_min, limits.position_max)
 
     @invariant()
     def goals_are_told_how_they_end(self):
@@ -168,10 +176,61 @@ class Happenings(RuleBasedStateMachine):
         assert max(world.logged.values(), default=0) <= 40, world.logged.most_common(3)
 
 
+class ShipHappenings(Happenings):
+    """The same on a ship, and what may happen to the odometry of its deck."""
+
+    model = SHIP_MODEL
+
+    @rule(sea=st.sampled_from([0.0, 0.3, 1.0]))
+    def the_sea_changes(self, sea):
+        self.world.sea = sea
+
+    @rule(by=st.floats(-3.0, 3.0))
+    def the_odometry_jumps(self, by):
+        self.world.list = by
+
+    @rule(turn=st.tuples(*[st.floats(-3.0, 3.0)] * 3), count=st.integers(1, 2))
+    def readings_of_the_base_are_wrong(self, turn, count):
+        for _ in range(count):
+            self.world.pass_time(0.002)
+            self.world.odometry(turn=turn)
+
+    @rule(spin=st.sampled_from([-19.0, 5.0, 19.0]), axis=st.integers(0, 2))
+    def the_base_is_said_to_spin(self, spin, axis):
+        for _ in range(5):
+            self.world.pass_time(0.002)
+            self.world.odometry(spin=spin * np.eye(3)[axis])
+
+    @rule(wrong=st.sampled_from([
+        {'frame': 'map'}, {'child': 'wheel'}, {'late': 3.0}, {'late': -2.0},
+        {'spin': np.full(3, 1e3)}]))
+    def odometry_that_is_not_of_the_base_now_is_refused(self, wrong):
+        if self.world.supervisor.controller is not None:
+            assert self.world.odometry(**wrong)
+
+    @rule(count=st.integers(1, 200))
+    def the_odometry_falls_silent(self, count):
+        self.world.is_measured = False
+        for _ in range(count):
+            self.world.state()
+
+    @rule()
+    def the_odometry_comes_back(self):
+        self.world.is_measured = True
+
+
 class ManyHappenings(Happenings):
     """The same, more of it."""
 
 
+class ManyShipHappenings(ShipHappenings):
+    """The same, more of it."""
+
+
 TestHappenings = Happenings.TestCase
+TestShipHappenings = ShipHappenings.TestCase
+TestShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=10)
+TestManyShipHappenings = pytest.mark.slow(ManyShipHappenings.TestCase)
+TestManyShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)
 TestManyHappenings = pytest.mark.slow(ManyHappenings.TestCase)
 TestManyHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)

@@ -13,6 +13,7 @@ from hodyn_ros.plans.planner import MIN_HEADROOM, TRIES, Planner
 from hodyn_ros.plans.planning_process import prepare
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
+from hodyn_ros.robot import HodynError
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 SECOND = 10**9
@@ -175,6 +176,20 @@ def test_a_stamp_says_when_and_what_lies_before_now_is_left_out(planner):
     assert (job.start, job.left_out, job.annotate) == (4 * SECOND, SECOND, True)
 
 
+def test_a_plan_waits_for_ten_minutes_at_most(planner):
+    """With a planner's clock a day ahead the arm would have started by itself, a day later."""
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, SECOND, HOME + 0.3, stamp=600 * SECOND)
+    found = polled(planner, reference, SECOND)
+    assert (found.wait, found.dropped) == (599.0, 0)
+    with pytest.raises(HodynError, match=r'header.stamp is 86400 s ahead of the joint states'):
+        submit(planner, reference, SECOND, HOME + 0.3, stamp=86401 * SECOND)
+    submit(planner, reference, SECOND, HOME + 0.3, stamp=3 * SECOND)
+    found = polled(planner, reference, SECOND)
+    assert (found.wait, found.dropped) == (2.0, 1)
+    assert reference.next_start(SECOND) == 2.0
+
+
 def test_no_plan_is_taken_while_a_stream_is_followed(planner, robot):
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
@@ -190,7 +205,7 @@ def test_so_many_plans_may_wait(planner):
     for k in range(MAX_WAITING):
         submit(planner, reference, 0, HOME, stamp=(k + 10) * 10 * SECOND)
         assert polled(planner, reference, 0).plan
-    submit(planner, reference, 0, HOME, stamp=10**6 * SECOND)
+    submit(planner, reference, 0, HOME, stamp=500 * SECOND)
     before = reference.revision
     found = polled(planner, reference, 0)
     assert 'wait for their start' in found.why

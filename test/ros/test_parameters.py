@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter
 
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters
-from hodyn_ros.ros.robot_and_settings import with_payload
+from hodyn_ros.ros.robot_and_settings import load_with, with_payload
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,3 +128,22 @@ def test_a_mass_may_be_carried_by_each_of_the_links_that_are_named():
     assert set(links) > {body.name for body in robot.bodies}
     for link in links:
         with_payload(robot, parameters.Parameters(payload_mass=0.5, payload_link=link))
+
+
+URDF = """<robot name="crane">
+  <link name="hull"><inertial><mass value="500"/>
+    <inertia ixx="90" iyy="90" izz="90" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="boom"><inertial><origin xyz="1 0 0"/><mass value="20"/>
+    <inertia ixx="1" iyy="6" izz="6" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="luff" type="revolute"><parent link="hull"/><child link="boom"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="900" velocity="1"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize('floating', [True, False])
+def test_the_root_link_of_a_urdf_floats_if_that_is_asked_for(floating):
+    said = []
+    robot = load_with(parameters.Parameters(floating_base=floating), URDF, said.append)
+    assert robot.floating == floating
+    assert robot.joint_names == ('luff',)
+    assert robot.bodies[0].name == ('hull' if floating else 'boom')

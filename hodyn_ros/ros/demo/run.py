@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from hodyn_ros.feedforward.warm_up import is_warm
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.ros.demo.demo_recording import TOPICS, Recorder, Recording
-from hodyn_ros.ros.feedforward_node import PLAN_QOS
+from hodyn_ros.ros.inputs import PLAN_QOS
 from hodyn_ros.ros.node_processes import local_ros, process, spin
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.realtime import permitted

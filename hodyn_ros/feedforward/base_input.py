@@ -1,0 +1,206 @@
+"""What is measured of a base that moves: which readings are believed, and for how long."""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward.plausible_state import LONGEST, PERSISTENCE
+from hodyn_ros.feedforward.state_arrivals import StateArrivals
+from hodyn_ros.feedforward.torque import ORDER
+from hodyn_ros.robot import HodynError, Robot, lie
+
+Array = NDArray[np.float64]
+_Found = tuple[Array, Array, int]
+
+NO_ODOMETRY = 'no odometry yet, so its tilt is unknown'
+UNLIKE = 'three readings in a row must agree with each other'
+FASTEST = 3.0
+"""How fast a base may turn beyond twice what it says, rad/s."""
+SLACK = 0.05
+"""What noise and jitter of stamps make of a rotation, rad."""
+QUICKEST, VELOCITY_SLACK = 100.0, 0.5
+"""How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
+LARGEST_TURN = 20.0
+"""What is believed of an angular velocity, rad/s."""
+LARGEST_ACCELERATION = np.array([50.0, 20.0])
+"""What is taken of an angular acceleration and of an acceleration, rad/s², m/s²; more is cut."""
+LARGEST_AGE = 0.5
+"""So far the stamp of a reading may be from that of the joint states, s, or `base_timeout`."""
+SET_BACK = 1_000_000_000
+"""A stamp that goes further back, ns, is one of a clock that was set."""
+
+
+@dataclass(frozen=True, eq=False)
+class BaseReading:
+    """What an odometry says of a frame of the base.
+
+    Attributes
+    ----------
+    frame, child_frame : str
+        In whose axes the rotation is, with z up; the frame that turns.
+    quaternion : (4,) array
+        Orientation (w, x, y, z) of the child frame.
+    linear, angular : (3,) arrays
+        Velocity of the child frame's origin and angular velocity, in the child frame's axes.
+    stamp : int
+        ns.
+
+    """
+
+    frame: str
+    child_frame: str
+    quaternion: Array
+    linear: Array
+    angular: Array
+    stamp: int
+
+
+class BaseInput:
+    """The measured base; times of arrival are on a clock that nobody sets, s.
+
+    Parameters
+    ----------
+    robot : Robot
+        On a floating base.
+    timeout : float
+        How long readings may stay away, as for `StateArrivals`.
+    bandwidth : float
+        Of the filter of accelerations, rad/s; 0 takes them to be 0.
+
+    Attributes
+    ----------
+    arrivals : StateArrivals
+        When readings that are believed came.
+    rotation : (3, 3) array
+        From the axes of the base's body to the world's.
+    hybrid : (4, 6) array
+        Its angular velocity and the velocity of its origin in world axes, with derivatives.
+    why : str
+        Why the last reading is not taken; empty if it is. Whoever refuses one sets it.
+    left_out : int
+        How many readings contradicted the ones before.
+
+    """
+
+    def __init__(self, robot: Robot, timeout: float, bandwidth: float) -> None:
+        self.arrivals = StateArrivals(timeout)
+        self.rotation = np.eye(3)
+        self.hybrid = np.zeros((ORDER + 2, 6))
+        self.why = NO_ODOMETRY
+        self.left_out = 0
+        self._robot = robot
+        self._bandwidth = bandwidth
+        self._oldest = max(LARGEST_AGE, timeout)
+        self._frame = ''
+        self._last: _Found | None = None
+        self._believed: _Found | None = None
+        self._agreeing = 0
+
+    def is_known(self, at: float) -> bool:
+        """Return whether the base is known at a time."""
+        return self._believed is not None and not self.arrivals.are_lost(at)
+
+    def take(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> bool:
+        """Take a reading; return whether it is believed.
+
+        `now` is the stamp that joint states have now, ns, if there are any, and `prefix` that of
+        the driver's names. Raises HodynError for a reading that is not of this base, or not of
+        now.
+        """
+        rotation, velocity = self._of_base(reading, prefix)
+        self._check_stamp(reading.stamp, now)
+        found = rotation, velocity, reading.stamp
+        last, before = self._last, self._believed
+        continues = last is not None and _agree(last, found)
+        self._agreeing = self._agreeing + 1 if continues else 1
+        self._last = found
+        if before is None or not (continues if before is last else _agree(before, found)):
+            before = last
+            if self._agreeing < PERSISTENCE:
+                self.why = UNLIKE
+                self.left_out += 1
+                return False
+        self.why, self._frame = '', reading.frame
+        self.arrivals.arrived(at)
+        self._believed, self.rotation, self.hybrid[0] = found, rotation, velocity
+        if self._bandwidth and before is not None:
+            seconds = (found[2] - before[2]) * 1e-9
+            self._filter((velocity - before[1]) / seconds, seconds)
+        return True
+
+    def fell_silent(self, at: float) -> bool:
+        """Return, once, that readings have stayed away for longer than they may."""
+        if self._believed is None or not self.arrivals.are_lost(at):
+            return False
+        self._forget()
+        return True
+
+    def _forget(self) -> None:
+        """Believe nothing of before any more: three readings must agree."""
+        self._last = self._believed = None
+        self._agreeing = 0
+        self.hybrid[:] = 0.0
+
+    def _of_base(self, reading: BaseReading, prefix: str) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and velocities (6,), in world axes, of the base's body."""
+        if self._frame and reading.frame != self._frame:
+            raise HodynError(
+                f'its frame_id is {reading.frame!r}, and was {self._frame!r}: let one odometry '
+                'publish it, or deactivate the node first')
+        if (turn := float(np.linalg.norm(reading.angular))) > LARGEST_TURN:
+            raise HodynError(
+                f'twist.twist.angular is {turn:.4g} rad/s; at most {LARGEST_TURN:g} are believed')
+        placement = self._frame_of_base(reading.child_frame, prefix)
+        turned = lie.rotation_of_quaternion(reading.quaternion)
+        rotation = turned @ placement[:3, :3].T
+        angular = turned @ reading.angular
+        # The body's origin as seen from that of the frame, in world axes.
+        lever = -rotation @ placement[:3, 3]
+        linear = turned @ reading.linear + np.cross(angular, lever)
+        return rotation, np.concatenate([angular, linear])
+
+    def _frame_of_base(self, name: str, prefix: str) -> Array:
+        """Return the pose (4, 4) of a link of the base in the axes of the base's body."""
+        robot = self._robot
+        links = [robot.bodies[0].name] + [
+            link for link, (index, _) in robot.frames.items() if index == 0]
+        for link in (name, name.removeprefix(prefix)):
+            if link in links:
+                return robot.frame(link)[1]
+        raise HodynError(
+            f'its child_frame_id {name!r} is no link of the base of robot {robot.name!r}: '
+            f'expected {", ".join(links)}')
+
+    def _check_stamp(self, stamp: int, now: int | None) -> None:
+        """Refuse a stamp that is not of now, and not newer, unless a clock was set back."""
+        if not stamp:
+            raise HodynError('it has no stamp')
+        if now is not None and abs(late := (now - stamp) * 1e-9) > self._oldest:
+            raise HodynError(
+                f'its stamp is {abs(late):.3f} s {"behind" if late > 0.0 else "ahead of"} that of '
+                f'the joint states; at most {self._oldest:g} are taken: let both take one clock')
+        if self._last is not None and stamp <= self._last[2]:
+            if self._last[2] - stamp <= SET_BACK:
+                raise HodynError('a stamp is not newer than the last')
+            self._forget()
+
+    def _filter(self, rate: Array, seconds: float) -> None:
+        """Take a rate of the velocities, (6,), over a time: a low pass of order 1."""
+        kept: Array = self.hybrid[1]
+        kept += -np.expm1(-self._bandwidth * seconds) * (rate - kept)
+        for half, most in zip((kept[:3], kept[3:]), LARGEST_ACCELERATION, strict=True):
+            half *= min(1.0, float(most) / max(float(np.linalg.norm(half)), 1e-9))
+
+
+def _agree(before: _Found, after: _Found) -> bool:
+    """Return whether a reading is possible after another."""
+    seconds = (after[2] - before[2]) * 1e-9
+    if not 0.0 < seconds < LONGEST:
+        return False
+    change = after[1] - before[1]
+    most = QUICKEST * seconds + VELOCITY_SLACK
+    if max(np.linalg.norm(change[:3]), np.linalg.norm(change[3:])) > most:
+        return False
+    fastest = FASTEST + 2.0 * float(np.linalg.norm(after[1][:3]))
+    angle = float(np.linalg.norm(lie.rotation_log(before[0].T @ after[0])))
+    return angle <= fastest * seconds + SLACK

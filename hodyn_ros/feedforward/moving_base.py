@@ -1,0 +1,202 @@
+"""The torques of an arm whose base moves, a ship or a drone, and the wrench on that base.
+
+Joint torques do not depend on where the base is, on its heading, or on a constant velocity of it:
+only its tilt, its angular velocity and its accelerations matter. So the base is taken in a frame
+that has its origin and its velocity at the instant, without losing digits far from the world's.
+"""
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.jit import njit
+from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
+from hodyn_ros.feedforward.torque import ORDER, FeedForward, add_rotors
+from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.held_base import with_base_held
+
+Array = NDArray[np.float64]
+
+WRENCH_NAMES = ('base_wrench', 'base_wrench_rate', 'base_wrench_accel')
+"""Names of the topics of the wrench on the base and its derivatives."""
+
+
+@dataclass
+class BaseMotion:
+    """The motion of a base at an instant, written in place.
+
+    Attributes
+    ----------
+    pose : (1, 4, 4) array
+        Its rotation; its origin is that of the axes.
+    twist : (1, 4, 6) array
+        Its spatial twist about its origin at the instant, relative to the velocity of that
+        origin, and the derivatives.
+
+    """
+
+    pose: Array = field(default_factory=lambda: np.eye(4)[np.newaxis].copy())
+    twist: Array = field(default_factory=lambda: np.zeros((1, ORDER + 2, 6)))
+
+    @property
+    def rotation(self) -> Array:
+        """From the base's axes to the world's, (3, 3), in place."""
+        rotation: Array = self.pose[0, :3, :3]
+        return rotation
+
+    def rest(self, rotation: Array) -> None:
+        """Be at rest at a rotation, (3, 3)."""
+        self.rotation[:] = rotation
+        self.twist[:] = 0.0
+
+    def move(self, rotation: Array, hybrid: Array) -> None:
+        """Move with angular velocity and velocity of the origin in world axes, (4, 6)."""
+        self.rotation[:] = rotation
+        write_twist(hybrid, self.twist[0])
+
+
+class MovingBaseFeedForward(FeedForward):
+    """The same for a robot with a floating base.
+
+    `torque` is that on a base at rest; `on_base` takes a motion of the base.
+
+    Attributes
+    ----------
+    resting : BaseMotion
+        Where the base rests in `torque`; written as it is measured.
+
+    """
+
+    is_floating = True
+
+    def __init__(self, robot: Robot) -> None:
+        """Raise HodynError where a body is not carried by the base."""
+        for body in robot.bodies[1:]:
+            if body.parent < 0:
+                raise HodynError(
+                    f'robot {robot.name!r}: body {body.name!r} is not carried by the floating '
+                    f'base {robot.bodies[0].name!r}: leave it out, or give it a parent')
+        self.resting = BaseMotion()
+        super().__init__(robot)
+        self._buffers = np.empty((1, ORDER + 1, robot.n)), np.empty((1, ORDER + 1, 6))
+
+    def _prepared(self, robot: Robot) -> '_AtRest':
+        return _AtRest(InverseDynamics(robot, ORDER), self.resting)
+
+    @property
+    def columns(self) -> int:
+        """How many quantities there are: joint torques, then the wrench on the base."""
+        return self.robot.n + 6
+
+    @property
+    def planned_robot(self) -> Robot:
+        """The robot that plans are judged with: its base rests as it is tilted now."""
+        return with_base_held(self.robot, self.resting.rotation)
+
+    def on_base(
+        self, q: Array, base: BaseMotion, out: Array, *, gravity: bool = True,
+        friction: bool = True, wrenches: Array | None = None,
+    ) -> Array:
+        """Write Q, Q̇, Q̈ and, after them, the wrench on the base with its derivatives.
+
+        The wrench (moment, force) that must act on the base is in its axes about its origin, and
+        derivatives are those of the components.
+
+        Parameters
+        ----------
+        q : (5, n) array
+            The motion of the joints.
+        base : BaseMotion
+            That of the base.
+        out : (3, n + 6) array
+            Written in place.
+        gravity, friction, wrenches
+            As for `torque`.
+
+        """
+        torque, wrench = self._buffers
+        dynamics = self._rigid if gravity else self._weightless
+        dynamics.handle.floating_batch(
+            q[np.newaxis], base.pose, base.twist, torque, wrench,
+            None if wrenches is None else wrenches[np.newaxis])
+        if friction and self.robot.friction is not None:
+            self.robot.friction.add_to(q, torque[0], check=False)
+        if self.robot.rotor_inertia is not None:
+            add_rotors(self.robot.rotor_inertia, q, torque[0])
+        out[:, :self.robot.n] = torque[0]
+        write_base_wrench(base.pose[0], base.twist[0], wrench[0], out)
+        return out
+
+
+def feedforward_of(robot: Robot) -> FeedForward:
+    """Return the feed-forward of a robot, on a fixed or a floating base."""
+    return MovingBaseFeedForward(robot) if robot.floating else FeedForward(robot)
+
+
+class _AtRest:
+    """Inverse dynamics of a robot whose base rests, called as on a fixed base."""
+
+    def __init__(self, handle: InverseDynamics, resting: BaseMotion) -> None:
+        self.handle = handle
+        self._resting = resting
+
+    def __call__(self, q: Array, out: Array) -> None:
+        self.batch(q[np.newaxis], out[np.newaxis])
+
+    def batch(self, q: Array, out: Array, wrenches: Array | None = None) -> None:
+        count = len(q)
+        self.handle.floating_batch(
+            q, np.repeat(self._resting.pose, count, axis=0), np.zeros((count, ORDER + 2, 6)), out,
+            np.empty((count, ORDER + 1, 6)), wrenches)
+
+
+@njit()
+def write_twist(hybrid: Array, twist: Array) -> None:
+    """Write the spatial twist about the origin of the moment, (4, 6), of a hybrid one, (4, 6).
+
+    v = ṗ − ω × p with p = ṗ = 0 at the instant, and its derivatives. Row 0 of the velocity does
+    not count.
+    """
+    for k in range(4):
+        for i in range(3):
+            twist[k, i] = hybrid[k, i]
+            twist[k, 3 + i] = hybrid[k, 3 + i] if k > 0 else 0.0
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        # − ω × p̈, and − 3 ω̇ × p̈ − ω × p⃛.
+        twist[2, 3 + i] -= hybrid[0, a] * hybrid[1, 3 + b] - hybrid[0, b] * hybrid[1, 3 + a]
+        twist[3, 3 + i] -= (
+            3.0 * (hybrid[1, a] * hybrid[1, 3 + b] - hybrid[1, b] * hybrid[1, 3 + a])
+            + hybrid[0, a] * hybrid[2, 3 + b] - hybrid[0, b] * hybrid[2, 3 + a])
+
+
+@njit()
+def _transported(twist: Array, wrench: Array, out: Array) -> None:
+    """Add ad_Vᵀ W = (−ω × m − v × f, −ω × f) to out, (6,)."""
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        out[i] -= (
+            twist[a] * wrench[b] - twist[b] * wrench[a]
+            + twist[3 + a] * wrench[3 + b] - twist[3 + b] * wrench[3 + a])
+        out[3 + i] -= twist[a] * wrench[3 + b] - twist[b] * wrench[3 + a]
+
+
+@njit()
+def write_base_wrench(pose: Array, twist: Array, wrench: Array, out: Array) -> None:
+    """Write a wrench in world axes about the base's origin, (3, 6), to the last columns of out.
+
+    In the base's axes there, AGF26 Table 5(b): W = Adᵀ W⁰, Ẇ = Adᵀ U with U = Ẇ⁰ + ad_Vᵀ W⁰, and
+    Ẅ = Adᵀ (U̇ + ad_Vᵀ U).
+    """
+    moved = wrench.copy()
+    _transported(twist[0], wrench[0], moved[1])
+    _transported(twist[1], wrench[0], moved[2])
+    _transported(twist[0], wrench[1], moved[2])
+    _transported(twist[0], moved[1], moved[2])
+    first = out.shape[1] - 6
+    for k in range(3):
+        for half in (0, 3):
+            for i in range(3):
+                out[k, first + half + i] = (
+                    pose[0, i] * moved[k, half] + pose[1, i] * moved[k, half + 1]
+                    + pose[2, i] * moved[k, half + 2])

@@ -1,0 +1,25 @@
+"""A robot whose floating base is held still."""
+from dataclasses import replace
+
+import numpy as np
+
+from hodyn_ros.robot.model import Array, Body, Robot
+
+
+def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:
+    """Return the arm of a robot on a floating base that rests, turned by a rotation (3, 3).
+
+    Its base is fixed, at the world's origin; gravity is turned in its stead. Joints, limits,
+    friction and actuators are the same. Without a rotation it is level.
+    """
+    def held(body: Body) -> Body:
+        return replace(body, parent=body.parent - 1 if body.parent > 0 else -1)
+
+    turn = np.eye(3) if rotation is None else rotation
+    return replace(
+        robot, gravity=turn.T @ robot.gravity, base_pose=np.eye(4),
+        bodies=tuple(held(body) for body in robot.bodies[1:]),
+        frames={
+            robot.bodies[0].name: (-1, np.eye(4)),
+            **{name: (index - 1, pose) for name, (index, pose) in robot.frames.items()
+               if index >= 0}})

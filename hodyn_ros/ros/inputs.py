@@ -1,0 +1,38 @@
+"""The topics that the node subscribes to."""
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from hodyn_ros.robot import HodynError
+from hodyn_ros.ros.session import Session
+
+BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+PLAN_QOS = QoSProfile(depth=10)
+Input = tuple[Any, str, Callable[[Session, bytes], None], QoSProfile]
+
+
+def inputs(*, has_base: bool) -> list[Input]:
+    """Return type, topic, method and quality of each; `has_base` adds that of a moving base.
+
+    Raises HodynError where the type of a base's messages is not installed.
+    """
+    rows: list[Input] = [
+        (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
+        (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),
+        (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
+        (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
+        (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
+    ]
+    if has_base:
+        try:
+            from nav_msgs.msg import Odometry  # an arm on a fixed base needs none
+        except ImportError as error:
+            raise HodynError(
+                'the robot has a floating base, and nav_msgs, of which its odometry is, is not '
+                f'installed ({error}): install ros-nav-msgs') from None
+        rows.append((Odometry, 'odom', Session.on_odometry, BEST_EFFORT))
+    return rows

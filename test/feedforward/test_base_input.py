@@ -1,0 +1,113 @@
+"""Which readings of a base that moves are believed, and what is made of them."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from supervised import SHIP
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward.base_input import LARGEST_ACCELERATION, BaseInput, BaseReading
+from hodyn_ros.robot import lie
+
+
+def reading(t, rotation=None, linear=(0.0, 0.0, 0.0), angular=(0.0, 0.0, 0.0), **others):
+    rotation = np.eye(3) if rotation is None else rotation
+    return BaseReading(
+        others.get('frame', 'odom'), others.get('child', 'deck'), lie.quaternion(rotation),
+        np.array(linear), np.array(angular), round(t * 1e9))
+
+
+def feed(base, readings):
+    """Return which of the readings, at their times, are believed."""
+    return [base.take(one, None, 'left_', one.stamp * 1e-9) for one in readings]
+
+
+def test_three_readings_must_agree_before_the_first_is_believed():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    assert not base.is_known(1.0)
+    assert feed(base, [reading(1.0 + 0.01 * k) for k in range(4)]) == [False, False, True, True]
+    assert base.is_known(1.04)
+    assert not base.is_known(5.0)
+
+
+def test_one_wrong_reading_of_the_base_is_left_out_and_a_new_tilt_taken():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    feed(base, [reading(1.0 + 0.01 * k) for k in range(3)])
+    tilted = lie.rotation_exp([0.5, 0.0, 0.0])
+    assert feed(base, [reading(1.03, tilted), reading(1.04)]) == [False, True]
+    np.testing.assert_array_equal(base.rotation, np.eye(3))
+    assert feed(base, [reading(1.05 + 0.01 * k, tilted) for k in range(3)]) == [False, False, True]
+    np.testing.assert_allclose(base.rotation, tilted, atol=1e-15)
+    assert base.left_out == 5
+
+
+@pytest.mark.parametrize(('wrong', 'said'), [
+    ({'frame': 'map'}, "its frame_id is 'map', and was 'odom'"),
+    ({'child': 'wheel'}, "'wheel' is no link of the base of robot 'panda': expected deck"),
+    ({'angular': (0.0, 30.0, 0.0)}, r'twist.twist.angular is 30 rad/s; at most 20 are believed'),
+    ({'t': 1.02}, 'a stamp is not newer than the last'),
+    ({'t': 0.0}, 'it has no stamp'),
+])
+def test_odometry_that_cannot_be_of_the_base_is_refused(wrong, said):
+    base = BaseInput(SHIP, 0.0, 0.0)
+    feed(base, [reading(1.0 + 0.01 * k) for k in range(3)])
+    with pytest.raises(hd.HodynError, match=said):
+        base.take(reading(**{'t': 1.03, **wrong}), None, '', 1.03)
+    assert feed(base, [reading(1.04)]) == [True]
+
+
+@pytest.mark.parametrize(('late', 'said'), [(0.6, 'behind'), (-0.6, 'ahead of')])
+def test_odometry_of_another_time_than_the_joint_states_is_refused(late, said):
+    base = BaseInput(SHIP, 0.0, 0.0)
+    with pytest.raises(hd.HodynError, match=f'0.600 s {said} that of the joint states'):
+        base.take(reading(9.0), round((9.0 + late) * 1e9), '', 1.0)
+
+
+def test_after_a_clock_was_set_back_readings_are_believed_again():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    assert feed(base, [reading(100.0 + 0.01 * k) for k in range(3)])[-1]
+    assert feed(base, [reading(5.0 + 0.01 * k) for k in range(3)]) == [False, False, True]
+
+
+def test_any_link_of_the_base_may_be_what_is_measured():
+    """A frame that is turned and elsewhere on the base, with the driver's prefix."""
+    place = lie.pose(lie.rotation_exp([0.0, 0.4, 0.0]), [0.5, 0.0, 0.2])
+    robot = replace(SHIP, frames={**SHIP.frames, 'imu': (0, place)})
+    own, other = BaseInput(robot, 0.0, 5.0), BaseInput(robot, 0.0, 5.0)
+    angular, linear = np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.0, -0.5])
+    for k in range(6):
+        t = 1.0 + 0.01 * k
+        rotation = lie.rotation_exp(angular * t)  # turns evenly about axes of its own
+        speed = linear * t
+        own.take(reading(t, rotation, speed, angular), None, '', t)
+        turned = place[:3, :3].T
+        other.take(reading(
+            t, rotation @ place[:3, :3], turned @ (speed + np.cross(angular, place[:3, 3])),
+            turned @ angular, child='left_imu'), None, 'left_', t)
+    np.testing.assert_allclose(other.rotation, own.rotation, atol=1e-12)
+    np.testing.assert_allclose(other.hybrid, own.hybrid, atol=1e-9)
+
+
+@pytest.mark.parametrize('bandwidth', [0.0, 20.0])
+def test_accelerations_are_filtered_differences_of_velocities_or_none(bandwidth):
+    base = BaseInput(SHIP, 0.0, bandwidth)
+    feed(base, [
+        reading(1.0 + 0.01 * k, linear=(0.0, 0.0, 0.02 * k), angular=(0.01 * k, 0.0, 0.0))
+        for k in range(3)])
+    assert base.hybrid[1, 5] < 2.0  # it has only begun
+    feed(base, [
+        reading(1.0 + 0.01 * k, linear=(0.0, 0.0, 0.02 * k), angular=(0.01 * k, 0.0, 0.0))
+        for k in range(3, 150)])
+    expected = [1.0, 0.0, 0.0, 0.0, 0.0, 2.0] if bandwidth else np.zeros(6)
+    np.testing.assert_allclose(base.hybrid[1], expected, atol=1e-9)
+    assert not base.hybrid[2:].any()
+
+
+def test_no_jump_of_the_velocity_makes_a_larger_acceleration_than_is_taken():
+    base = BaseInput(SHIP, 0.0, 100.0)
+    for k in range(40):
+        speed = (0.0, 0.0, 1.4 * (k % 2))
+        base.take(reading(1.0 + 0.01 * k, linear=speed, angular=speed), None, '', 1.0 + 0.01 * k)
+        found = np.linalg.norm(base.hybrid[1].reshape(2, 3), axis=1)
+        assert (found <= LARGEST_ACCELERATION * (1.0 + 1e-9)).all()
+    assert (found > 1.0).all()

@@ -1,0 +1,316 @@
+"""An arm on a base that moves: its torques and the wrench on the base."""
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+from supervised import HOME, PERIOD, SHIP, SHIP_MODEL, World
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
+from hodyn_ros.feedforward.settings import ControllerSettings
+from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.robot import lie
+
+STEP = 1_000_000  # ns
+
+
+def moving(rng):
+    """Return a rotation and a hybrid twist with its derivatives."""
+    return lie.rotation_exp(rng.normal(size=3)), rng.normal(size=(4, 6))
+
+
+@pytest.mark.parametrize('robot', [SHIP, hd.load_robot('aerial_manipulator')])
+@pytest.mark.parametrize('seed', range(3))
+def test_the_torque_and_the_wrench_are_those_of_the_library(robot, seed):
+    rng = np.random.default_rng(seed)
+    feedforward = feedforward_of(robot)
+    q, (rotation, hybrid) = rng.normal(size=(5, robot.n)), moving(rng)
+    base = BaseMotion()
+    base.move(rotation, hybrid)
+    out = np.empty((3, feedforward.columns))
+    feedforward.on_base(q, base, out, friction=False)
+    # Anywhere in the world, and at any velocity of it.
+    pose = lie.pose(rotation, rng.normal(size=3) * 3.0)
+    twist = hd.pose_twist(hd.pose_derivatives(pose, hybrid, representation='hybrid'))
+    torque, wrench = hd.inverse_dynamics(robot, q, base_pose=pose, base_twist=twist)
+    if robot.rotor_inertia is not None:
+        torque += robot.rotor_inertia * q[2:]
+    expected = np.hstack([torque, hd.body_wrench(pose, twist[:2], wrench)])
+    np.testing.assert_allclose(out, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_an_even_velocity_of_the_base_changes_no_digit():
+    rng = np.random.default_rng(7)
+    q, (rotation, hybrid) = rng.normal(size=(5, 7)), moving(rng)
+    results = []
+    for velocity in (0.0, 1e4):
+        base = BaseMotion()
+        hybrid[0, 3:] = velocity
+        base.move(rotation, hybrid)
+        results.append(SHIP_MODEL.on_base(q, base, np.empty((3, 13))))
+    np.testing.assert_array_equal(*results)
+
+
+def test_at_rest_it_is_the_arm_on_a_base_that_is_fixed_so():
+    rng = np.random.default_rng(1)
+    feedforward = feedforward_of(SHIP)
+    feedforward.resting.rest(moving(rng)[0])
+    held = hd.FeedForward(feedforward.planned_robot)
+    assert not held.robot.floating
+    q = rng.normal(size=(5, 5, 7))
+    np.testing.assert_allclose(feedforward.torque(q), held.torque(q), rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        feedforward.torque(q, gravity=False), held.torque(q, gravity=False), rtol=0.0, atol=1e-10)
+    assert np.abs(held.torque(q) - hd.FeedForward(hd.load_robot('panda')).torque(q)).max() > 1.0
+
+
+def test_elsewhere_a_floating_base_is_refused_with_what_takes_it():
+    with pytest.raises(hd.HodynError, match=r'has a floating base; .* and so does the node'):
+        hd.FeedForward(SHIP)
+
+
+def test_a_body_that_the_base_does_not_carry_is_refused_by_name():
+    stray = replace(SHIP.bodies[-1], name='buoy', joint='chain', parent=-1)
+    robot = replace(SHIP, bodies=(*SHIP.bodies[:-1], stray))
+    with pytest.raises(hd.HodynError, match="'buoy' is not carried by the floating base 'deck'"):
+        feedforward_of(robot)
+
+
+@pytest.mark.parametrize('gravity', [True, False])
+def test_what_is_published_goes_over_to_the_measured_base(gravity):
+    """A base that is tilted, and one that turns evenly and is accelerated."""
+    rng = np.random.default_rng(3)
+    robot = replace(SHIP, friction=None)
+    feedforward = feedforward_of(robot)
+    controller = FeedforwardController(
+        feedforward, HOME, 0, ControllerSettings(gravity_in_output=gravity, fade=0.2))
+    rotation = lie.rotation_exp([0.3, -0.2, 1.0])
+    hybrid = np.zeros((4, 6))
+    hybrid[:2] = 0.3 * rng.normal(size=(2, 6))
+    controller.set_base(rotation, hybrid)
+    begin = controller.output.copy()
+    for k in range(1, 1500):
+        controller.evaluate(k * STEP)
+    still = np.zeros((5, 7))
+    still[0] = HOME
+    base = BaseMotion()
+    base.move(rotation, hybrid)
+    expected = feedforward.on_base(still, base, np.empty((3, 13)), gravity=gravity)
+    assert np.abs(controller.output[0] - begin[0]).max() > 0.5
+    np.testing.assert_allclose(controller.output[0], expected[0, :7], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(controller.base_wrench[0], expected[0, 7:], rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(controller.output[1:], 0.0, atol=1e-7)
+
+
+def ship(**options):
+    """Return a world on a ship whose node runs."""
+    world = World(model=SHIP_MODEL, **options)
+    for _ in range(30):
+        world.state()
+    assert world.supervisor.report(world.at) == ('holding', '')
+    return world
+
+
+def test_without_odometry_nothing_is_published():
+    world = World(model=SHIP_MODEL)
+    world.is_measured = False
+    for _ in range(20):
+        assert not world.state()
+    assert world.supervisor.report(world.at) == (
+        'waiting', 'for the base: no odometry yet, so its tilt is unknown')
+    world.is_measured = True
+    for _ in range(10):
+        world.state()
+    assert world.supervisor.state is State.RUNNING
+
+
+def test_lost_odometry_stops_and_holds_with_the_last_tilt():
+    world = ship()
+    world.sea = 1.0
+    for _ in range(300):
+        world.state()
+    supervisor = world.supervisor
+    supervisor.take_trajectory(b'0.3', None, annotate=False)
+    for _ in range(50):
+        world.state()
+    assert supervisor.report(world.at)[0] == 'following'
+    world.is_measured = False
+    seen = []
+    for _ in range(400):
+        assert world.state()  # it goes on being published
+        if seen[-1:] != [supervisor.report(world.at)]:
+            seen.append(supervisor.report(world.at))
+    assert seen == [
+        ('following', ''), ('stopping', 'the odometry of the base is lost'),
+        ('fault', 'the odometry of the base is lost')]
+    assert 'no odometry of the base for 0.0' in ' '.join(world.logged)
+    with pytest.raises(hd.HodynError, match='the odometry of the base is lost'):
+        supervisor.take_trajectory(b'0.1', None, annotate=False)
+    still = np.zeros((5, 7))
+    still[0] = supervisor.controller.q[0]
+    base = BaseMotion()
+    base.rest(supervisor.base.rotation)
+    expected = SHIP_MODEL.on_base(still, base, np.empty((3, 13)))
+    np.testing.assert_allclose(supervisor.controller.output[0], expected[0, :7], atol=1e-6)
+    world.is_measured = True
+    for _ in range(10):
+        world.state()
+    assert supervisor.report(world.at) == ('holding', 'the odometry of the base was lost')
+    supervisor.take_trajectory(b'0.1', None, annotate=False)
+
+
+def test_joint_states_that_are_lost_too_are_said_and_both_come_back():
+    world = ship()
+    world.is_measured = False
+    for _ in range(60):
+        world.state()
+    assert world.supervisor.state is State.ADRIFT
+    world.pass_time(1.0)
+    assert world.supervisor.report(world.at) == ('fault', 'joint states are lost')
+    world.settle()
+    assert world.supervisor.report(world.at)[0] == 'holding'
+
+
+def test_at_the_end_the_output_is_the_weight_on_the_base_as_it_was():
+    world = ship()
+    world.sea = 1.0
+    for _ in range(300):
+        world.state()
+    world.end()
+    base = BaseMotion()
+    base.rest(world.supervisor.base.rotation)
+    still = np.zeros((5, 7))
+    still[0] = world.supervisor.controller.q[0]
+    expected = SHIP_MODEL.on_base(still, base, np.empty((3, 13)))
+    np.testing.assert_allclose(world.published, expected[0, :7], atol=1e-6)
+
+
+def test_plans_are_judged_with_the_base_as_it_is_tilted():
+    world = ship()
+    world.list = 0.4
+    for _ in range(20):
+        world.state()
+    world.supervisor.take_trajectory(b'0.1', None, annotate=False)
+    rotation, _, _ = world.deck()
+    np.testing.assert_allclose(
+        world.plans.robot.gravity, rotation.T @ SHIP.gravity, atol=1e-12)
+    assert not world.plans.robot.floating
+
+
+def test_on_a_ship_that_rolls_the_torque_follows_late_by_the_stage_alone():
+    """5/ω late, 50 ms, and half a period of the odometry."""
+    world = ship(bandwidth=50.0)
+    world.sea = 0.5
+    still = np.zeros((5, 7))
+    still[0] = HOME
+    worst, span = 0.0, []
+    for k in range(1500):
+        world.state()
+        if k < 500:
+            continue
+        at = world.at
+        errors = []
+        for late in (0.03, 0.05 + 0.5 * PERIOD, 0.12):
+            world.at = at - late
+            rotation, linear, angular = world.deck()
+            hybrid = np.zeros((4, 6))
+            hybrid[0, :3] = rotation @ angular
+            world.at += 1e-5
+            later = world.deck()
+            hybrid[1, :3] = (later[0] @ later[2] - rotation @ angular) / 1e-5
+            hybrid[1, 3:] = (later[0] @ later[1] - rotation @ linear) / 1e-5
+            world.at = at
+            base = BaseMotion()
+            base.move(rotation, hybrid)
+            expected = SHIP_MODEL.on_base(still, base, np.empty((3, 13)))[0, :7]
+            errors.append(np.abs(world.published - expected).max())
+        worst = max(worst, errors[1])
+        span.append(expected)
+    assert np.ptp(span, axis=0).max() > 5.0
+    assert worst < 0.03 * np.ptp(span, axis=0).max()
+
+
+@pytest.mark.parametrize('at_measurement', [False, True])
+def test_a_jump_of_the_odometry_makes_no_step(at_measurement):
+    """Each cycle of the world compares what is published with the limits of it and its rate."""
+    world = ship(at_measurement=at_measurement, bandwidth=100.0)
+    before = world.published
+    for tilt in (1.5, -1.5, 3.0, 0.0):
+        world.list = tilt
+        for _ in range(30):
+            world.state()
+        assert tilt == 0.0 or np.abs(world.published - before).max() > 1.0
+    for _ in range(400):
+        world.state()
+    np.testing.assert_allclose(world.published, before, atol=1e-6)
+
+
+def test_on_a_swaying_ship_it_is_what_mujoco_computes():
+    """Torque and wrench are those of mj_inverse, and their rates the differences of these."""
+    mujoco = pytest.importorskip('mujoco')
+    model = mujoco.MjModel.from_xml_string("""<mujoco>
+      <option gravity="0 0 -9.81"/><worldbody>
+      <body name="deck"><freejoint name="free"/>
+        <inertial pos="0.1 0 0.05" mass="200" diaginertia="10 20 25"/>
+        <body name="arm" pos="0.5 0 0.8"><joint name="turn" axis="0 1 0"/>
+          <inertial pos="0 0.1 0.3" mass="4" diaginertia="0.2 0.3 0.1"/>
+          <body name="hand" pos="0 0 0.5"><joint name="slide" type="slide" axis="1 0 1"/>
+            <inertial pos="0.05 0 0" mass="2" diaginertia="0.01 0.01 0.01"/>
+      </body></body></body></worldbody></mujoco>""")
+    robot, data = hd.load_robot(model), mujoco.MjData(model)
+    feedforward, base, out = feedforward_of(robot), BaseMotion(), np.empty((3, 8))
+    sway = np.array([3.0, -2.0, 1.0, 0.3, 0.2]), np.array([0.5, 0.4, 1.0, 0.9, 0.7])
+
+    def sines(size, rate, phase, t):
+        """Return sines and their derivatives to the fourth, (5, …)."""
+        return np.array([size * rate**k * np.sin(rate * t + phase + 0.5 * np.pi * k)
+                         for k in range(5)])
+
+    def motion(t):
+        x, y, z, roll, pitch = sines(*sway, np.arange(5.0), t).T
+        pose = np.zeros((5, 4, 4))
+        pose[0, 3, 3] = 1.0
+        pose[:, :3, 3] = np.transpose([x, y, z])
+        about = [_rotations(axis, angle) for axis, angle in zip(
+            np.eye(3)[:2], (roll, pitch), strict=True)]
+        for k in range(5):
+            pose[k, :3, :3] = sum(
+                math.comb(k, a) * about[0][a] @ about[1][k - a] for a in range(k + 1))
+        return sines(np.array([0.8, 0.1]), np.array([2.0, 3.0]), 0.3, t), pose
+
+    def found(t):
+        """Return torque and the wrench on the deck in its axes, as MuJoCo has them."""
+        q, pose = motion(t)
+        hybrid = hd.pose_twist(pose, representation='hybrid')
+        rotation = pose[0, :3, :3]
+        data.qpos[:] = [*pose[0, :3, 3], *lie.quaternion(rotation), *q[0]]
+        data.qvel[:] = [*hybrid[0, 3:], *(rotation.T @ hybrid[0, :3]), *q[1]]
+        data.qacc[:] = [*hybrid[1, 3:], *(rotation.T @ hybrid[1, :3]), *q[2]]
+        mujoco.mj_inverse(model, data)
+        force = data.qfrc_inverse
+        return np.array([*force[6:], *force[3:6], *(rotation.T @ force[:3])])
+
+    for t in np.linspace(0.0, 10.0, 21):
+        q, pose = motion(t)
+        base.move(pose[0, :3, :3], hd.pose_twist(pose, representation='hybrid'))
+        feedforward.on_base(q, base, out)
+        scale = np.abs(out).max()
+        np.testing.assert_allclose(out[0], found(t), rtol=0.0, atol=1e-11 * scale)
+        step = 1e-4
+        rate = (found(t + step) - found(t - step)) / (2.0 * step)
+        np.testing.assert_allclose(out[1], rate, rtol=0.0, atol=1e-6 * scale)
+        second = (found(t + 10 * step) - 2.0 * out[0] + found(t - 10 * step)) / (10 * step) ** 2
+        np.testing.assert_allclose(out[2], second, rtol=0.0, atol=1e-5 * scale)
+
+
+def _rotations(axis, angle):
+    """Return a rotation by an angle and its derivatives, (5, 3, 3), about an axis."""
+    turn = lie.skew(axis)
+    # exp of the Taylor polynomial of the angle, by R' = angle' turn R.
+    result = [lie.rotation_exp(axis * angle[0])]
+    for k in range(4):
+        result.append(sum(
+            math.comb(k, a) * angle[a + 1] * turn @ result[k - a] for a in range(k + 1)))
+    return result

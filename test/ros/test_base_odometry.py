@@ -1,0 +1,188 @@
+"""A live node for an arm on a ship, and the odometry of its deck."""
+import math
+import sys
+import time
+
+from geometry_msgs.msg import WrenchStamped
+from live_motions import LIMITS, cycles, move, table, weight, write_robot_keys
+from live_node import to_stamp
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
+from hodyn_ros.robot import lie
+from hodyn_ros.robot.files import robot_keys
+
+nav_msgs = pytest.importorskip('nav_msgs.msg', reason='nav_msgs is not installed')
+
+pytestmark = pytest.mark.live
+
+NOTED = """
+import sys
+from numba.core.dispatcher import Dispatcher
+compile_for = Dispatcher.compile
+def noted(self, signature):
+    print('COMPILES', self.py_func.__qualname__, signature, flush=True)
+    return compile_for(self, signature)
+Dispatcher.compile = noted
+from hodyn_ros.ros.feedforward_node import main
+sys.exit(main(sys.argv))
+"""
+DECK = {
+    'name': 'deck', 'parent': -1, 'type': 'floating', 'placement': np.eye(4).tolist(),
+    'mass': 100.0, 'com': [0.0, 0.0, 0.0], 'inertia': (10.0 * np.eye(3)).tolist()}
+
+
+@pytest.fixture
+def ship_file(tmp_path):
+    """Return the file of a Panda on a deck that moves."""
+    keys = robot_keys('panda')
+    keys['bodies'] = [DECK, *({**body, 'parent': body['parent'] + 1} for body in keys['bodies'])]
+    return write_robot_keys(tmp_path / 'ship.yaml', keys)
+
+
+class Deck:
+    """A driver that sends joint states and the odometry of its deck at 200 Hz."""
+
+    def __init__(self, node, home):
+        self.node, self.home = node, home
+        self.publisher = node.publisher(nav_msgs.Odometry, '/odom')
+        self.roll = self.turns = 0.0
+        self.changes = {}
+        self.is_measured = True
+
+    def odometry(self, at):
+        message = nav_msgs.Odometry()
+        message.header.stamp = to_stamp(at)
+        message.header.frame_id, message.child_frame_id = 'odom', 'deck'
+        turn = message.pose.pose.orientation
+        turn.w, turn.x, turn.y, turn.z = lie.quaternion(lie.rotation_exp([self.roll, 0.0, 0.0]))
+        message.twist.twist.angular.x = self.turns
+        for name, value in self.changes.items():
+            *path, last = name.split('.')
+            owner = message
+            for part in path:
+                owner = getattr(owner, part)
+            setattr(owner, last, value)
+        return message
+
+    def sail(self, seconds, *, until=None, sea=0.0):
+        """Roll by `sea` rad in a period of 3 s, for a time or until something."""
+        begin, phase = time.monotonic(), 2.0 * math.pi / 3.0
+        while (t := time.monotonic() - begin) < seconds and not (until is not None and until()):
+            if sea:
+                self.roll, self.turns = (
+                    sea * math.sin(phase * t), sea * phase * math.cos(phase * t))
+            if self.is_measured:
+                self.publisher.publish(self.odometry(time.time()))
+            self.node.send_state(time.time(), self.home)
+            self.node.spin(0.005)
+        assert until is None or until(), self.node.log
+
+
+def assert_within_limits(node):
+    """Each torque is reached from the one before, by the limit of its rate, however far apart."""
+    stamps, values = cycles(node)
+    assert len(stamps) > 20
+    most = 1.05 * LIMITS.effort_rate
+    change = np.abs(np.diff(values[:, 2], axis=0))
+    assert (change <= np.diff(stamps)[:, None] * most + 1e-5).all()
+    assert (np.abs(values[:, 3]) <= most + 1e-6).all()
+    assert (np.abs(values[:, 2]) <= 1.05 * LIMITS.effort + 1e-6).all()
+
+
+def held(robot, position, roll):
+    """Return torques and wrench that hold a position on a deck at rest."""
+    still = np.zeros((5, 7))
+    still[0] = position
+    base = BaseMotion()
+    base.rest(lie.rotation_exp([roll, 0.0, 0.0]))
+    return feedforward_of(robot).on_base(still, base, np.empty((3, 13)))[0]
+
+
+def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, ship_file):
+    node = live(command=[sys.executable, '-c', NOTED, '--ros-args', *(
+        word for one in (
+            f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0',
+            'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]',
+            'base_acceleration_bandwidth:=10.0')
+        for word in ('-p', one))])
+    compiled = node.log.count('COMPILES')
+    assert compiled
+    wrenches = {
+        name: node.subscribe(WrenchStamped, f'/feedforward/{name}')
+        for name in ('base_wrench', 'base_wrench_rate', 'base_wrench_accel')}
+    deck = Deck(node, home)
+    deck.is_measured = False
+    deck.sail(1.0)
+    assert node.states[-1] == 'waiting'
+    assert not node.messages['torque']
+    assert node.spin_until(lambda: 'no odometry yet' in node.reason, 10.0)
+    deck.is_measured = True
+    deck.roll = 0.3
+    deck.sail(20.0, until=lambda: 'holding' in node.states)
+    deck.sail(1.0)
+    robot = hd.load_robot(ship_file)
+    _, values = table(node, 'torque')
+    expected = held(robot, values[-1][0], 0.3)
+    assert np.abs(expected[:7] - weight(values[-1][0])).max() > 3.0
+    np.testing.assert_allclose(values[-1][2], expected[:7], atol=1e-6)
+    last = wrenches['base_wrench'][-1]
+    assert last.header.frame_id == 'deck'
+    np.testing.assert_allclose([
+        *(getattr(last.wrench.torque, axis) for axis in 'xyz'),
+        *(getattr(last.wrench.force, axis) for axis in 'xyz')], expected[7:], atol=1e-4)
+    assert min(map(len, wrenches.values())) > 10
+    deck.sail(4.0, sea=0.25)
+    move(node, home, 0.2, 4.0)
+    deck.sail(30.0, until=lambda: 'following' in node.states, sea=0.25)
+    deck.is_measured = False
+    deck.sail(20.0, until=lambda: node.states[-1] == 'fault')
+    assert 'stopping' in node.states
+    assert node.reason == 'the odometry of the base is lost'
+    assert 'no odometry of the base for 1.' in node.log
+    move(node, home)
+    deck.sail(20.0, until=lambda: 'joint_trajectory rejected: the odometry of' in node.log)
+    count = len(node.messages['torque'])
+    deck.sail(2.0)
+    # The arm is held all the while.
+    deck.sail(20.0, until=lambda: len(node.messages['torque']) > count + 20)
+    _, values = table(node, 'torque')
+    assert not values[-1][1].any()
+    np.testing.assert_allclose(
+        values[-1][2], held(robot, values[-1][0], deck.roll)[:7], atol=1e-2)
+    deck.is_measured = True
+    deck.sail(20.0, until=lambda: node.states[-1] == 'holding')
+    assert 'the odometry of the base is back' in node.log
+    node.send_trajectory((2.0, home))
+    deck.sail(30.0, until=lambda: node.states[-1] == 'following', sea=0.1)
+    deck.sail(30.0, until=lambda: node.states[-1] == 'holding', sea=0.1)
+    assert_within_limits(node)
+    assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
+
+
+@pytest.mark.parametrize(('changes', 'said'), [
+    ({'pose.pose.orientation.w': math.nan}, 'pose.pose.orientation.w is not finite'),
+    ({'pose.pose.orientation.w': 0.0}, 'pose.pose.orientation is no unit quaternion'),
+    ({'child_frame_id': 'wheel'}, "its child_frame_id 'wheel' is no link of the base"),
+    ({'header.frame_id': 'map'}, "its frame_id is 'map', and was 'odom'"),
+    ({'header.stamp': to_stamp(1000.0)}, 'behind that of the joint states'),
+    ({'twist.twist.angular.z': 1e3}, 'twist.twist.angular is 1000 rad/s'),
+])
+def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file, changes, said):
+    node = live(f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0')
+    deck = Deck(node, home)
+    deck.sail(20.0, until=lambda: 'holding' in node.states)
+    deck.sail(0.5)
+    before = table(node, 'torque')[1][-1][2]
+    deck.changes = changes
+    deck.sail(20.0, until=lambda: node.states[-1] == 'fault')
+    assert node.reason.startswith('the odometry of the base is lost: ')
+    assert said in node.reason
+    assert 'odom rejected: ' in node.log
+    assert said in node.log
+    np.testing.assert_allclose(table(node, 'torque')[1][-1][2], before, atol=1e-9)
+    deck.changes = {}
+    deck.sail(20.0, until=lambda: node.states[-1] == 'holding')
+    assert_within_limits(node)
