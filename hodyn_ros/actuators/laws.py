@@ -1,7 +1,7 @@
 """The laws of joints: the spring or the tendons between a motor and its link.
 
-All units are link-side: N m and rad for revolute joints, N and m for prismatic ones. Each law packs
-its numbers for the kernels in `springs`, which have its equations.
+All units are link-side: N m and rad for revolute joints, N and m for prismatic ones. Each law
+packs its numbers for the kernels in `springs`, which have its equations.
 """
 from dataclasses import dataclass, field, replace
 from typing import ClassVar

@@ -1,7 +1,7 @@
 """Kernels: from the torque of a joint to the elongation of its springs, and back.
 
-Elongations are x = θ − q; antagonistic pairs have x₁ = θ₁ − q and x₂ = q − θ₂. The kernels take the
-numbers of one joint and write results to small arrays of the caller.
+Elongations are x = θ − q; antagonistic pairs have x₁ = θ₁ − q and x₂ = q − θ₂. The kernels take
+the numbers of one joint and write results to small arrays of the caller.
 """
 import numpy as np
 from numpy.typing import NDArray
