@@ -328,7 +328,7 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
            "table of joint 'joint1' has points") for law in (one_in_float, far_from_0, flat)),
         (ALL_LAWS, {'actuators': True, 'order': 1}, 'order 2 or more'),
         (ALL_LAWS, {'actuators': True, 'single': True}, "damper at joint 'joint9'"),
-        (PANDA, {'friction': True, 'order': 3}, 'order 3 was asked for'),
+        (PANDA, {'friction': True, 'order': 3}, 'order 3 was requested'),
         (PANDA, {'order': 5}, 'expected 0 to 4'),
         (PANDA, {'order': True}, 'expected 0 to 4'),
         (PANDA, {'payload_link': 'hand'}, "no link 'hand'"),
