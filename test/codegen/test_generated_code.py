@@ -334,7 +334,7 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
         (PANDA, {'payload_link': 'hand'}, "no link 'hand'"),
         (PANDA, {'prefix': 'a-b'}, "prefix 'a-b'"),
         (PANDA, {'prefix': 'x' * 41}, '40 characters'),
-        *((PANDA, {'prefix': name}, f"give another one, as 'robot_{name}'") for name in (
+        *((PANDA, {'prefix': name}, f"for example 'robot_{name}'") for name in (
             'math', 'Math', 'm', 'stdio', 'string', 'features', 'all', 'test', 'ZERO_CHECK')),
     ):
         with pytest.raises(hd.HodynError, match=match):
