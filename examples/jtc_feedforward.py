@@ -59,7 +59,7 @@ def example_plan() -> Plan:
 
 
 def main(path: str = 'jtc_feedforward.png') -> None:
-    """Print the errors for samples 1, 5 and 20 ms apart, and draw those of the worst joint."""
+    """Print the errors for samples 1, 5 and 20 ms apart, and draw the worst joint's errors."""
     plan, feedforward = example_plan(), FeedForward(hd.load_robot('panda'))
     # Franka's controller adds gravity and friction itself.
     terms = {'gravity': False, 'friction': False}

@@ -58,9 +58,9 @@ class Actuators:
     parameters, tables : (n, 4) array, (rows, 6) array
         Numbers of the laws.
     table_rows : (n + 1,) array
-        Where the table of each joint begins.
+        First row of each joint's table; the last entry is the number of rows.
     motor_of : (n + 1,) array
-        Where the motors of each joint begin.
+        First motor of each joint; the last entry is the number of motors.
     motors : (m, 4) array
         Inertia, viscous and Coulomb friction, and Coulomb velocity.
     stiffness : (n,) array

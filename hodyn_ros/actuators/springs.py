@@ -124,7 +124,7 @@ def _quotient(
 
 @njit()
 def _solve_cubic(k1: float, k3: float, torque: float) -> float:
-    """Return the root of k₁ x + k₃ x³ = Q nearest to 0, for |Q| where the slope is positive."""
+    """Return the root of k₁ x + k₃ x³ = Q nearest to 0, at which the slope must be positive."""
     if k3 == 0.0:
         return torque / k1
     # x = 2 s sinh(asinh(w)/3) solves it for k₃ > 0, sin and asin for k₃ < 0.

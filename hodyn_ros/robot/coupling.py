@@ -117,7 +117,7 @@ class Coupling:
             np.array([mimic.offset for mimic in coupled], dtype=np.float64))
 
     def to_bodies(self, q: NDArray[Any]) -> NDArray[Any]:
-        """Return the bodies' joints' motion, (…, k, n_bodies), from the joints', (…, k, n)."""
+        """Return a motion of the joints, (…, k, n), as one of the bodies, (…, k, n_bodies)."""
         if not self.followers.size:
             return q
         motion = q.take(self.leader, axis=-1)
@@ -126,7 +126,7 @@ class Coupling:
         return motion
 
     def to_joints(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return torques, or columns of Jacobians, per joint (…, n) from these (…, n_bodies)."""
+        """Return torques or columns of Jacobians by joint, (…, n), from values (…, n_bodies)."""
         if not self.followers.size:
             return values
         sums = values.take(self.carried, axis=-1)
@@ -140,7 +140,7 @@ class Coupling:
         return joints
 
     def matrix(self, base: int = 0) -> Array:
-        """Return S, (n_bodies, n), preceded by an identity for `base` coordinates of a base."""
+        """Return S, (n_bodies, n), or diag(I, S) with `base` coordinates of a base first."""
         bodies, n = len(self.leader), len(self.carried)
         s = np.zeros((base + bodies, base + n))
         s[np.arange(base), np.arange(base)] = 1.0

@@ -83,7 +83,7 @@ def nearest_physical(inertia: Array) -> Array:
 def nearest_principal(principal: Array, least: float = 0.0) -> Array:
     """Return the nearest principal values (3,) that a body can have.
 
-    They are sums of two of its three second moments, none of which is below `least`.
+    Each is the sum of two of the body's second moments, none of which is below `least`.
     """
     if np.all(0.5 * principal.sum() - principal >= least):
         return principal

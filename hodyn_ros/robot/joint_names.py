@@ -1,4 +1,4 @@
-"""Joint names of drivers, bags and plans, mapped onto those of a robot by name, never by order."""
+"""Maps joints of drivers, bags and plans onto a robot's joints by name, never by order."""
 from collections import Counter
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ class JointNames:
         self.driver_prefix = driver_prefix
 
     def indices(self, names: Sequence[str]) -> Indices:
-        """Return the index in a list of names of each joint, in the order of `joints`.
+        """Return each joint's index in a list of names, in the order of `joints`.
 
         Raises
         ------
@@ -93,9 +93,9 @@ class JointNames:
         raise self._missing(names)
 
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
-        """Return the names of only this arm, given the names (n,) in its joint states.
+        """Return what finds only this arm, given the names (n,) of all joints in its joint states.
 
-        With `some`, only these of the robot's joints are looked for.
+        If `some` joints of the robot are given, only these are looked for.
         """
         return JointNames(
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),

@@ -1,6 +1,6 @@
 """SE(3) and its screws: 6-vectors are (angular, linear) for twists, (moment, force) for wrenches.
 
-Poses are homogeneous 4×4 matrices that map body coordinates to those of the parent or the world.
+Poses are homogeneous 4×4 matrices that map body coordinates to parent or world coordinates.
 """
 import math
 

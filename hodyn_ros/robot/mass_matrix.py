@@ -24,7 +24,7 @@ SINGULAR_MASS = 1e-13  # eigenvalues of a mass matrix with unit diagonal up to t
 
 
 def massless(robot: Robot) -> list[int]:
-    """Return the bodies of joints that move no mass, or of one that with others moves none.
+    """Return the bodies of joints that move no mass, or of one that moves none with others.
 
     One configuration suffices: det M(q) is analytic, so if it is zero at a configuration without
     symmetries, it is zero everywhere.

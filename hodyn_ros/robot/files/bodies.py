@@ -109,7 +109,7 @@ def _mimic(section: CheckedMapping, *, moves: bool) -> Mimic | None:
 def read_inertia(
     section: CheckedMapping, *, symmetric: bool = True,
 ) -> tuple[float, Array, Array]:
-    """Return mass, com and inertia, all zero if none is given; refuse an asymmetric inertia."""
+    """Return mass, com and inertia, all zero if none is given; `symmetric` refuses asymmetry."""
     if not any(section.has(key) for key in ('mass', 'com', 'inertia')):
         return 0.0, np.zeros(3), np.zeros((3, 3))
     mass = section.number('mass')

@@ -12,7 +12,7 @@ _KINDS = {
 
 
 def likeness(data: Any) -> str:
-    """Return the end of a message that says what data look like; empty if nothing known."""
+    """Return the end of a message with the likely kind of a file's data; empty if unknown."""
     if not isinstance(data, Mapping):
         return ''
     known = next((kind for kind, keys in _KINDS.items() if keys <= set(data)), '')

@@ -77,7 +77,7 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
             joint = int(np.argmin(values[key]))
             part.fail(
                 key, f'joint {joints[joint]!r}: {values[key][joint]:g} is below 0: such friction '
-                'would drive the joint; friction against the motion is above 0')
+                'would drive the joint; write 0 or more')
     return SigmoidFriction(**values)
 
 
@@ -123,5 +123,5 @@ def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
 
     value = section.get(key)
     filled_in = CheckedMapping({key: filled(value)}, section.context, {key})
-    numbers = filled_in.array(key, unlimited.shape, np.inf)  # huge numbers mean: no limit
+    numbers = filled_in.array(key, unlimited.shape, np.inf)  # a huge limit is as good as none
     return np.where(np.array(known(value)), numbers, unlimited)

@@ -37,7 +37,7 @@ def is_model(source: object) -> bool:
 
 
 def compiled(path: Path) -> Any:
-    """Return the ``mujoco.MjModel`` of an MJCF file, with what it includes.
+    """Return the ``mujoco.MjModel`` of an MJCF file with its included files.
 
     Raises
     ------

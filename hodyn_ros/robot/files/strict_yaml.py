@@ -8,7 +8,7 @@ from yaml.composer import Composer
 
 from hodyn_ros.common.errors import HodynError
 
-# libyaml, where it is built in, parses several times faster.
+# libyaml, if it is built in, parses several times faster.
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
 

@@ -143,7 +143,7 @@ def change(data, path, value):
     (['bodies', 2, 'pitch'], 0.1, "key 'pitch': a revolute joint has none"),
     (['bodies', 2, 'parent'], 12, "body 'link3', key 'parent': no body 12"),
     (['bodies', 2, 'parent'], 'nobody', "no body 'nobody'"),
-    (['bodies', 2, 'parent'], 5, "in a cycle: 'link3'"),
+    (['bodies', 2, 'parent'], 5, "form a cycle: 'link3'"),
     (['bodies', 2, 'placement', 3], [0, 0, 0, 2], "key 'placement': its last row"),
     (['bodies', 2, 'placement', 0, 0], 1.1, "key 'placement': its rotation is not orthonormal"),
     (['bodies', 2, 'inertia', 0, 1], 0.5, "key 'inertia': not symmetric"),
