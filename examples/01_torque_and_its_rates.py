@@ -1,8 +1,9 @@
 """Torque, and its rates
 =====================
 
-From a motion to the fourth derivative the library computes the torque that it needs, its rate and
-its acceleration. Ordinary inverse dynamics gives only the first of these three plots.
+From a motion with its derivatives to the fourth the library computes the torque that the motion
+needs, and the torque's first and second derivatives. Ordinary inverse dynamics gives only the
+first of these three plots.
 """
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +13,7 @@ from hodyn_ros.common import plot_style
 from hodyn_ros.reference import fit_plan
 
 # %%
-# A robot by its name, and a plan through four points whose fourth derivative is continuous.
+# A built-in robot, and a plan through four points, with a continuous fourth derivative.
 robot = hd.load_robot('panda')
 ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 points = ready + np.array([

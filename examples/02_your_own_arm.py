@@ -28,7 +28,7 @@ arm = hd.load_robot(URDF)
 loads = {mass: arm.with_payload('fore', mass, [0.0, 0.0, 0.3]) for mass in (0.0, 2.0, 4.0)}
 
 # %%
-# At rest all derivatives are zero, and the torque is the weight's.
+# At rest all derivatives are zero, so the torque only carries the weight.
 elbow = np.linspace(-2.5, 2.5, 300)
 q = np.zeros((300, 3, 2))
 q[:, 0, 0], q[:, 0, 1] = 1.0, elbow

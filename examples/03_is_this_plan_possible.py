@@ -1,8 +1,8 @@
 """Is this plan possible?
 ======================
 
-A planner timed these points for velocity alone. The plan that a controller makes of them is fitted
-and compared with every limit, between the points too; then we see how much slower it must be.
+A planner timed these points only for velocity. Here the plan through them is compared with every
+limit, also between the points; then we see how much slower it must be.
 """
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +24,7 @@ prepared = prepare_plan(PlanRequest(waypoints, robot))
 print(prepared.refusal)
 
 # %%
-# What the plan takes of each kind of limit, by the joint that takes most of its own.
+# The share of each kind of limit that the plan uses, for the joint with the largest share.
 table = LimitTable(FeedForward(robot))
 times = np.linspace(0.0, prepared.plan.duration, 1500)
 taken = np.abs(table.shares(prepared.plan.evaluate(times)))

@@ -19,10 +19,10 @@ points = ready + np.array([
     [0.2, 0.1, 0.2, 0.3, 0.2, 0.2, 0.3]])
 
 # %%
-# ``hodyn retime plan.yaml --robot panda --output fast.yaml`` does it from a file.
+# ``hodyn retime plan.yaml --robot panda --output fast.yaml`` does the same from a file.
 fast = hd.retime(robot, points)
 slow = fast.uniform_stretch_duration
-print(f'{fast.duration:.2f} s, with even timing {slow:.2f} s; found in {fast.seconds:.1f} s')
+print(f'{fast.duration:.2f} s; slowed evenly: {slow:.2f} s; found in {fast.seconds:.1f} s')
 
 # %%
 table = LimitTable(FeedForward(robot))

@@ -1,8 +1,8 @@
-"""Why a Franka stopped, and how to see it before
-==============================================
+"""Why a Franka stopped, and how to predict it
+===========================================
 
 The arm's own controller stops on commands that are too fast, and then reports a name. The
-same rules, sampled as that controller samples, predict it before the plan runs.
+same rules, at the controller's sampling period, predict a stop before the plan runs.
 """
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +19,7 @@ ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 move = ready + np.outer([0.0, 1.0], [0.3, 0.3, -0.2, 0.9, 0.4, 0.3, 0.6])
 
 # %%
-# One motion, in less and less time. ``hodyn check`` names the reflexes of one plan.
+# One motion in different durations. ``hodyn check`` names the reflexes of one plan.
 durations = np.linspace(0.5, 1.6, 12)
 shares = {}
 for duration in durations:

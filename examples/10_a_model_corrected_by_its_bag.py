@@ -3,7 +3,7 @@
 
 The same recording determines friction, and the zero of each torque sensor. Each value comes with
 its interval of 90 % confidence; if an interval contains 0, the value is not determined.
-The recording is in the repository: run it in a clone.
+The recording is in the repository: run this example in a clone.
 """
 from pathlib import Path
 

@@ -24,7 +24,7 @@ wrenches = np.array([
     for q in plan.evaluate(times)])
 
 # %%
-# Six tilted rotors make any wrench; their squared speeds, and the rate of these, follow.
+# Six tilted rotors can exert any wrench, which determines their squared speeds and rates.
 signs = np.array([1, -1, 1, -1, 1, -1])
 rotors = hd.tilted_hexagon(0.4, alpha=0.6 * signs, beta=np.full(6, 0.2))
 to_wrench = hd.propeller_map(rotors, thrust=np.full(6, 1e-5), drag=2e-7 * signs)

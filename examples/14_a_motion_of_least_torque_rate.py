@@ -1,9 +1,9 @@
 """A motion of least torque rate
 ==============================
 
-There are many motions from rest to rest in a given time. This one takes the least torque rate,
-squared and summed over time, within the limits of velocity: a solver finds the coefficients of a
-spline, and is given exact gradients of Q̇.
+There are many motions from rest to rest in a given time. This one minimises the squared torque
+rate, summed over time, within the velocity limits: a solver finds the coefficients of a spline,
+with exact gradients of Q̇.
 """
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +21,7 @@ times, step = np.linspace(0.0, 1.2, 121, retstep=True)
 before = fit_plan([0.0, 1.2], [ready, goal]).evaluate(times)[:, :4]  # q, q̇, q̈, q⃛
 
 # %%
-# Of a spline of degree 7 the first and last three coefficients are given: it is at rest there.
+# A spline of degree 7: its first and last three coefficients are fixed, for rest at both ends.
 knots = np.concatenate([[0.0] * 7, np.linspace(0.0, 1.2, 9), [1.2] * 7])
 basis = np.array([BSpline(knots, np.eye(15), 7)(times, m) for m in range(4)])
 
@@ -42,7 +42,7 @@ def cost(free):
 
 
 straight = ready + np.outer(np.linspace(0.0, 1.0, 11)[1:-1], goal - ready)
-rest = motion(np.zeros(63))[::5, 1].ravel()  # velocities by the given coefficients alone
+rest = motion(np.zeros(63))[::5, 1].ravel()  # velocities due to the fixed coefficients
 limit = np.tile(robot.limits.velocity, 25)
 velocities = LinearConstraint(
     np.kron(basis[1, ::5, 3:-3], np.eye(robot.n)), -limit - rest, limit - rest)

@@ -1,10 +1,10 @@
-"""What joint_trajectory_controller makes of annotated plans: its torque against the true one.
+"""How joint_trajectory_controller follows annotated plans: its torque beside the true one.
 
 The controller interpolates the efforts of a trajectory linearly, and positions, velocities and
 accelerations by polynomials of degree 5 (`Trajectory::interpolate_between_points` of
 ros2_controllers 6). Between samples h apart a straight line misses Q by up to h²/8 |Q̈|. With the
-command interfaces position and effort the effort comes a cycle late besides, which is off by Q̇
-times its period; with effort alone it does not.
+command interfaces position and effort, the effort also comes a cycle late, which is an error of Q̇
+times the period; with only the interface effort it does not.
 
 Run it by ``python examples/jtc_feedforward.py [FIGURE]``.
 """
@@ -30,12 +30,12 @@ UPDATE_PERIOD = 1e-3
 
 
 def jtc_efforts(times: Array, efforts: Array, instants: Array) -> Array:
-    """Return the efforts that the controller makes of samples (T, n) at instants: (K, n)."""
+    """Return the controller's efforts (K, n) at instants (K,), from samples (T, n)."""
     return np.column_stack([np.interp(instants, times, column) for column in efforts.T])
 
 
 def jtc_positions(times: Array, motion: Array, instants: Array) -> Array:
-    """Return the positions that it makes of positions, velocities and accelerations (T, 3, n)."""
+    """Return the controller's positions (K, n), from samples of q, q̇ and q̈ (T, 3, n)."""
     left = np.clip(np.searchsorted(times, instants, side='right') - 1, 0, times.size - 2)
     length = (times[left + 1] - times[left])[:, None]
     t = (instants - times[left])[:, None]
@@ -59,7 +59,7 @@ def example_plan() -> Plan:
 
 
 def main(path: str = 'jtc_feedforward.png') -> None:
-    """Print the errors for samples 1, 5 and 20 ms apart, and draw those of the worst joint."""
+    """Print the errors for samples 1, 5 and 20 ms apart, and draw the worst joint's errors."""
     plan, feedforward = example_plan(), FeedForward(hd.load_robot('panda'))
     # Franka's controller adds gravity and friction itself.
     terms = {'gravity': False, 'friction': False}

@@ -1,8 +1,8 @@
-"""What talks to the node: joint states in, torques out, and a plan on its way.
+"""A client of the node: sends joint states and a plan, receives torques.
 
 Start the node, ``feedforward --ros-args -p robot:=panda``, and then
-``python examples/node_client.py``. The arm here is wherever the reference is; in its place
-stands your robot.
+``python examples/node_client.py``. The arm here is always at the reference; put your robot in
+its place.
 """
 import sys
 import time
@@ -49,7 +49,7 @@ class Client(Node):
             self.torques.append(list(message.effort))
 
     def on_state(self, message: DiagnosticStatus) -> None:
-        """Hear what the node does, and why: it holds at first, and again at a plan's end."""
+        """Log what the node does, and why; send the plan when it holds for the first time."""
         self.state = message.message
         self.get_logger().info(f"{self.state} {' '.join(v.value for v in message.values)}")
         if self.state == 'holding' and not self.sent:
@@ -60,7 +60,7 @@ class Client(Node):
 
 
 def main() -> None:
-    """Send the plan, and say what it took."""
+    """Run until the plan has ended, and print the largest torques."""
     rclpy.init()
     client = Client()
     end = time.monotonic() + PATIENCE
@@ -68,7 +68,7 @@ def main() -> None:
         rclpy.spin_once(client, timeout_sec=0.1)
     rclpy.shutdown()
     if not client.torques:
-        sys.exit('no torque: is the node there, and did it take the plan? Its log says why not')
+        sys.exit('no torque: is the node running, and did it accept the plan? See its log')
     largest = [max(map(abs, joint)) for joint in zip(*client.torques, strict=True)]
     print('largest torques, N m:', *(f'{torque:.2f}' for torque in largest))
 

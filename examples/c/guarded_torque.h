@@ -1,12 +1,12 @@
 /*
- * What stands between the generated code and a drive: fade-in, watchdog, limits of torque and of
- * its rate. The code is that of
+ * A guard between the generated code and a drive: fade-in, watchdog, limits of torque and of its
+ * rate. The code comes from
  *     hodyn generate --robot YOURS --prefix arm --gravity-argument
  *
  *     torque = g + w (Q - g) + w K (q_ref - q) + D (w qd_ref - qd)
  *
  * with Q the torque of the reference, g the weight at the measured position, and w from 0 to 1.
- * When signs of life fail to come, w fades to 0: the arm is carried, and damped, to rest.
+ * If signs of life stop, w fades to 0: the weight stays carried, and damping brings the arm to rest.
  */
 #ifndef GUARDED_TORQUE_H
 #define GUARDED_TORQUE_H
@@ -22,7 +22,7 @@
 
 typedef struct {
     /* Yours to set. */
-    REAL gravity[3];             /* m/s^2, base axes; 0 where the robot adds its weight itself */
+    REAL gravity[3];             /* m/s^2, base axes; 0 if the robot carries its weight itself */
     REAL stiffness[ARM_JOINTS];  /* K, N m/rad */
     REAL damping[ARM_JOINTS];    /* D, N m s/rad */
     REAL max_torque[ARM_JOINTS]; /* N m */
@@ -31,8 +31,8 @@ typedef struct {
     REAL timeout;                /* s without a sign of life */
     /* Read these. */
     REAL torque[ARM_JOINTS];     /* the command, N m */
-    int expired;                 /* whether the watchdog has bitten; guarded_torque_start ends it */
-    /* Its own. */
+    int expired;                 /* whether the time ran out; guarded_torque_start resets it */
+    /* Internal. */
     REAL progress, silence;
 } guarded_torque;
 
@@ -44,15 +44,15 @@ static inline void guarded_torque_start(guarded_torque *guard, const REAL torque
     guard->expired = 0;
 }
 
-/* Whatever commands the motion has just been heard of. */
+/* Call this at each sign of life from whatever commands the motion. */
 static inline void guarded_torque_alive(guarded_torque *guard)
 {
     guard->silence = 0;
 }
 
 /*
- * One cycle. Returns 1 with the new command in guard->torque, or 0 when something is not finite,
- * what was given at the start as well: then brake, the command is the one before.
+ * One cycle. Returns 1 with the new command in guard->torque, or 0 if a value is not finite, the
+ * torque at the start included: then brake; guard->torque is unchanged.
  */
 static inline int guarded_torque_step(
     guarded_torque *guard, REAL dt, const REAL q[ARM_JOINTS], const REAL qd[ARM_JOINTS],

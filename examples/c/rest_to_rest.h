@@ -1,6 +1,7 @@
 /*
- * A motion from rest to rest, with all derivatives that the torque and its two rates take: the
- * polynomial of degree 9, four times continuous at both ends. Put your own reference in its place.
+ * A motion from rest to rest, with all derivatives that the torque and its two rates need: the
+ * polynomial of degree 9 whose first four derivatives are 0 at both ends. Put your own reference in
+ * its place.
  */
 #ifndef REST_TO_REST_H
 #define REST_TO_REST_H
@@ -17,7 +18,7 @@ typedef struct {
     REAL time;                             /* s since it began */
 } rest_to_rest;
 
-/* Writes position, velocity, acceleration, jerk and snap, and goes on by dt. */
+/* Writes position, velocity, acceleration, jerk and snap, and advances by dt. */
 static inline void rest_to_rest_step(rest_to_rest *motion, REAL dt, REAL q[5][ARM_JOINTS])
 {
     static const REAL coefficients[10] = {0, 0, 0, 0, 0, 126, -420, 540, -315, 70};

@@ -14,26 +14,26 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SigmoidFriction:
-    """The sigmoid law of Gaz et al., RA-L 2019, one entry a joint.
+    """The sigmoid law of Gaz et al., RA-L 2019, one entry per joint, with a viscous term added.
 
-    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇; it is C∞, so it can be
-    differentiated along a motion, and it vanishes at rest. The viscous d q̇ is none of theirs.
+    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇. The law is C∞, so that it can
+    be differentiated along a motion, and it vanishes at rest.
 
     Attributes
     ----------
     amplitude : (n,) array
-        A, N m: what the torque changes by from one direction of fast motion to the other.
+        A, N m: change of the torque from fast motion in one direction to the other direction.
     slope : (n,) array
         α, s/rad.
     velocity_offset : (n,) array
         s, rad/s.
     viscous : (n,) array
-        d, N m s/rad; none where not given.
+        d, N m s/rad; default 0.
 
     Raises
     ------
     HodynError
-        When these are no finite numbers, or not as many of each.
+        When these are not finite numbers, or their lengths differ.
 
     """
 
@@ -61,11 +61,11 @@ class SigmoidFriction:
         Parameters
         ----------
         q : (4 or more, n) array, or a batch (T, …, n)
-            Positions and derivatives to the jerk at least.
+            Positions and their derivatives, at least to the jerk.
         torque : (3, n) or (T, 3, n) array
             N m, N m/s, N m/s².
         check : bool
-            False where the arrays are known to be such: others would corrupt memory.
+            False skips the checks of the arrays; wrong ones would then corrupt memory.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class SigmoidFriction:
     def by_parameters(self, velocity: Array) -> dict[str, Array]:
         """Return the derivatives of τ_f by the parameters, (T, n) each, at velocities (T, n).
 
-        The law is linear in amplitude and viscous: it is the sum of these times their derivatives.
+        τ_f is linear in amplitude and viscous: the sum of each times its derivative.
         """
         moved = sigmoid(self.slope * (velocity + self.velocity_offset))
         at_rest = sigmoid(self.slope * self.velocity_offset)
@@ -106,7 +106,7 @@ class SigmoidFriction:
 
 @njit()
 def sigmoid(x: Any) -> Any:
-    """Return 1 / (1 + exp(−x)); tanh does not overflow where exp would."""
+    """Return 1 / (1 + exp(−x)), by tanh, which does not overflow as exp would."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 

@@ -19,16 +19,16 @@ INERTIA, VISCOUS, COULOMB, COULOMB_VELOCITY = range(4)
 
 @dataclass(frozen=True, eq=False)
 class JointActuator:
-    """What drives one joint: its law, and its motor or two equal motors.
+    """The drive of one joint: its law, and one motor or two equal ones.
 
     Attributes
     ----------
     law : Law
         Rigid, spring, variable stiffness or antagonistic pair.
     motor : Motor
-        Its motor, in link-side units.
+        Numbers of its motor or motors, in link-side units.
     max_deflection : float
-        Largest elongation |x| of its springs, rad or m; infinite when not known.
+        Largest elongation |x| of its springs, rad or m; infinite if not known.
 
     """
 
@@ -45,26 +45,26 @@ class JointActuator:
 class Actuators:
     """The actuators of n joints with m motors, n ≤ m ≤ 2 n; immutable.
 
-    The motors stand in the order of the joints, the two of an antagonistic joint side by side.
+    The motors are in the order of the joints; both motors of an antagonistic joint are adjacent.
 
     Attributes
     ----------
     names : n strings
         Joint names.
     joints : n JointActuators
-        The actuators, one a joint.
+        The actuators, one per joint.
     kinds : (n,) array
         Codes of the laws.
     parameters, tables : (n, 4) array, (rows, 6) array
         Numbers of the laws.
     table_rows : (n + 1,) array
-        Where the table of each joint begins.
+        First row of each joint's table; the last entry is the number of rows.
     motor_of : (n + 1,) array
-        Where the motors of each joint begin.
+        First motor of each joint; the last entry is the number of motors.
     motors : (m, 4) array
         Inertia, viscous and Coulomb friction, and Coulomb velocity.
     stiffness : (n,) array
-        Stiffness of each law until another is asked for, N m/rad.
+        Stiffness of each law until another one is requested, N m/rad.
 
     """
 
@@ -118,14 +118,14 @@ class Actuators:
 
     @property
     def variable(self) -> NDArray[np.bool_]:
-        """Which joints have a stiffness that can be asked for, (n,)."""
+        """Which joints have a variable stiffness, (n,)."""
         return np.array([
             joint.law.kind in (VARIABLE, EXPONENTIAL, QUADRATIC)
             for joint in self.joints])
 
     @property
     def variable_joints(self) -> tuple[str, ...]:
-        """Names of these joints."""
+        """Names of the joints with variable stiffness."""
         return tuple(
             name for name, varies in zip(self.names, self.variable, strict=True) if varies)
 
@@ -149,26 +149,24 @@ class Actuators:
         return rigid
 
     def motor_limits(self) -> Array:
-        """Return max |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite where not known."""
+        """Return max |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite if not known."""
         limits: Array = np.array([
             (joint.motor.max_velocity, joint.motor.max_effort, joint.max_deflection)
             for joint in self.joints])[self.motor_joints].T
         return limits
 
     def constant_stiffness(self) -> Array:
-        """Return (3, n): the stiffness of each law, and zero rates; 1 where the law has none."""
+        """Return σ, σ̇, σ̈, (3, n): the stiffness of each law (1 if it is rigid) and zero rates."""
         stiffness = np.zeros((3, self.n))
         stiffness[0] = np.where(np.isfinite(self.stiffness), self.stiffness, 1.0)
         return stiffness
 
     def to_rotor(self, reference: Array) -> Array:
-        """Return a motor reference, (…, 4, m), on the fast side of the gears.
+        """Return a motor reference, (…, 4, m), converted to the fast side of the gears.
 
-        Motors without a gear ratio, as where all their numbers are of the link side, are not
-        scaled.
-
-        It is θ, θ̇, θ̈ (rad and its derivatives) and τ_m (N m) as of `MotorSide.evaluate`; a
-        HodynError for another shape.
+        The reference is θ, θ̇, θ̈ (rad and its derivatives) and τ_m (N m), as from
+        `MotorSide.evaluate`. Motors without a gear ratio are not scaled. Raises HodynError for
+        another shape.
         """
         if np.shape(reference)[-2:] != (4, self.n_motors):
             raise HodynError(

@@ -1,7 +1,7 @@
-"""The laws of joints: what lies between a motor and its link, with its numbers.
+"""The laws of joints: the spring or the tendons between a motor and its link.
 
-All is in link-side units: N m and rad for revolute joints, N and m for prismatic ones. Each law
-packs itself for the kernels of `springs`, where its equations are.
+All units are link-side: N m and rad for revolute joints, N and m for prismatic ones. Each law
+packs its numbers for the kernels in `springs`, which have its equations.
 """
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
 
 MIN_SLOPE = 1e-3
-"""A spring counts as slack where its slope is below this share of its nominal one."""
+"""Share of its largest slope below which a spring counts as slack."""
 N_PARAMETERS = 4
 TABLE_COLUMNS = 5
 _NO_TABLE = np.zeros((0, TABLE_COLUMNS))
@@ -71,14 +71,14 @@ class LinearSpring:
 
 @dataclass(frozen=True)
 class CubicSpring:
-    """Q = k₁ δ + k₃ δ³: hardening with k₃ > 0, softening below.
+    """Q = k₁ δ + k₃ δ³: hardening for k₃ > 0, softening for k₃ < 0.
 
     Attributes
     ----------
     stiffness, cubic : float
         k₁, N m/rad; k₃, N m/rad³.
     greatest_torque : float
-        Where a softening spring gives way, N m; infinite for others.
+        Torque at which a softening spring gives way, N m; infinite for other springs.
 
     """
 
@@ -114,7 +114,7 @@ class TabulatedSpring:
     Attributes
     ----------
     deflection, torque : (m,) arrays
-        At least 4 points, rad and N m, increasing both. The spring is used within them only.
+        At least 4 points, rad and N m, both increasing. Motor references stay between the ends.
 
     """
 
@@ -131,11 +131,11 @@ class TabulatedSpring:
         for name, values in (('deflection', x), ('torque', y)):
             if not np.all(np.isfinite(values)) or np.any(np.diff(values) <= 0.0):
                 raise HodynError(f'{name}: must increase from entry to entry')
-        from scipy.interpolate import CubicSpline  # takes half a second, for tables alone
+        from scipy.interpolate import CubicSpline  # takes half a second, and only tables need it
 
         spline = CubicSpline(x, y)
         slope = spline.derivative()
-        # The slope is quadratic on a piece: least at an end, or where the second one vanishes.
+        # The slope is quadratic on a piece: least at an end, or where its derivative vanishes.
         turns = slope.derivative().roots(extrapolate=False)
         places = np.concatenate([x, turns[np.isfinite(turns)]])
         slopes = slope(places)
@@ -174,7 +174,7 @@ class VariableStiffness:
     Attributes
     ----------
     stiffness : float
-        K, N m/rad, until another one is asked for.
+        K, N m/rad, until another one is requested.
 
     """
 
@@ -203,7 +203,7 @@ class AntagonisticExponential:
     scale, rate : float
         a, N m; b, 1/rad.
     stiffness : float
-        σ, N m/rad, until another one is asked for.
+        σ, N m/rad, until another one is requested.
     pushes : bool
         Whether the tendons may push as well (x < 0).
 
@@ -239,7 +239,7 @@ class AntagonisticQuadratic:
     coefficient : float
         k, N m/rad².
     stiffness : float
-        σ, N m/rad, until another one is asked for.
+        σ, N m/rad, until another one is requested.
 
     """
 

@@ -17,22 +17,22 @@ class LinkSide:
     Attributes
     ----------
     torque : (n,) array
-        Q, what the springs do to the links, N m; 0 at rigid joints.
+        Q, torques of the springs on the links, N m; 0 at rigid joints.
     load : (m,) array
-        What springs and friction take from each motor, N m: B θ̈ + load = τ_m. At rigid joints
-        the friction alone.
+        Torque that springs and friction take from each motor, N m: B θ̈ + load = τ_m. At rigid
+        joints only friction.
     stiffness : (n,) array
         −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints.
     rates : (2, n) array
-        Derivatives in time of `torque` and `stiffness`, N m/s and N m/(rad s), with prescribed
-        stiffness and the rate of dampers taken as constant; 0 at rigid joints.
+        Derivatives in time of `torque` and `stiffness`, N m/s and N m/(rad s), if prescribed
+        stiffnesses and the rates of dampers stay constant; 0 at rigid joints.
 
     Parameters
     ----------
     actuators : Actuators
         The laws.
     external : (n,) array of bool, optional
-        Joints with linear springs whose torque someone else computes: left out here.
+        Joints with linear springs whose torque the caller computes; it is 0 here.
 
     """
 
@@ -56,14 +56,14 @@ class LinkSide:
         self, q: Array, qd: Array, theta: Array, theta_rate: Array,
         stiffness: Array | None = None,
     ) -> Array:
-        """Return `torque`, (n,), at one instant; nothing is allocated.
+        """Return `torque`, (n,), at one instant, without allocating.
 
         Parameters
         ----------
         q, qd : (n,) arrays
             Joint positions and velocities, rad, rad/s.
         theta, theta_rate : (m,) arrays
-            Motor positions and velocities; at rigid joints those of the link are taken.
+            Motor positions and velocities; rigid joints use the link's instead.
         stiffness : (n,) array, optional
             K of the joints with prescribed stiffness, N m/rad; others are not read.
 

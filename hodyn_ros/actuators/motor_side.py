@@ -21,18 +21,18 @@ Array = NDArray[np.float64]
 
 
 MEMORY = 5
-"""Rows of what dampers keep from one instant to the next."""
+"""Rows of the state of dampers, kept from one instant to the next."""
 
 
 class MotorSide:
     """The motors' reference for a motion of the links: the inverse dynamics of elastic joints.
 
-    τ_m = B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque, motors turning with their links' joints
-    (Spong's model: B, N² J, does not couple with the links' motion). All is in link-side units.
+    τ_m = B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque. In Spong's model motors turn about their joint's
+    axis, with B = N² J, without inertial coupling to the links. All units are link-side.
 
-    ``evaluate`` is called cycle by cycle: it keeps the state of dampers and what is to be held.
-    ``along`` takes whole motions, and refuses infeasible ones. `FeedForward.motor_side` is that of
-    a robot with actuators.
+    ``evaluate`` is for control cycles: it keeps the state of dampers, and the values that
+    infeasible joints hold. ``along`` takes whole motions, and refuses infeasible ones. A robot
+    with actuators has its motor side in `FeedForward.motor_side`.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class MotorSide:
     reference : (4, m) array
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
-        Whether the joint can follow the motion; where not, its motors hold the last feasible θ
-        and τ_m with θ̇ = θ̈ = 0, or q and Q before the first feasible one. A joint with a value that
-        is not finite (q, q̇, q̈, Q, Q̇, Q̈, or σ where it varies) cannot: its motors hold likewise
-        (q and 0 at first), its damper goes on from the last finite torques.
+        Whether the joint can follow the motion. If not, its motors hold the last feasible θ and
+        τ_m with θ̇ = θ̈ = 0, or q and Q before the first feasible instant. A joint cannot follow
+        values that are not finite (q, q̇, q̈, Q, Q̇, Q̈, or σ if it varies): its motors hold in the
+        same way (at first q and 0), and its damper later continues from the last finite torques.
     margin : (n,) array
-        What is left to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
-        variable stiffness; negative where infeasible, infinite where there is no bound.
+        Distance to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
+        variable stiffness; negative if infeasible, infinite if there is no bound.
     elongation : (m,) array
         Elongation of the spring at each motor, rad or m.
 
@@ -59,8 +59,8 @@ class MotorSide:
     def __init__(self, actuators: Actuators) -> None:
         if not isinstance(actuators, Actuators):
             raise HodynError(
-                f'actuators is {type(actuators).__name__}; expected Actuators: robot.actuators, '
-                'of a robot that has them')
+                f'actuators is {type(actuators).__name__}; expected Actuators: robot.actuators '
+                'of a robot with actuators')
         n = actuators.n
         self.actuators = actuators
         self.reference = np.zeros((4, actuators.n_motors))
@@ -86,7 +86,7 @@ class MotorSide:
         self, q: Array, torque: Array, stiffness: Array | None = None, dt: float = 0.0,
         *, check: bool = True,
     ) -> Array:
-        """Return `reference`, (4, m), of one instant; nothing is allocated.
+        """Return `reference`, (4, m), at one instant, without allocating.
 
         Parameters
         ----------
@@ -95,13 +95,13 @@ class MotorSide:
         torque : (3, n) array
             Q, Q̇, Q̈ with gravity and friction.
         stiffness : (3, n) array, optional
-            σ, σ̇, σ̈ of the joints with variable stiffness (others are not read); by default the
-            one of the actuators.
+            σ, σ̇, σ̈ of the joints with variable stiffness (others are not read); default is the
+            stiffness in the actuators.
         dt : float
-            Time since the last call, s. Springs with a damper need it from the second call on:
-            their motors lead by what the damper took since then.
+            Time since the last call, s. Springs with a damper need it from the second call on, to
+            advance the state of the damper.
         check : bool
-            False where the arrays are known to be such: others would corrupt memory.
+            False skips the checks of the arrays; wrong ones would then corrupt memory.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class MotorSide:
         if dt == 0.0 and self._started and self._damped:
             raise HodynError(
                 f'joint {self._damped[0]!r}: a spring with a damper needs dt, the time since the '
-                'last call: `evaluate(q, torque, dt=…)`; `reset` begins anew, `along` takes whole '
+                'last call: `evaluate(q, torque, dt=…)`; `reset` starts anew, `along` takes whole '
                 'motions')
 
     def along(
@@ -148,8 +148,8 @@ class MotorSide:
         Raises
         ------
         HodynError
-            Times that do not increase, values that are not finite; a joint cannot do it: names
-            the joint, the time and what is missing.
+            When times do not increase, values are not finite, or a joint cannot do the motion,
+            naming the joint, the time and what is missing.
 
         """
         instants = numbers(times, 'times')
@@ -178,8 +178,8 @@ class MotorSide:
     ) -> tuple[Array, Array, Array]:
         """Return references (T, 4, m), elongations (T, m) and margins (T, n) of single instants.
 
-        As `along`, but instants have nothing to do with each other: dampers are taken as they are
-        in slow motion, and what is infeasible shows in its margin alone.
+        As `along`, but each instant is independent: dampers are relaxed, as in slow motion, and a
+        joint that cannot do the motion shows only in its margin.
         """
         return self._many(np.empty(0), q, torque, stiffness)
 
@@ -213,11 +213,11 @@ class MotorSide:
         if kind in (VARIABLE, EXPONENTIAL, QUADRATIC):
             return (
                 f'{where}: a stiffness of {stiffness:.6g} N m/rad with a torque of {torque:.6g} '
-                f'N m is short by {missing:.4g} N m/rad; ask for more stiffness or less torque')
+                f'N m is short by {missing:.4g} N m/rad; request more stiffness or less torque')
         reason = 'leaves its table' if kind == TABULATED else 'gives way'
         return (
             f'{where}: the spring {reason} under {torque:.6g} N m, which is {missing:.4g} N m too '
-            'much; ask for less torque or take a stiffer spring')
+            'much; reduce the torque or use a stiffer spring')
 
 
 @njit()
@@ -226,8 +226,7 @@ def is_finite(
 ) -> bool:
     """Return whether a joint's motion, torques and, if it varies, stiffness are finite.
 
-    Generated code has this in C (`codegen.routines.finite_values`): what changes here changes
-    there.
+    `codegen.routines.finite_values` has this check in C: change both together.
     """
     varies = kind in (VARIABLE, EXPONENTIAL, QUADRATIC)
     for k in range(3):
@@ -247,8 +246,8 @@ def evaluate_instant(
 ) -> bool:
     """Write one instant's reference; return whether the values of all joints are finite.
 
-    memory (MEMORY, n) is of dampers: Q, Q̇, Q̈ and ẍ of the last instant with finite values, and
-    the time since then to the last call.
+    memory (MEMORY, n) is the state of dampers: Q, Q̇, Q̈ and ẍ of the last instant with finite
+    values, and the time from then to the last call.
     """
     x = np.empty((2, 3))
     now = np.empty(3)
@@ -318,7 +317,7 @@ def _evaluate_many(
         follows = continuous and t > 0
         dt = times[t] - times[t - 1] if follows else 0.0
         if follows:
-            # What an infeasible joint holds.
+            # An infeasible joint holds these.
             out[t] = out[t - 1]
             elongation[t] = elongation[t - 1]
         evaluate_instant(

@@ -17,11 +17,11 @@ class Motor:
     viscous : float
         D, N m s/rad.
     coulomb, coulomb_velocity : float
-        C, N m; v, rad/s, where tanh reaches 76 % of it.
+        C, N m; v, rad/s, at which this friction reaches 76 % of C.
     gear_ratio : float
-        Turns of the rotor for one of the joint (prismatic: rad/m); serves the conversion only.
+        Turns of the rotor per turn of the joint (prismatic: rad/m); used only to convert units.
     max_velocity, max_effort : float
-        Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite when not known.
+        Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite if not known.
 
     """
 

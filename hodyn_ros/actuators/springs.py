@@ -1,7 +1,7 @@
 """Kernels: from the torque of a joint to the elongation of its springs, and back.
 
-Elongations are x = θ − q; of antagonistic pairs x₁ = θ₁ − q and x₂ = q − θ₂. In both directions
-the numbers of one joint go in, and what comes out is written to small arrays of the caller.
+Elongations are x = θ − q; antagonistic pairs have x₁ = θ₁ − q and x₂ = q − θ₂. The kernels take
+the numbers of one joint and write results to small arrays of the caller.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 MAX_STEPS = 20
-"""Of Newton's method on a piece of a table: on pieces of any shape it took 14 at most."""
+"""Limit of Newton's steps on a piece of a table; on pieces of any shape 14 sufficed."""
 CLOSE = 4e-15
-"""Share of a piece's torque from which a step leads to its root."""
+"""Residual, as a share of a piece's rise in torque, from which one step leads to the root."""
 
 
 @njit()
@@ -34,17 +34,17 @@ def elongations(
     Parameters
     ----------
     kind, p, table
-        The law, its parameters, and its table or what stands for none.
+        The law, its parameters, and its table, empty for other laws than TABULATED.
     torque, stiffness : (3,) arrays
-        Q, Q̇, Q̈ and σ, σ̇, σ̈ (the latter only of variable laws).
+        Q, Q̇, Q̈ and σ, σ̇, σ̈ (σ only for variable laws).
     out : (2, 3) array
-        x, ẋ, ẍ of the first and of the second motor, and nothing when the margin is negative.
+        x, ẋ, ẍ of the first and of the second motor; not written if the margin is negative.
 
     Returns
     -------
     float
-        What is left until the law cannot do it: of |Q| (N m) or of σ (N m/rad); negative when it
-        cannot, infinite when it always can.
+        Distance to the bound of |Q| (N m) or of σ (N m/rad); negative if the law cannot produce
+        these, infinite if there is no bound.
 
     """
     t0, t1, t2 = torque
@@ -124,7 +124,7 @@ def _quotient(
 
 @njit()
 def _solve_cubic(k1: float, k3: float, torque: float) -> float:
-    """Return the root of k₁ x + k₃ x³ = Q nearest to 0, for |Q| where the slope is positive."""
+    """Return the root of k₁ x + k₃ x³ = Q nearest to 0, at which the slope must be positive."""
     if k3 == 0.0:
         return torque / k1
     # x = 2 s sinh(asinh(w)/3) solves it for k₃ > 0, sin and asin for k₃ < 0.
@@ -140,7 +140,7 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
 
 @njit()
 def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
-    """Return Q above that at the start of a piece, φ′ and φ″, at x from its start."""
+    """Return the rise of Q since the start of a piece, φ′ and φ″, at x from its start."""
     c1, c2, c3 = table[piece, 2], table[piece, 3], table[piece, 4]
     return (
         x * (c1 + x * (c2 + x * c3)), c1 + x * (2.0 * c2 + 3.0 * c3 * x),
@@ -151,7 +151,7 @@ def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
 def solve_table(table: Array, torque: float) -> tuple[int, float]:
     """Return the piece, and x from its start, where the curve has this torque.
 
-    Generated code has this search in C (`codegen.table_search`): what changes here changes there.
+    `codegen.table_search` has this search in C: change both together.
     """
     low, high = 0, len(table) - 1
     while high - low > 1:
@@ -174,7 +174,7 @@ def solve_table(table: Array, torque: float) -> tuple[int, float]:
         x -= excess / slope
         if not left <= x <= right:
             x = 0.5 * (left + right)
-        # The step from here was the last that is more than round-off.
+        # The step just taken was the last one that is larger than round-off.
         if abs(excess) <= CLOSE * rise:
             break
     return low, x
@@ -185,10 +185,10 @@ def forces(
     kind: int, p: Array, table: Array, elongation: Array, rate: Array, stiffness: float,
     out: Array,
 ) -> float:
-    """Write what each spring of a joint carries, N m, and its two derivatives by x, (2, 3).
+    """Write the force of each spring of a joint, N m, and its two derivatives by x, (2, 3).
 
-    The inverse of `elongations`: Q is the first less the second. Beyond its table, a tabulated
-    spring goes on straight; tendons that cannot push are slack below 0. Return the stiffness,
+    The inverse of `elongations`: Q is the first force minus the second. Beyond its table, a
+    tabulated spring is linear; tendons that cannot push are slack below 0. Return the stiffness,
     −∂Q/∂q at fixed motors, N m/rad: the sum of the slopes.
     """
     x = elongation[0]
@@ -234,11 +234,11 @@ def forces(
 def damped_acceleration(
     stiffness: float, damping: float, h: float, before: Array, now: Array, acceleration: float,
 ) -> float:
-    """Return ẍ of a spring with a damper beside it, h (s) later; x and ẋ follow from it.
+    """Return ẍ, h (s) later, of a spring with a damper beside it; x and ẋ follow from it.
 
     The torque Q = K x + D ẋ, differentiated twice, is a first-order lag of ẍ behind Q̈/K with the
     rate λ = K/D, stepped exactly for the cubic Q̈(s) that agrees with Q, Q̇, Q̈ at both ends
-    (before, now: (3,) arrays). This form never divides by D alone: it passes into the pure spring.
+    (before, now: (3,) arrays). D occurs only in K h / D: for D → 0 this is the pure spring.
     """
     first, last = before[2], now[2]
     b = last - first

@@ -49,12 +49,12 @@ endif()""".splitlines()
 
 
 def package_name(prefix: str) -> str:
-    """Return the name for ROS and CMake, which ROS wants in lower case."""
+    """Return the name for ROS and CMake, in lower case as ROS requires."""
     return re.sub('_+', '_', prefix.lower()).strip('_')
 
 
 def package_version() -> str:
-    """Return the version as CMake and package.xml take it."""
+    """Return the version in three numbers, for CMake and package.xml."""
     return '.'.join([*re.findall(r'\d+', VERSION), '0', '0', '0'][:3])
 
 

@@ -1,8 +1,8 @@
-"""Expressions: the number type that records what is done to it instead of doing it.
+"""Expressions: a number type that records operations instead of computing them.
 
-Constants stay Python floats. What is recorded is simplified as it is made: constants are folded, 0
-and 1 vanish, signs move outward until a sum takes them, and what has been made before is not made
-again, so that equal subexpressions are one object.
+Constants stay Python floats. Expressions are simplified when they are made: constants are folded,
+summands 0 and factors 1 vanish, and signs move outward until a sum absorbs them. An expression
+that exists already is not made again, so that equal subexpressions are one object.
 """
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     name: getattr(math, name) for name in (
         'sin', 'cos', 'tanh', 'sinh', 'asinh', 'asin', 'sqrt', 'exp', 'expm1', 'log', 'fabs')
 } | {'fmin': min, 'fmax': max}
-"""What C calls functions that laws and recursions use, and what they are of constants."""
+"""Functions that laws and recursions use, by their name in C, for constants."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv}
 
 
 class Undecided(Exception):
-    """The path that is recorded turns on a condition that has no answer yet."""
+    """The recorded path depends on a condition that has no answer yet."""
 
     def __init__(self, condition: Condition) -> None:
         super().__init__(condition)
@@ -36,9 +36,9 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Condition:
-    """Whether an expression is above 0, or with `strict` False not below 0.
+    """Whether an expression is above 0, or at least 0 if `strict` is false.
 
-    Asking for its truth asks the graph, whose path of answers is being followed.
+    Its truth is the answer that the graph has on the path that is being recorded.
     """
 
     value: Expression
@@ -120,12 +120,12 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Expression):
             return self is other
-        raise NotImplementedError('an expression has no value to be compared with')
+        raise NotImplementedError('an expression has no value to compare')
 
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise NotImplementedError('an expression has no value to be asked for')
+        raise NotImplementedError('an expression has no truth value')
 
 
 def _is_above(difference: Number, *, strict: bool) -> bool:
@@ -135,7 +135,7 @@ def _is_above(difference: Number, *, strict: bool) -> bool:
 
 
 class Graph:
-    """Expressions of which no two are equal.
+    """The expressions that were made, no two of them equal.
 
     Attributes
     ----------
@@ -149,18 +149,18 @@ class Graph:
         self.answers: dict[Condition, bool] = {}
 
     def variable(self, text: str) -> Expression:
-        """Return the variable that C calls so."""
+        """Return the variable with this text in C."""
         return self._make(text)
 
     def variables(self, text: str, *shape: int) -> np.ndarray[Any, Any]:
-        """Return the array of the entries of an array of C."""
+        """Return variables for the entries of an array of C."""
         array = np.empty(shape, dtype=object)
         for index in np.ndindex(*shape):
             array[index] = self.variable(text + ''.join(f'[{i}]' for i in index))
         return array
 
     def add(self, a: Number, b: Number) -> Number:
-        """Return a + b; a bound of infinity stays one."""
+        """Return a + b, where an infinite summand makes the sum infinite."""
         if not isinstance(a, Expression):
             a, b = b, a
         assert isinstance(a, Expression)
@@ -226,7 +226,7 @@ class Graph:
         return a if factor == 1.0 else self._make('*', factor, a)
 
     def divide(self, a: Number, b: Number) -> Number:
-        """Return a / b; by a constant, the product with its inverse."""
+        """Return a / b, as a product with the inverse if b is a constant."""
         if not isinstance(b, Expression):
             return self.multiply(1.0 / b, a)
         if b.operation == 'negative':
@@ -245,7 +245,7 @@ class Graph:
 
 
 def call(name: str, *operands: Number) -> Number:
-    """Return the value of a function of C."""
+    """Return a function of C of its operands: a float if all are constants."""
     if name not in FUNCTIONS:
         raise NotImplementedError(f'{name} of an expression')
     for operand in operands:
@@ -255,7 +255,7 @@ def call(name: str, *operands: Number) -> Number:
 
 
 def made_of(roots: Iterable[Any]) -> list[Expression]:
-    """Return the expressions that others are made of, and these; operands come before."""
+    """Return expressions and all that they are made of; operands come first."""
     wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
     while waiting:
         expression = waiting.pop()
@@ -269,18 +269,18 @@ def translated(
     roots: Iterable[Any], meaning: Mapping[Expression, Any], function: Callable[..., Any],
     number: Callable[[float], Any] = float,
 ) -> list[Any]:
-    """Return what recorded expressions are in another library of symbols.
+    """Return recorded expressions translated to another library of symbols.
 
     Parameters
     ----------
     roots : iterable of expressions and numbers
-        What is wanted.
+        The expressions to translate.
     meaning : mapping
-        What the variables in them are there.
+        The library's object for each variable in them.
     function : callable
-        Of a function's name and its operands.
+        Takes a function's name and operands, returns the library's object.
     number : callable, optional
-        What a constant is there.
+        Takes a constant, returns the library's object.
 
     """
     found = dict(meaning)

@@ -1,4 +1,4 @@
-"""Where generated code comes from: its mark, the version of this package, and the robot."""
+"""The origin of generated code: its mark, and a fingerprint of the robot."""
 import hashlib
 
 from hodyn_ros.codegen.settings import Settings
@@ -9,5 +9,5 @@ MARK = 'Made by hodyn generate, which overwrites this'
 
 
 def fingerprint(settings: Settings) -> str:
-    """Return the SHA-256 of the robot, in the file that `save_robot` would write."""
+    """Return the SHA-256 of the file that `save_robot` would write for the robot."""
     return hashlib.sha256(robot_text(settings.robot).encode('utf-8')).hexdigest()

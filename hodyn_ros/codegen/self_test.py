@@ -1,4 +1,4 @@
-"""Motions with their results by the compiled kernels, for the self-test of the generated code."""
+"""Random motions and the compiled kernels' results, for the self-test of the generated code."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,31 +24,32 @@ Array = NDArray[np.float64]
 
 VECTORS = 12
 PERIOD = 0.001
-"""s between the instants of the motors."""
+"""Time between the instants of the motors, s."""
 _SIZES = (1.5, 1.0, 3.0, 10.0, 50.0, 200.0, 1000.0)
-"""Of positions (rad, m), velocities, …: they are drawn up to these, with 3 decimals."""
+"""Bounds of random positions (rad, m), velocities, …, which have 3 decimals."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Arguments and results of all functions, an instant each on the first axis.
+    """Arguments and results of all functions, with the instants on the first axis.
 
     Attributes
     ----------
     q, gravity, payload : (T, r + 3, n), (T, 3) and (T, 10) arrays
         Motions; m/s²; mass, centre of mass and inertia xx yy zz xy xz yz.
     base_pose, base_twist : (T, 4, 4) and (T, r + 2, 6) arrays
-        Of a floating base; none of a fixed one.
+        Motion of a floating base; empty for a fixed one.
     torque : (T, r + 1, n) array
-        Of `q`, rigid bodies.
+        Rigid-body torques along `q`.
     base_wrench : (T, r + 1, 6) array
-        On a floating base; none on a fixed one.
+        Wrench on a floating base; empty for a fixed one.
     friction, feed_forward : (T, r + 1, n) arrays
-        Of `q`; none where there is no such function.
+        Torques along `q`; friction is 0 if there is no such function.
     load, stiffness : (T, r + 1, n) and (T, 3, n) arrays
-        Torques and stiffness for the motors, which bring joints to their bounds.
+        Torques and stiffness for the motors, some of them near and beyond the joints' bounds.
     motor, stuck : (T, 4, m) and (T,) arrays
-        The motors' reference, one instant after the other, and the first joint that is stuck.
+        The motors' reference at successive instants; number, from 1, of the first stuck joint,
+        or 0.
 
     """
 
@@ -68,7 +69,7 @@ class Samples:
 
 
 def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
-    """Return random arguments, exact in the precision that is asked for, and the results."""
+    """Return random arguments, exact in the precision of the settings, and the results."""
     robot, order, n = settings.robot, settings.order, settings.robot.n
     rng = np.random.default_rng(seed)
 
@@ -79,7 +80,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
     gravity = draw(3, size=10.0)
     payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
-    payload[:, 4:7] += 0.125  # so that a body has it: the least two add up to more than the third
+    payload[:, 4:7] += 0.125  # so that a body can have it: no two add up to less than the third
     if settings.single:
         payload = payload.astype(np.float32).astype(float)
     torque = np.empty((count, order + 1, n))
@@ -146,7 +147,7 @@ def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
 
 
 def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
-    """Return the largest torque that a law can do, N m, and one to try where there is none."""
+    """Return the largest torque of a law, N m, or one to try if there is no bound."""
     if isinstance(law, CubicSpring) and np.isfinite(law.greatest_torque):
         return law.greatest_torque
     if isinstance(law, AntagonisticExponential):
@@ -160,7 +161,7 @@ def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
 def _torques_of_table(law: TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
     """Return torques at shares of a table's half range, every second one moved next to a point.
 
-    The first of these are on either side of both ends, the others of any point.
+    The first four of these are on both sides of both ends, the others next to random points.
     """
     points = law.torque
     torques: Array = 0.5 * (points[0] + points[-1] + shares * (points[-1] - points[0]))

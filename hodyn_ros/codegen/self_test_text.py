@@ -1,4 +1,4 @@
-"""The text of the self-test: its tables, and what it compares with them."""
+"""The text of the self-test: its tables, and the comparisons with them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from hodyn_ros.codegen.self_test import PERIOD, Samples, samples
 from hodyn_ros.codegen.settings import Settings
 
 TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4
-"""Of the self-test, as a share of the largest entry of a row at any instant."""
+"""Tolerance of the self-test, as a share of the largest entry of a row at any instant."""
 _DIGITS = 12
 
 
@@ -24,7 +24,7 @@ def self_test_text(settings: Settings, made: list[Function]) -> Iterator[str]:
     absolute = language.function('fabs')
     yield from (
         '',
-        *comment('Whether no entry is further off than its row allows.'),
+        *comment('Whether all entries are right within the error of their row.'),
         f'static int agree(const {number} *found, const {number} *right, const {number} *error,',
         '                 int rows, int columns)',
         '{',

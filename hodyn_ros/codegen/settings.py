@@ -26,16 +26,16 @@ class Settings:
     robot : Robot
         An arm or tree.
     prefix : str
-        Prefix of all names in C; by default the robot's name as far as it is ASCII, after `robot`
-        if needed.
+        Prefix of all names in C; default is the robot's name in ASCII, with `robot_` before it if
+        needed.
     order : int
         Order of the highest derivative of Q, 0 to 4.
     friction, actuators : bool
         Whether there are functions for the friction of the joints, and for their motors.
     single : bool
-        ``float`` instead of ``double``.
+        Whether numbers are ``float`` instead of ``double``.
     gravity_argument : bool
-        Whether gravity is an argument, instead of the robot's.
+        Whether gravity is an argument instead of the robot's constant.
     payload_link : str, optional
         Link with a payload that is an argument.
 
@@ -66,13 +66,13 @@ class Settings:
         if self.prefix.lower() in TAKEN:
             raise HodynError(
                 f'prefix {self.prefix!r}: a header or library of C or a target of CMake has this '
-                f"name; give another one, as 'robot_{self.prefix}'")
+                f"name; give another one, for example 'robot_{self.prefix}'")
         if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
             raise HodynError(f'order {self.order!r}: expected 0 to {MAX_ORDER}')
         if robot.n == 0:
             raise HodynError(
-                f'robot {robot.name!r} has no joint, and C no array of length 0; for the wrench '
-                'on its base take hd.inverse_dynamics')
+                f'robot {robot.name!r} has no joint, and C has no arrays of length 0; for the '
+                'wrench on its base use hd.inverse_dynamics')
         if self.payload_link is not None:
             robot.body_index(self.payload_link)
         if self.friction and robot.friction is None:
@@ -81,13 +81,13 @@ class Settings:
                 'identify finds it from recordings')
         if self.friction and self.order > ORDER:
             raise HodynError(
-                f'friction is known to order {ORDER}; order {self.order} was asked for')
+                f'friction is known to order {ORDER}; order {self.order} was requested')
         if self.actuators:
             check_laws(robot, single=self.single)
             if self.order < ORDER:
                 raise HodynError(
                     f'the motors of elastic joints need Q, Q̇ and Q̈: order {ORDER} or more; '
-                    f'order {self.order} was asked for')
+                    f'order {self.order} was requested')
 
     @property
     def has_rotors(self) -> bool:
@@ -107,7 +107,7 @@ class Settings:
 
     @property
     def has_start(self) -> bool:
-        """Whether the first instant needs a function of its own, for a damper or a bound."""
+        """Whether the first instant needs a separate function, for a damper or a bound."""
         return self.has_dampers or (self.actuators and not all(
             isinstance(joint.law, (Rigid, LinearSpring))
             or (isinstance(joint.law, CubicSpring) and isinf(joint.law.greatest_torque))
@@ -115,7 +115,7 @@ class Settings:
 
 
 def _default_prefix(name: str) -> str:
-    """Return a name for C from a robot's name: letters without their accents, and single _."""
+    """Return a name for C from a robot's name, without accents and with single _."""
     plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
     prefix = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:MAX_PREFIX].rstrip('_')
     usable = _IDENTIFIER.fullmatch(prefix) and prefix.lower() not in TAKEN

@@ -1,4 +1,4 @@
-"""Torques as formulas: the recursion run on symbols, for SymPy."""
+"""Torques as formulas of SymPy, from running the recursion on symbols."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,10 +22,10 @@ Expressions = NDArray[Any]
 
 KEYS = {'mass': (), 'com': (3,), 'inertia': (3, 3), 'placement': (4, 4)}
 MAX_DENOMINATOR = 10**6
-"""Up to here a number is written as the fraction that it is to rounding."""
+"""Largest denominator of fractions that replace numbers which are equal to rounding."""
 MOST_TERMS = 6e5
-"""Bound of terms before like ones are collected: three joints to order 2 (5.1e5) took half a
-minute, four to order 0 (6.4e5) more than two and a half."""
+"""Largest number of terms before like terms are collected: three joints to order 2 (5.1e5) took
+half a minute, four to order 0 (6.4e5) more than two and a half minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,8 @@ class SymbolicTorques:
     torque : (r + 1, n) array of sympy.Expr
         τ, τ̇, … by joint.
     q : (r + 3, n) array of sympy.Symbol
-        The joint positions and their derivatives in them: q_1, qdot_1, qddot_1 …, which SymPy
-        prints with dots in LaTeX, from the fifth on qd5_1.
+        Symbols of the joint positions and their derivatives: q_1, qdot_1, qddot_1 …, which SymPy
+        prints with dots in LaTeX; from the fifth derivative on qd5_1.
 
     """
 
@@ -52,26 +52,26 @@ def symbolic_torques(
 ) -> SymbolicTorques:
     """Return the torques of a small robot and their time derivatives as formulas.
 
-    As MK21, section 6.1, prints them for two joints: the body-fixed recursion (KM21, section II)
-    of `inverse_dynamics` and `generate_c`, run on symbols. The formulas grow quickly with the
-    number of joints and the order: for more than three joints, or four of a planar arm, take
-    `generate_c`. With `simplify`, what would take many minutes is refused at once.
+    MK21, section 6.1, prints such formulas for two joints. They come from the body-fixed recursion
+    (KM21, section II) of `inverse_dynamics` and `generate_c`, run on symbols. They grow quickly
+    with the number of joints and the order: for more than three joints, or four of a planar arm,
+    use `generate_c`. With `simplify`, formulas that would take many minutes are refused at once.
 
     Parameters
     ----------
     robot : Robot
-        An arm or tree on a fixed base. Its numbers stand in the formulas where no symbol does.
+        An arm or tree on a fixed base. Its numbers are used for everything without a symbol.
     order : int
         Order r of the highest derivative of τ.
     symbols : mapping of str to mapping, optional
-        By body name, SymPy expressions instead of the body's numbers: `mass`, `com` (3,),
+        By body name, SymPy expressions in place of the body's numbers: `mass`, `com` (3,),
         `inertia` (3, 3) about the centre of mass, `placement` (4, 4). Joint axes stay numbers.
     gravity : three SymPy expressions or numbers, optional
-        Instead of the robot's, in world axes, m/s².
+        In place of the robot's gravity, in world axes, m/s².
     simplify : bool
-        Whether products of sines and cosines become sums and terms are collected: each formula is
-        then a sum of as few terms as it has, but takes more time. Otherwise it is as the recursion
-        computes it, with much in common between formulas: `sympy.lambdify` wants `cse=True`.
+        Whether to turn products of sines and cosines into sums and to collect terms: each formula
+        is then a sum of few terms, but takes more time. Otherwise formulas are as the recursion
+        computes them and share subexpressions: give `sympy.lambdify` the option `cse=True`.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def symbolic_torques(
     Raises
     ------
     HodynError
-        For a floating base, a negative order, formulas of too many terms, unknown bodies and
-        keys, wrong shapes, and where SymPy is not installed.
+        For a floating base, a negative order, formulas with too many terms, unknown bodies and
+        keys, wrong shapes, and if SymPy is not installed.
 
     """
     check_robot(robot)
@@ -133,7 +133,7 @@ def symbolic_torques(
 
 
 def _name(k: int, joint: int) -> str:
-    """Return the name of a derivative that SymPy prints with dots."""
+    """Return the name of a position or derivative; SymPy prints those up to the fourth as dots."""
     return f'q{"d" * k}ot_{joint}' if 0 < k < 5 else f'q_{joint}' if k == 0 else f'qd{k}_{joint}'
 
 
@@ -147,7 +147,7 @@ def _body(robot: Robot, name: str) -> int:
 
 
 def _formulas(values: Any, name: str, shape: tuple[int, ...]) -> Expressions:
-    """Return an array of SymPy expressions, whose numbers are fractions where they can be."""
+    """Return an array of SymPy expressions, in which numbers are fractions if they can be."""
     import sympy
 
     array = np.array(values.tolist() if hasattr(values, 'tolist') else values, dtype=object)
@@ -157,7 +157,7 @@ def _formulas(values: Any, name: str, shape: tuple[int, ...]) -> Expressions:
     for place, value in np.ndenumerate(array):
         if isinstance(value, (int, float)) and math.isfinite(value):
             result[place] = _number(float(value))
-        elif isinstance(value, sympy.Expr) and (  # a nan says nothing of itself
+        elif isinstance(value, sympy.Expr) and (  # is_real and is_finite of a nan are None
                 value.is_real if value.is_number else False not in (
                     value.is_real, value.is_finite)):
             result[place] = value
@@ -168,7 +168,7 @@ def _formulas(values: Any, name: str, shape: tuple[int, ...]) -> Expressions:
 
 
 def _row(robot: Robot, index: int, given: Mapping[str, Any]) -> dict[int, Any]:
-    """Return the columns of a body's row that differ by its symbols."""
+    """Return the entries of a body's row that its symbols may change, by column."""
     body, name = robot.bodies[index], robot.bodies[index].name
     if not isinstance(given, Mapping):
         raise HodynError(
@@ -177,7 +177,7 @@ def _row(robot: Robot, index: int, given: Mapping[str, Any]) -> dict[int, Any]:
     unknown = [key for key in given if key not in KEYS]
     if unknown:
         raise HodynError(
-            f'symbols: body {name!r} has no {unknown[0]!r}; there may be {", ".join(KEYS)}')
+            f'symbols: body {name!r} has no {unknown[0]!r}; known keys are {", ".join(KEYS)}')
     of = {
         key: _formulas(given.get(key, getattr(body, key)), f'symbols of {name!r}: {key}', shape)
         for key, shape in KEYS.items()}
@@ -212,7 +212,7 @@ def _fractions(matrix: NDArray[np.float64]) -> Expressions:
 
 
 def _number(value: float) -> Any:
-    """Return the fraction that a double is to its rounding, or the double."""
+    """Return the fraction that equals a double to rounding, or the double."""
     import sympy
 
     fraction = Fraction(value).limit_denominator(MAX_DENOMINATOR)
@@ -222,7 +222,7 @@ def _number(value: float) -> Any:
 
 
 def _terms_at_most(roots: Iterable[Any]) -> float:
-    """Return how many terms formulas have at most, with sums of angles for products of sines."""
+    """Return a bound of the number of terms of formulas, once products of sines become sums."""
     terms: dict[Expression, float] = {}
 
     def of(operand: Any) -> float:
@@ -234,14 +234,14 @@ def _terms_at_most(roots: Iterable[Any]) -> float:
         if expression.operation in ('+', '-'):
             terms[expression] = sum(counts)
         elif expression.operation in ('sin', 'cos'):
-            terms[expression] = 2.0  # each factor doubles what a product becomes
+            terms[expression] = 2.0  # each such factor doubles the terms of a product
         else:
             terms[expression] = math.prod(counts)
     return sum(map(of, roots))
 
 
 def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:
-    """Return the SymPy expressions of those that were recorded."""
+    """Return recorded expressions as SymPy expressions."""
     import sympy
 
     return translated(
@@ -249,7 +249,7 @@ def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:
 
 
 def _collected(formula: Any, q: Expressions) -> Any:
-    """Return the sum of terms (parameters)(rates) sin or cos of sums of the positions."""
+    """Return a formula as a sum of terms: parameters × rates × sin or cos of sums of positions."""
     import sympy
     from sympy.simplify.fu import TR8
 

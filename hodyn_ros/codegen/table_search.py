@@ -1,7 +1,7 @@
-"""Springs given as tables, in C: the tables, and the search for a torque in them.
+"""C for springs given as tables: the tables, and the search for a torque in them.
 
-The search is that of `actuators.springs.solve_table`, written by hand, since its loops cannot run
-on expressions. The computation inside the loops, `on_piece`, is generated.
+`actuators.springs.solve_table` is written by hand here, since its loops cannot run on expressions.
+The computation inside the loops, `on_piece`, is generated.
 """
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from hodyn_ros.codegen.expressions import Graph
 from hodyn_ros.codegen.tracing import Leaf, on_expressions
 
 POINT = 'at'
-"""Name in C of the point that has been found."""
+"""Name, in C, of the point that the search has found."""
 
 
 def found_point(actuators: Actuators, joint: int) -> str:
-    """Return the statement that finds the point which has a joint's torque."""
+    """Return the statement that finds the point of a joint's curve with the joint's torque."""
     name, rows = _names(actuators)[joint], np.diff(actuators.table_rows)[joint]
     return f'const table_point {POINT} = solve_table({name}, {rows}, torque[0][{joint}]);'
 
 
 def search_operations(rows: int) -> int:
-    """Return how many operations the search takes at most."""
+    """Return the largest number of operations of the search."""
     halvings = int(np.ceil(np.log2(rows - 1)))
     # Besides the operations on the piece, a step compares, divides and halves.
     return halvings + 5 + springs.MAX_STEPS * (operations(_on_piece()) + 7)
 
 
 def table_text(actuators: Actuators, language: Language) -> Iterator[str]:
-    """Yield the lines of the tables, if there are any, and of the function that searches them."""
+    """Yield the lines of the tables and of the function that searches them, if there are any."""
     names = _names(actuators)
     if not names:
         return
     yield from ('', *comment(
-        'Springs given as tables. A row is a piece of the curve: the deflection where it starts, '
-        'the torque there, and the coefficients of x, x^2 and x^3, with x the deflection from the '
-        'start.'))
+        'Springs given as tables. A row is a piece of the curve: deflection and torque at its '
+        'start, and the coefficients of x, x^2 and x^3, with x the deflection from the start.'))
     for name in dict.fromkeys(names.values()):
         joints = [joint for joint, its_name in names.items() if its_name == name]
         first, last = actuators.table_rows[joints[0]:joints[0] + 2]
@@ -53,7 +52,7 @@ def table_text(actuators: Actuators, language: Language) -> Iterator[str]:
 
 
 def _names(actuators: Actuators) -> dict[int, str]:
-    """Return the name in C of the table of each joint with one; equal tables share a name."""
+    """Return the names, in C, of the joints' tables, by joint; equal tables share a name."""
     names: dict[bytes, str] = {}
     return {
         i: names.setdefault(joint.law.table.tobytes(), f'table_{i}')
@@ -61,7 +60,7 @@ def _names(actuators: Actuators) -> dict[int, str]:
 
 
 def _on_piece() -> Leaf:
-    """Return the torque above that at the start of a piece, and the slope."""
+    """Return the rise of the torque since the start of a piece, and the slope."""
     graph = Graph()
     table = graph.variables('piece', TABLE_COLUMNS)[np.newaxis]
     reached, slope, _ = on_expressions(springs.on_piece)(table, 0, graph.variable('x'))
@@ -80,8 +79,8 @@ def _search(language: Language) -> Iterator[str]:
         '} table_point;',
         '',
         *comment(
-            "Where a curve has a torque: by bisection the piece, then by Newton's method within "
-            'bounds x. Beyond the table it is some point of the piece there.'))
+            "Find the point of a curve that has a torque: the piece by bisection, x by Newton's "
+            'method within bounds. Beyond the table this is some point of its last piece.'))
     yield from f"""\
 static table_point solve_table(const {number} (*table)[{TABLE_COLUMNS}], int rows, {number} torque)
 {{

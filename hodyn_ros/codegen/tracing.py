@@ -1,8 +1,8 @@
-"""Kernels run on expressions: the same text that numba compiles, on another number type.
+"""Runs kernels on expressions: the source that numba compiles, with another number type.
 
-A kernel's Python function is run with other things under the names that it uses: functions of
-numpy that take expressions, arrays that hold them, and for each kernel that it calls, that one's
-Python function, made likewise. The kernels know nothing of it.
+The names that a kernel's Python function uses get other meanings: numpy's functions take
+expressions, its arrays hold them, and a kernel that is called is a Python function treated in the
+same way. The kernels need no change for this.
 """
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NAMES_IN_C = {'arcsinh': 'asinh', 'arcsin': 'asin', 'abs': 'fabs'}
 
 @dataclass(frozen=True)
 class Leaf:
-    """What is written at the end of a path: (what C calls it, its value, or the C of it)."""
+    """The results at the end of a path: pairs of a name in C and a value, or C text for it."""
 
     results: tuple[tuple[str, Number | str], ...]
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Where the path turns on a condition."""
+    """A place where the path depends on a condition."""
 
     condition: Condition
     yes: Tree
@@ -40,9 +40,9 @@ Tree: TypeAlias = Leaf | Branch
 
 
 def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree:
-    """Return what a function makes of expressions, on every path through it.
+    """Return the results of a function on expressions, on every path through it.
 
-    It is called anew for each path, so it must not change what it is called with.
+    `record` is called again for each path, so it must not change its input.
     """
     try:
         return Leaf(tuple(record().items()))
@@ -57,15 +57,15 @@ def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree
 
 
 def on_expressions(kernel: Any, stand_ins: Mapping[Any, Callable[..., Any]] = {}) -> Any:
-    """Return the function that does to expressions what a kernel does to numbers.
+    """Return the function that does with expressions what a kernel does with numbers.
 
-    `stand_ins` are what is called instead of kernels that search, in loops that end by numbers.
+    `stand_ins` are called in place of kernels that search, whose loops end depending on numbers.
     """
     return _Names(stand_ins).function(kernel)
 
 
 class _Names:
-    """What stands for the names that kernels use."""
+    """Meanings of the names that kernels use."""
 
     def __init__(self, stand_ins: Mapping[Any, Callable[..., Any]]) -> None:
         self._functions: dict[Any, Callable[..., Any]] = {
@@ -75,7 +75,7 @@ class _Names:
         python = _python(kernel)
         if python not in self._functions:
             names: dict[str, Any] = {}
-            # Before the names are looked up: a function may call itself.
+            # Stored before its names are looked up, since a function may call itself.
             self._functions[python] = FunctionType(
                 python.__code__, names, python.__name__, python.__defaults__)
             for name in python.__code__.co_names:
@@ -100,7 +100,7 @@ class _Names:
 
 
 def _python(kernel: Any) -> Any:
-    """Return a kernel's Python function: itself, with numba switched off."""
+    """Return a kernel's Python function: the kernel itself, if numba is switched off."""
     return getattr(kernel, 'py_func', kernel)
 
 
@@ -113,7 +113,7 @@ class _Module:
 
 
 class _Numpy:
-    """numpy, as far as kernels use it."""
+    """The part of numpy that kernels use."""
 
     inf = np.inf
 

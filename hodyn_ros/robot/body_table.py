@@ -1,7 +1,8 @@
-"""Columns of `KernelModel.body_table`: where each constant of a body stands in its row.
+"""Columns of `KernelModel.body_table`, whose rows hold the constants of the bodies.
 
-Plain module-level integers, which kernels compile in as constants. A name of several columns is
-that of the first one; matrices are row by row, symmetric ones as in `inertia.SYMMETRIC_ENTRIES`.
+They are module-level integers, which kernels compile in as constants. If a quantity has several
+columns, its name is the first one's index. Matrices are stored row by row, symmetric ones as in
+`inertia.SYMMETRIC_ENTRIES`.
 """
 HOME_ROTATION = 0  # 9: rotation of the kernel frame in the parent's kernel frame at q = 0
 HOME_POSITION = 9  # 3: its position there, m

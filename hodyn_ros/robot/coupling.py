@@ -1,9 +1,9 @@
-"""Coupled joints, whose positions follow those of others, as a gripper's fingers do.
+"""Coupled joints, whose positions follow other joints, as in a gripper's fingers.
 
-With their multipliers in a matrix S, which has a row for the joint of each body and a column for
-each joint that moves by itself, the joints of the bodies are at S q + c. By virtual power, Sᵀ of
-the torques at these is what the joints must give: torques and their derivatives, and the columns
-of Jacobians, are summed, and the mass matrix is Sᵀ M S. S and c are constant.
+A motion q has only the joints that move by themselves. The bodies' joints are at S q + c with
+constant S and c; S holds the multipliers, in a row per body and a column per joint of q. By
+virtual power, torques τ at the bodies' joints are torques Sᵀ τ at the joints of q. So torques,
+their derivatives and the columns of Jacobians are summed, and the mass matrix is Sᵀ M S.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mimic:
-    """What a coupled joint follows: its position is m q + c, with q that of another joint.
+    """How a coupled joint follows another: its position is m q + c, if the other is at q.
 
     Attributes
     ----------
@@ -44,14 +44,14 @@ class Mimic:
             f'{shift if self.offset else ""}')
 
     def position(self, leader: float) -> float:
-        """Return the position of the follower, rad or m, for one of the other joint."""
+        """Return the position of the follower, rad or m, from the other joint's."""
         return self.multiplier * leader + self.offset
 
 
 def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
-    """Return what each coupled joint follows in the end, where that may follow another.
+    """Return mimics without chains: each follows a joint that is not coupled itself.
 
-    Raises HodynError when some follow each other in a cycle.
+    Raises HodynError when joints follow each other in a cycle.
     """
     result = {}
     for joint, mimic in mimics.items():
@@ -70,10 +70,10 @@ def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """From the motion of the joints to that of the bodies, and back from torques to torques.
+    """Maps motions of the joints to the bodies' joints, and torques of these back to the joints.
 
-    Bodies are counted without a floating base, which has no joint. Where no joint is coupled,
-    there is nothing to do, and what is given is returned.
+    Bodies are counted without a floating base, which has no joint. If no joint is coupled, arrays
+    are returned as they are given.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Coupling:
     followers : (f,) int64 array
         The bodies whose joints are coupled.
     multiplier, offset : (f,) arrays
-        Their m and c.
+        m and c of the followers.
 
     """
 
@@ -96,9 +96,9 @@ class Coupling:
 
     @classmethod
     def of(cls, joints: Sequence[str], mimics: Sequence[Mimic | None]) -> 'Coupling':
-        """Return that of the joints of all bodies, by name and by what they follow.
+        """Return the coupling of all bodies' joints, given their names and mimics.
 
-        Raises HodynError for one that follows no joint that moves by itself.
+        Raises HodynError when a joint follows one that does not exist or is coupled itself.
         """
         own = [name for name, mimic in zip(joints, mimics, strict=True) if mimic is None]
         leaders = []
@@ -106,7 +106,7 @@ class Coupling:
             leader = name if mimic is None else mimic.joint
             if leader not in own:
                 raise HodynError(
-                    f'joint {name!r} mimics {leader!r}, which is no joint that moves by itself')
+                    f'joint {name!r} mimics {leader!r}, which is not a joint that moves by itself')
             leaders.append(own.index(leader))
         coupled = [mimic for mimic in mimics if mimic is not None]
         free = np.array([mimic is None for mimic in mimics], dtype=np.bool_)
@@ -117,7 +117,7 @@ class Coupling:
             np.array([mimic.offset for mimic in coupled], dtype=np.float64))
 
     def to_bodies(self, q: NDArray[Any]) -> NDArray[Any]:
-        """Return the motion of the bodies' joints, (…, k, n_bodies), of one (…, k, n)."""
+        """Return a motion of the joints, (…, k, n), as one of the bodies, (…, k, n_bodies)."""
         if not self.followers.size:
             return q
         motion = q.take(self.leader, axis=-1)
@@ -126,7 +126,7 @@ class Coupling:
         return motion
 
     def to_joints(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return torques, or what is like them, by joint (…, n) of those by body (…, n_bodies)."""
+        """Return torques or columns of Jacobians by joint, (…, n), from values (…, n_bodies)."""
         if not self.followers.size:
             return values
         sums = values.take(self.carried, axis=-1)
@@ -135,12 +135,12 @@ class Coupling:
         return sums
 
     def joints_of(self, bodies: Sequence[int]) -> list[int]:
-        """Return the joints that move these bodies, in their order."""
+        """Return the indices of the joints that move these bodies, ascending."""
         joints: list[int] = np.unique(self.leader[list(bodies)]).tolist()
         return joints
 
     def matrix(self, base: int = 0) -> Array:
-        """Return S, (n_bodies, n); with as many coordinates of a base before, that stay."""
+        """Return S, (n_bodies, n), or diag(I, S) with `base` coordinates of a base first."""
         bodies, n = len(self.leader), len(self.carried)
         s = np.zeros((base + bodies, base + n))
         s[np.arange(base), np.arange(base)] = 1.0

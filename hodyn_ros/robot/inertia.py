@@ -23,7 +23,7 @@ def pack(matrix: Array) -> Array:
 
 
 def unpack(entries: Array) -> Array:
-    """Return the symmetric matrix (3, 3) of its entries xx yy zz xy xz yz (6,)."""
+    """Return the symmetric matrix (3, 3) with the entries xx yy zz xy xz yz (6,)."""
     matrix = np.empty((3, 3))
     matrix[_ROWS, _COLUMNS] = matrix[_COLUMNS, _ROWS] = entries
     return matrix
@@ -39,8 +39,8 @@ def asymmetry(inertia: Array) -> str | None:
 def physical_fault(mass: float, inertia: Array) -> str | None:
     """Return why no rigid body has this mass and inertia about its centre of mass, or None.
 
-    It has none if the smallest principal value is negative, or the two smaller ones add up to less
-    than the largest, by more than 1e-9 of the trace.
+    None has it if the smallest principal value is negative, or the two smaller ones add up to less
+    than the largest, by more than rounding: 1e-9 of the trace, or a radius of gyration of 1e-9 m.
     """
     a, b, c, tolerance = _principal(mass, inertia)
     if a < -tolerance:
@@ -53,25 +53,26 @@ def physical_fault(mass: float, inertia: Array) -> str | None:
 
 
 def is_slight(mass: float, inertia: Array) -> bool:
-    """Return whether what is wrong with an inertia hardly changes a torque.
+    """Return whether the fault of an unphysical inertia hardly changes a torque.
 
-    It is positive, so that M(q) is positive definite, and breaks the triangle inequality by a
-    tenth of its largest principal value at most, or by what the mass has a millimetre away.
+    The inertia is then positive, so that M(q) is positive definite, and breaks the triangle
+    inequality by at most a tenth of its largest principal value, or by at most the inertia of the
+    mass at a distance of 1 mm.
     """
     a, b, c, tolerance = _principal(mass, inertia)
     return bool(a >= -tolerance and c - a - b <= max(SLIGHT * c, mass * SLIGHT_RADIUS**2))
 
 
 def _principal(mass: float, inertia: Array) -> tuple[float, float, float, float]:
-    """Return the principal values, ascending, and what counts as rounding of them."""
+    """Return the principal values, ascending, and the error of them that counts as rounding."""
     a, b, c = np.linalg.eigvalsh(inertia).tolist()
     return a, b, c, TOLERANCE * abs(a + b + c) + MIN_GYRATION_RADIUS**2 * mass
 
 
 def nearest_physical(inertia: Array) -> Array:
-    """Return the nearest inertia that a body has, (3, 3), by the Frobenius norm of the change.
+    """Return the nearest inertia that a body can have, (3, 3), by the change's Frobenius norm.
 
-    It has the principal axes of the symmetric part, and principal values of `nearest_principal`.
+    It has the principal axes of the symmetric part and the values from `nearest_principal`.
     """
     principal, axes = np.linalg.eigh(0.5 * (inertia + inertia.T))
     found: Array = axes * nearest_principal(principal) @ axes.T
@@ -80,13 +81,13 @@ def nearest_physical(inertia: Array) -> Array:
 
 
 def nearest_principal(principal: Array, least: float = 0.0) -> Array:
-    """Return the nearest principal values (3,) that a body has.
+    """Return the nearest principal values (3,) that a body can have.
 
-    They are sums of two of its three second moments, of which none is below the least one.
+    Each is the sum of two of the body's second moments, none of which is below `least`.
     """
     if np.all(0.5 * principal.sum() - principal >= least):
         return principal
-    from scipy.optimize import nnls  # takes a while, for few
+    from scipy.optimize import nnls  # slow to import, and rarely needed
 
     sums = np.ones((3, 3)) - np.eye(3)
     moments, _ = nnls(sums, principal - 2.0 * least)
@@ -105,9 +106,9 @@ def combine(
     mass, com, inertia : float, (3,) array and (3, 3) array
         kg; m; kg m², about the centre of mass; in the body's own axes.
     other_mass, other_com, other_inertia : float, (3,) array and (3, 3) array
-        The same of the other body, in its own axes.
+        The same for the other body, in its own axes.
     placement : (4, 4) array
-        Pose of the other body in the first one, in whose axes the result is.
+        Pose of the other body in the first body's frame, in whose axes the result is.
 
     """
     rotation = placement[:3, :3]

@@ -1,4 +1,4 @@
-"""The limits of a robot's joints, of which those of velocities may depend on where a joint is."""
+"""The limits of a robot's joints; velocity limits may depend on the position."""
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of the joints, one entry a joint; infinite where no limit is known.
+    """Limits of the joints, one entry per joint; infinite if no limit is known.
 
     Attributes
     ----------
@@ -23,12 +23,12 @@ class Limits:
     effort, effort_rate : (n,) arrays
         Absolute values, N m and N m/s (prismatic: N, N/s).
     tracking_error : (n,) array
-        How far a joint may be away from its reference, rad or m.
+        Largest distance of a joint from its reference, rad or m.
     stopping_min, stopping_max : (n,) arrays
         Positions before which a joint must be able to stop, rad or m.
     stopping_deceleration, stopping_offset : (n,) arrays
-        With which deceleration (rad/s²), and how much slower than that (rad/s): see
-        `velocity_range`.
+        The deceleration with which it stops there (rad/s² or m/s²), and how much slower it must
+        be than this allows (rad/s or m/s): see `limits.velocity_bounds`.
 
     """
 
@@ -61,14 +61,14 @@ class Limits:
 
     @cached_property
     def velocity_law(self) -> Array:
-        """The limits of velocities at positions as (5, n): see `limits.velocity_bounds`."""
+        """The velocity limits as functions of position, (5, n): see `limits.velocity_bounds`."""
         return np.vstack((
             self.velocity, self.stopping_min, self.stopping_max, self.stopping_deceleration,
             self.stopping_offset))
 
     @cached_property
     def stopping_law(self) -> Array:
-        """The same without the constant limits: what the stopping before the ends allows."""
+        """The velocity law without the constant limits: only stopping before the ends counts."""
         law: Array = self.velocity_law.copy()
         law[0] = np.inf
         return law
@@ -80,7 +80,7 @@ class Limits:
     def stopping_range(self, position: Array) -> tuple[Array, Array]:
         """Return the velocities, each (…, n), with which joints can still stop before their ends.
 
-        Infinite where no stopping deceleration is known.
+        Infinite if no stopping deceleration is known.
         """
         return _velocity_range(position, self.stopping_law)
 

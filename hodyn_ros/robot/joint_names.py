@@ -1,4 +1,4 @@
-"""Joint names of drivers, bags and plans, mapped onto those of a robot by name, never by order."""
+"""Maps joints of drivers, bags and plans onto a robot's joints by name, never by order."""
 from collections import Counter
 from collections.abc import Sequence
 
@@ -21,16 +21,17 @@ class JointNames:
     Parameters
     ----------
     robot : Robot
-        Whose joints are looked for.
+        The robot whose joints are looked for.
     prefix : str
-        Only this prefix, then, and an optional one of the robot's: to choose one arm of several.
+        Accepts only this prefix, with or without one of the robot's after it: chooses one arm of
+        several.
     allow_other_model : bool
-        Takes any prefix.
+        Accepts any prefix.
     driver_prefix : str or None
-        The prefix of this arm's joint states, once it is known: names with it, or with none, are
-        this arm's, and those with any other are another arm's, whatever the rules above say.
+        The prefix of this arm's joint states, once known. Names with this prefix or none are then
+        this arm's, and names with any other are another arm's, whatever the rules above say.
     joints : sequence of str, optional
-        Those of the robot's joints that are looked for; all by default.
+        The robot's joints to look for; all by default.
 
     """
 
@@ -45,14 +46,14 @@ class JointNames:
         self.driver_prefix = driver_prefix
 
     def indices(self, names: Sequence[str]) -> Indices:
-        """Return the index of each joint that is looked for, in its order, in a list of names.
+        """Return each joint's index in a list of names, in the order of `joints`.
 
         Raises
         ------
         NoKnownJointError
             When no name is one of the robot's joints.
         HodynError
-            When some are missing, doubled, ambiguous, or another robot's, saying which.
+            When joints are missing, named twice, ambiguous or another robot's; it names them.
 
         """
         joints = self.joints
@@ -79,22 +80,22 @@ class JointNames:
         if complete and self.prefix:
             raise HodynError(
                 f'the joint prefix that was given, {self.prefix!r}, does not fit: no '
-                f'{self.prefix + joints[0]!r} among the names. The joints of robot '
-                f'{self.robot.name!r} have {" or ".join(map(repr, sorted(complete)))} there; '
-                'give that')
+                f'{self.prefix + joints[0]!r} among the names. There the joints of robot '
+                f'{self.robot.name!r} have the prefix '
+                f'{" or ".join(map(repr, sorted(complete)))}; give this one')
         if complete:
             own = ', '.join(map(repr, filter(None, self._own_prefixes())))
             raise HodynError(
                 f'{complete[0] + joints[0]!r} and the others are not joints of robot '
                 f'{self.robot.name!r}{own and f" (prefixes {own})"}; load the robot they belong '
-                'to or, if this one is meant all the same, give their prefix: joint_prefix:='
+                'to or, to use this robot for them, give their prefix: joint_prefix:='
                 f'{complete[0]} (node), --joint-prefix {complete[0]} (commands)')
         raise self._missing(names)
 
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
-        """Return what finds this arm's joints alone, which its joint states name so, (n,).
+        """Return what finds only this arm, given the names (n,) of all joints in its joint states.
 
-        Only some of the robot's joints, where these are given.
+        If `some` joints of the robot are given, only these are looked for.
         """
         return JointNames(
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),
@@ -103,8 +104,8 @@ class JointNames:
     def command_order(self, joints: Sequence[str]) -> Indices:
         """Return the indices of the robot's joints in a controller's list of joints.
 
-        An empty list stands for the robot's own order. Raises HodynError when the controller's
-        joints are not the robot's.
+        An empty list means the robot's own order. Raises HodynError when the controller's joints
+        are not the robot's.
         """
         try:
             return self._command_order(joints)

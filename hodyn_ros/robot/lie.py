@@ -1,6 +1,6 @@
 """SE(3) and its screws: 6-vectors are (angular, linear) for twists, (moment, force) for wrenches.
 
-Poses are homogeneous 4×4 matrices that map body coordinates to those of the parent or the world.
+Poses are homogeneous 4×4 matrices that map body coordinates to parent or world coordinates.
 """
 import math
 
@@ -22,7 +22,7 @@ def skew(vector: ArrayLike) -> Array:
 
 
 def pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Array:
-    """Return the 4×4 pose of a rotation matrix and a position (m); each defaults to none."""
+    """Return the 4×4 pose with this rotation matrix (default I) and position (m, default 0)."""
     matrix = np.eye(4)
     if rotation is not None:
         matrix[:3, :3] = rotation
@@ -32,13 +32,13 @@ def pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -
 
 
 def pose_fault(matrix: Array) -> str | None:
-    """Return why a matrix (4, 4), or one of (…, 4, 4), is no pose, to 1e-6, or None."""
+    """Return why a matrix (4, 4), or one of (…, 4, 4), is not a pose to 1e-6, or None."""
     rotation = matrix[..., :3, :3]
     error = np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(initial=0.0)
     if error <= 1e-6 and np.any(np.linalg.det(rotation) < 0.0):
         return 'its rotation is a reflection (its determinant is -1): turn one of its axes around'
     if error > 1e-6:
-        return f'its rotation is not one (R R^T differs from I by {error:.1e})'
+        return f'its rotation is not orthonormal (R R^T differs from I by {error:.1e})'
     if np.any(matrix[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
         return 'its last row must be 0, 0, 0, 1'
     return None
@@ -131,7 +131,7 @@ def rotation_of_quaternion(quaternion: ArrayLike) -> Array:
 def quaternion(rotation: Array) -> Array:
     """Return the unit quaternion (w, x, y, z) of a rotation matrix; its largest entry is positive.
 
-    The largest is computed first, which loses no digits at any angle.
+    The largest entry is computed first, so that no digits are lost at any angle.
     """
     r = rotation
     # Four times the products of the quaternion with itself.
@@ -151,7 +151,7 @@ def quaternion(rotation: Array) -> Array:
 def rotation_log(rotation: Array) -> Array:
     """Return the rotation vector (3,) of a rotation matrix, rad, of length at most π.
 
-    At π exactly, one of the two vectors.
+    At exactly π it is one of the two possible vectors.
     """
     turn = quaternion(rotation)
     if turn[0] < 0.0:
@@ -184,11 +184,11 @@ def log(matrix: Array) -> Array:
 
 
 def dexp_inverse(screw: ArrayLike, twist: ArrayLike) -> Array:
-    """Return Ẋ (6,) of a pose exp(X) that moves with a spatial twist V: X is the screw.
+    """Return Ẋ (6,) of a pose exp(X) that moves with a spatial twist V, given the screw X.
 
-    dexp⁻¹_X V = V − ½ ad_X V + Σ B₂ₖ / (2k)! ad_X²ᵏ V, with Bernoulli numbers; −X in the place of
-    X serves body-fixed twists. As ad_X⁵ = −2 θ² ad_X³ − θ⁴ ad_X, the sum is (c − θ² c′) ad_X² −
-    c′ ad_X⁴, with c(θ²) the coefficient of `log`, and c′ its derivative with respect to θ².
+    dexp⁻¹_X V = V − ½ ad_X V + Σ B₂ₖ / (2k)! ad_X²ᵏ V, with Bernoulli numbers; for a body-fixed
+    twist give −X. As ad_X⁵ = −2 θ² ad_X³ − θ⁴ ad_X, the sum is (c − θ² c′) ad_X² − c′ ad_X⁴,
+    with c(θ²) the coefficient in `log`, and c′ its derivative with respect to θ².
     """
     twist = np.asarray(twist, dtype=float)
     product = ad(screw)
@@ -204,8 +204,9 @@ def dexp_inverse(screw: ArrayLike, twist: ArrayLike) -> Array:
 def _exponential_coefficients(angle: float) -> tuple[float, float, float]:
     """Return sin θ / θ, (1 − cos θ) / θ² and (θ − sin θ) / θ³.
 
-    The second is ½ (sin ½θ / ½θ)², so neither it nor the first loses digits. The third loses
-    6 eps / θ² of its value, so below θ = 1 it is summed, to a remainder of 6 / 19! there.
+    The second is computed as ½ (sin ½θ / ½θ)², which loses no digits, nor does the first. The
+    difference in the third loses 6 eps / θ² of its value, so below θ = 1 a series is summed; its
+    remainder there is 6 / 19!.
     """
     if angle == 0.0:
         return 1.0, 0.5, 1.0 / 6.0
@@ -219,8 +220,8 @@ def _exponential_coefficients(angle: float) -> tuple[float, float, float]:
 def _logarithm_coefficient(angle: float) -> float:
     """Return (1 − ½θ cot ½θ) / θ².
 
-    The difference loses 12 eps / θ² of its value, so below θ = 1 it is summed; the terms fall by
-    (θ / 2π)², so that ten leave less than 1e-16 there.
+    The difference loses 12 eps / θ² of its value, so below θ = 1 a series is summed. Each term is
+    (θ / 2π)² of the term before it, so ten leave a remainder below 1e-16 there.
     """
     if angle > 1.0:
         half = 0.5 * angle
@@ -231,7 +232,7 @@ def _logarithm_coefficient(angle: float) -> float:
 def _logarithm_slope(angle: float) -> float:
     """Return the derivative of `_logarithm_coefficient` with respect to θ².
 
-    Both branches leave an error of eps near θ = 1, of a factor that stands beside 1.
+    Near θ = 1 the error of either branch is eps; the value multiplies terms that are added to 1.
     """
     if angle > 1.0:
         half = 0.5 * angle

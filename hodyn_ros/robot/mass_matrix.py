@@ -20,14 +20,14 @@ from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-SINGULAR_MASS = 1e-13  # eigenvalues up to it count as zero, of a mass matrix with unit diagonal
+SINGULAR_MASS = 1e-13  # eigenvalues of a mass matrix with unit diagonal up to this count as zero
 
 
 def massless(robot: Robot) -> list[int]:
     """Return the bodies of joints that move no mass, or of one that moves none with others.
 
     One configuration suffices: det M(q) is analytic, so if it is zero at a configuration without
-    symmetries it is zero everywhere.
+    symmetries, it is zero everywhere.
     """
     mass, round_off = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
     diagonal = np.diag(mass)
@@ -39,7 +39,7 @@ def massless(robot: Robot) -> list[int]:
             return []
         base = robot.bodies[0]
         if robot.floating and not (base.mass or base.inertia.any()):
-            return [0]  # it turns about the joints that it carries
+            return [0]  # a massless base can turn about the joints that it carries
         columns = np.abs(vectors[:, :1]).argmax(axis=0)
     joints = columns - 6 * robot.floating
     return sorted({
@@ -113,7 +113,7 @@ def spatial_inertias(body_table: Array) -> Array:
 
 
 def pose_in_parent(row: Array, q: float) -> Array:
-    """Return the pose of a kernel frame in its parent's (MK21 eq. 3) by its row of the table."""
+    """Return a kernel frame's pose in its parent's (MK21 eq. 3) from its row of `body_table`."""
     home = lie.pose(
         row[HOME_ROTATION:HOME_ROTATION + 9].reshape(3, 3), row[HOME_POSITION:HOME_POSITION + 3])
     joint = lie.pose(lie.rotation_z(row[ROTATION] * q), [0.0, 0.0, row[TRANSLATION] * q])

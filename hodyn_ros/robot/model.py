@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
-"""Acceleration of a robot whose file gives none, m/s²."""
+"""Gravity vector for a robot whose file gives none, m/s²."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Body:
     inertia : (3, 3) array
         kg m², about the centre of mass, body axes.
     mimic : Mimic or None
-        What the joint follows, where it does not move by itself.
+        How the joint follows another one; None if it moves by itself.
 
     """
 
@@ -100,8 +100,8 @@ class KernelModel:
     parent : (n_bodies,) int64 array
         −1 for the world.
     body_table : (n_bodies, 30) array
-        One row a body, with the columns that `body_table` names: pose of K in the parent's K at
-        q = 0; ρ, h; mass; centre of mass in K; inertia about it and about K's origin.
+        One row per body, with the columns that `body_table` names: pose of K in the parent's K at
+        q = 0; ρ, h; mass; centre of mass in K; inertia about the centre of mass and K's origin.
     body_in_kernel : (n_bodies, 4, 4) array
         Poses of B in K.
 
@@ -136,7 +136,7 @@ class Robot:
     effort_gain : (n,) array or None
         N m per unit of the efforts that the driver reports, for example if these are currents.
     actuators : Actuators or None
-        Joint actuators, None where the motors are not modelled; part of the feed-forward too.
+        Joint actuators, None if the motors are not modelled; part of the feed-forward as well.
     reflexes : Reflexes or None
         Reflexes of the vendor's controller, if the file has them.
     frames : mapping of str to (int, (4, 4) array)
@@ -145,12 +145,12 @@ class Robot:
     base_pose : (4, 4) array
         Pose of the base in the world; the placements of the first bodies contain it.
     locked : tuple of (str, float)
-        Joints that were locked when the robot was loaded, and where, rad or m.
+        Joints locked when the robot was loaded, and their positions, rad or m.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
-        How the bodies move with the joints, if some joints follow others. Arrays with one entry a
-        joint have no entries for these.
+        How the bodies move with the joints, if some joints follow others. Arrays with one entry
+        per joint have no entries for the followers.
 
     """
 
@@ -178,7 +178,7 @@ class Robot:
             [body.joint for body in joints], [body.mimic for body in joints]))
         if self.actuators is not None and self.actuators.names != self.joint_names:
             raise HodynError(
-                f'robot {self.name!r}: the actuators are of joints '
+                f'robot {self.name!r}: the actuators are for joints '
                 f'{", ".join(self.actuators.names)}; its joints are {", ".join(self.joint_names)}')
         for array in _arrays(self):
             array.flags.writeable = False
@@ -202,25 +202,25 @@ class Robot:
 
     @property
     def joint_bodies(self) -> tuple[Body, ...]:
-        """The body that each joint carries: no floating base, and none whose joint is coupled."""
+        """The body that each joint carries, without a floating base and coupled joints' bodies."""
         return tuple(body for body in self.bodies[self.floating:] if body.mimic is None)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of every joint vector.
 
-        A floating base has none, and joints that follow others do not count.
+        A floating base and joints that follow others are left out.
         """
         return tuple(body.joint for body in self.joint_bodies)
 
     @property
     def n(self) -> int:
-        """Number of joints, without a floating base and those that follow others."""
+        """Number of joints, without a floating base and joints that follow others."""
         return len(self.coupling.carried)
 
     @property
     def serial(self) -> bool:
-        """Whether this is a fixed-base chain: each body's parent is the one before it."""
+        """Whether this is a fixed-base chain: each body's parent is the body before it."""
         return not self.floating and all(
             body.parent == i - 1 for i, body in enumerate(self.bodies))
 
@@ -266,7 +266,7 @@ class Robot:
         Raises
         ------
         HodynError
-            For a floating base, whose pose is part of its motion, and for a matrix that is no
+            For a floating base, whose pose is part of its motion, and for a matrix that is not a
             pose.
 
         """
@@ -316,7 +316,7 @@ class Robot:
         Raises
         ------
         HodynError
-            For a link that does not move and for numbers that no load has.
+            For a link that does not move, and for a mass or inertia that no load has.
 
         """
         index = self.body_index(link)
@@ -369,7 +369,7 @@ def _pack(bodies: tuple[Body, ...]) -> KernelModel:
     body_in_kernel = np.array([lie.inverse(frame) for frame in kernel_in_body])
     body_table = np.empty((len(bodies), COLUMNS))
     for i, body in enumerate(bodies):
-        # Where a floating base is, its motion tells, and not its placement in the file.
+        # The pose of a floating base comes from its motion, not from its placement in the file.
         home = kernel_in_body[i] if body.type == 'floating' else body.placement @ kernel_in_body[i]
         if body.parent >= 0:
             home = body_in_kernel[body.parent] @ home

@@ -1,4 +1,4 @@
-"""What the controller of an arm's vendor stops on, by the vendor's own names."""
+"""Reflexes: limits at which the vendor's controller stops an arm, by the vendor's own names."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,24 +16,25 @@ QUANTITIES = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
 
 @dataclass(frozen=True, eq=False)
 class Reflex:
-    """A stop of the vendor's controller, and when it makes it.
+    """A stop by the vendor's controller, with the limit that triggers it.
 
     Attributes
     ----------
     name : str
-        As the vendor calls it.
+        The vendor's name for it.
     commands : 'effort' or 'position'
-        Which commands it is made under.
+        The kind of commands for which it applies.
     quantity : str
-        One of `QUANTITIES`, whose magnitude must not pass the limit. Under position commands
-        velocity, acceleration and jerk are differences of the commands, under effort commands
-        those of the motion. The effort is all of the joint's; the effort rate is the difference
-        of what is commanded of it.
+        One of `QUANTITIES`, whose magnitude must not pass the limit. Velocity, acceleration and
+        jerk are differences of the commands if positions are commanded, and the motion's if
+        efforts are. The effort is the joint's whole effort; the effort rate is the difference of
+        the commanded efforts, per second.
     speed : (k,) array
-        rad/s or m/s, increasing, at which the limit is given: one where it does not depend on it.
+        Increasing speeds, rad/s or m/s, at which the limit is given; a single one if the limit
+        does not depend on speed.
     limit : (k, n) array
-        Of each joint at these speeds, in the quantity's unit, linear between them; infinite where
-        a joint is not watched.
+        Limit of each joint at these speeds, in the quantity's unit, linear between them; infinite
+        for a joint that is not watched.
 
     """
 
@@ -44,9 +45,10 @@ class Reflex:
     limit: Array
 
     def limit_at(self, velocity: Array, stopping_range: tuple[Array, Array]) -> Array:
-        """Return the limits of joints that move with velocities (T, n), (T, n).
+        """Return the limits, (T, n), of joints that move with velocities (T, n).
 
-        `stopping_range` is what `Limits.stopping_range` allows there: this, too, is the vendor's.
+        `stopping_range` holds the velocities that `Limits.stopping_range` allows there; the
+        vendor's velocity reflexes keep to them as well.
         """
         limit: Array = np.broadcast_to(self.limit[0], velocity.shape)
         if self.speed.size > 1:
@@ -62,16 +64,16 @@ class Reflex:
 
 @dataclass(frozen=True, eq=False)
 class Reflexes:
-    """The stops of a vendor's controller, and how it looks at what it is sent.
+    """The reflexes of a vendor's controller, and how it reads commands.
 
     Attributes
     ----------
     period : float
-        s, at which it samples commands: differences are taken between samples.
+        Sampling period of commands, s; differences are taken between samples.
     gravity : bool
-        Whether efforts are commanded with gravity.
+        Whether commanded efforts include gravity.
     stops : tuple of Reflex
-        What it stops on.
+        All reflexes.
 
     """
 

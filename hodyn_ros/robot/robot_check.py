@@ -1,4 +1,4 @@
-"""What callers give for a robot."""
+"""Check that an argument is a loaded robot."""
 import reprlib
 
 from hodyn_ros.common.errors import HodynError
@@ -6,6 +6,6 @@ from hodyn_ros.robot.model import Robot
 
 
 def check_robot(robot: object) -> None:
-    """Raise HodynError for a name or a file where a robot is expected."""
+    """Raise HodynError unless this is a Robot, for example for the name of one."""
     if not isinstance(robot, Robot):
         raise HodynError(f'robot: expected what load_robot returns, got {reprlib.repr(robot)}')

@@ -1,7 +1,7 @@
-"""Numbers of a robot that are likely not in SI units: a question each, in one line.
+"""Questions, one line each, about numbers of a robot that are probably not in SI units.
 
-They are asked of every source, once it is read: nothing here depends on the format. Bounds are
-relative to the robot where they can be, so that neither small hands nor large cranes are asked.
+They are asked about every source once it is read; nothing here depends on the format. Bounds are
+relative to the robot if they can be, so that small hands and large cranes raise no question.
 """
 from collections.abc import Iterable, Mapping, Sequence
 import math
@@ -22,38 +22,37 @@ Links = Sequence[tuple['Body', int]]
 """Bodies, parents first, each with the index of its parent, −1 for the world."""
 
 MANY_TURNS = 8.0 * math.pi
-"""A range that ends beyond, rad, is one in degrees: cables allow two or three turns."""
+"""Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
 _ENDLESS = 1000.0
-"""A range that ends here or beyond, rad, stands for one without ends: no joint has as many °."""
+"""A range that ends here or beyond, rad, means no end: no joint turns by so many degrees."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
-"""An angle that describes the geometry has no reason to be larger, rad."""
+"""Largest angle, rad, that describing a geometry needs."""
 _FAR = 50.0
-"""No arm reaches so far, m."""
+"""Longest arm, m."""
 _SPREAD = 10.0
-"""So many times the length of the arm no mass is away from its joint, or from its centre."""
+"""Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
-"""Lengths of the shortest arms, m, for inertias and for centres of mass."""
+"""Least length of the arm, m, that judges inertias, and that judges centres of mass."""
 _THIN = 0.1
-"""The mass by the cube of its distance, kg/m³: even booms of cranes are not so thin."""
+"""Least mass over the cube of its distance, kg/m³: even booms of cranes are not so thin."""
 _POINT = 20.0
-"""A centre of mass so many radii of gyration away from its joint is far from any body."""
+"""Largest distance of a centre of mass from its joint, in radii of gyration."""
 _DENSE = 4e5
-"""The mass by the cube of its radius of gyration, kg/m³: that of a ball of osmium."""
+"""Largest mass over the cube of its radius of gyration, kg/m³: a ball of osmium has it."""
 _HEAVY, _SMALLEST = 500.0, 0.3
-"""The mass by the cube of the size of the robot, kg/m³, of at least so many m."""
+"""Largest mass over the cube of the robot's size, kg/m³; the least size, m, to assume."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
-"""A payload is no more than so many times its arm's mass, or so many kg."""
+"""Largest payload: this multiple of the arm's mass, or this many kg if that is more."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
-"""So many times the size of the robot, m, which counts as no less, no payload is away from its
-link."""
+"""Largest distance of a payload from its link, in sizes of the robot; least size, m, to assume."""
 _UPWARD = 9.0, 10.6
-"""Gravity of the earth, m/s²."""
+"""Least and largest strength of the earth's gravity, m/s²."""
 _DEFLECTION = 1.0
-"""No spring of an actuator is turned by more, rad."""
+"""Largest deflection of an actuator's spring, rad."""
 _FAST, _FAST_ROTOR = 100.0, 2000.0
-"""Neither a joint nor the rotor before its gear turns faster, rad/s."""
+"""Largest speed of a joint, and of a rotor before its gear, rad/s."""
 _ROTORS = 10.0
-"""The rotors have no more than so many times the inertia of the arm."""
+"""Largest inertia of a rotor, at the joint, in inertias of the whole arm."""
 
 
 def ask(line: str) -> None:
@@ -64,7 +63,7 @@ def ask(line: str) -> None:
 def ask_of_angles(
     angles: Iterable[tuple[str, Sequence[float]]], what: str, context: str,
 ) -> None:
-    """Ask of angles by what they are of, rad, that look like degrees."""
+    """Ask whether angles, rad, are degrees if they are above a full turn; each has a name."""
     if wide := [
         f'{name} ({" ".join(f"{angle:g}" for angle in those)})' for name, those in angles
         if max(map(abs, those)) > _FULL_TURN
@@ -73,7 +72,7 @@ def ask_of_angles(
 
 
 def ask_of_links(links: Links, context: str) -> None:
-    """Ask of lengths, centres of mass, masses and inertias of links as the source has them."""
+    """Ask about lengths, centres of mass, masses and inertias of links as the source has them."""
     reach = _reach(links)
     length = max(reach, default=0.0)
     if length > _FAR:
@@ -102,20 +101,19 @@ def ask_of_links(links: Links, context: str) -> None:
         if (radius := _gyration(body)) > _SPREAD * max(length, _SHORT)
         and body.mass < _THIN * radius**3
     ]:
-        ask(f'{context}: inertias are in kg m²: are these of a CAD program, in kg mm² or g mm²? '
-            f'The mass is as if so far from its centre, of an arm of {length:.3g} m: '
-            f'{", ".join(spread)}')
+        ask(f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
+            f'The arm is {length:.3g} m long, and radii of gyration are: {", ".join(spread)}')
     if empty := [body.name for body in moving if body.mass == 0.0 and np.any(body.inertia)]:
         ask(f'{context}: a mass of 0 with an inertia: is the mass missing? {", ".join(empty)}')
 
 
 def ask_of_robot(robot: 'Robot', context: str) -> None:
-    """Ask of gravity, ranges, rotors and actuators of a robot that is read."""
+    """Ask about gravity, ranges, rotors and actuators of a robot once it is read."""
     up, strength = float(robot.gravity[2]), float(np.linalg.norm(robot.gravity))
     if not robot.floating and up > 0.99 * strength and _UPWARD[0] < strength < _UPWARD[1]:
         ask(f'{context}: gravity points up, {robot.gravity.tolist()}: is its sign wrong? It is '
-            'the acceleration of what falls, [0, 0, -9.80665] where z points up; an arm on a '
-            'ceiling has a base_pose')
+            'the acceleration of a falling body, [0, 0, -9.80665] if z points up; for an arm on a '
+            'ceiling give base_pose')
     limits = robot.limits
     if wide := [
         f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
@@ -130,7 +128,7 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
 
 
 def ask_of_actuators(robot: 'Robot', context: str) -> None:
-    """Ask of the springs and motors of a robot."""
+    """Ask about the springs and motors of a robot."""
     if robot.actuators is None:
         return
     turning = {
@@ -142,13 +140,13 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         if (deflection := _deflection(joint, effort)) > _DEFLECTION
     ]:
         ask(f'{context}, actuators: springs are in N m/rad and rad: are these N m/deg, or '
-            f'degrees? At the largest torque they are turned by {", ".join(soft)}')
+            f'degrees? At the largest torque they deflect by {", ".join(soft)}')
     motors = {name: joint.motor for name, (joint, _) in turning.items()}
     if below := [
         f'{name} ({motor.gear_ratio:g})' for name, motor in motors.items()
         if motor.gear_ratio < 1.0
     ]:
-        ask(f'{context}, actuators: gear_ratio is turns of the rotor for one of the joint: are '
+        ask(f'{context}, actuators: gear_ratio is turns of the rotor per turn of the joint: are '
             f'these the inverse? {", ".join(below)}')
     if fast := [
         f'{name} ({motor.max_velocity:g} rad/s at the joint)' for name, motor in motors.items()
@@ -162,7 +160,7 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
 
 
 def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> None:
-    """Ask of a load on a robot."""
+    """Ask about a load on a robot."""
     links = [(body, body.parent) for body in robot.bodies]
     total = sum(body.mass for body in robot.bodies)
     if total and mass > max(_OF_THE_ARM * total, _PAYLOAD):
@@ -182,12 +180,12 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         if name in turns and value > _ROTORS * arm
     ]:
         ask(f'{context}: inertia of a rotor, at the joint, is in kg m², and the whole arm has '
-            f'{arm:.2g}: is it in g cm², or with side: rotor at the link already? '
+            f'{arm:.2g}: is it in g cm², or, despite side: rotor, at the link already? '
             f'{", ".join(large)}')
 
 
 def _deflection(joint: JointActuator, effort: float) -> float:
-    """Return how far a spring is turned at most, rad; 0 if nothing says it."""
+    """Return the largest deflection of a spring, rad; 0 if nothing bounds it."""
     bounds = [joint.max_deflection]
     if isinstance(joint.law, TabulatedSpring):
         bounds.append(float(np.abs(joint.law.deflection).max()))
@@ -197,12 +195,12 @@ def _deflection(joint: JointActuator, effort: float) -> float:
 
 
 def _gyration(body: 'Body') -> float:
-    """Return a radius of gyration, m."""
+    """Return the radius of gyration, m, from the largest entry of the inertia."""
     return math.sqrt(float(np.abs(body.inertia).max()) / body.mass)
 
 
 def _reach(links: Links) -> list[float]:
-    """Return how far each body's frame is from the world along the links, m."""
+    """Return how far each body's frame is from the world's origin along the links, m."""
     reach: list[float] = []
     for body, parent in links:
         before = reach[parent] if parent >= 0 else 0.0
@@ -213,7 +211,7 @@ def _reach(links: Links) -> list[float]:
 def _size(links: Links, largest: float = math.inf) -> float:
     """Return how far the farthest centre of mass is along the links, m.
 
-    No centre counts as farther from its joint than the largest.
+    A centre counts as at most `largest` away from its joint.
     """
     return max((
         reach + min(float(np.linalg.norm(body.com)), largest)

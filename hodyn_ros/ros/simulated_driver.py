@@ -37,7 +37,7 @@ UNANSWERED_AT_END = 5
 
 
 class SimulatedDriver(Node):
-    """Steps a simulated arm at a fixed rate, publishes its state, applies what it is answered."""
+    """Steps a simulated arm at a fixed rate, publishes its state, applies the node's answers."""
 
     def __init__(self) -> None:
         super().__init__('simulated_driver')
@@ -53,9 +53,9 @@ class SimulatedDriver(Node):
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}
-        # Stalls of this process are left out of the arm's time, as of the node's reference.
+        # Stalls of this process are left out of the arm's time, as from the node's reference.
         self._arm_clock: ReferenceClock | None = None
-        # The arm's time, s, at each state sent, by its stamp.
+        # The arm's time, s, at each state that was sent, by the state's stamp.
         self._instants: dict[int, float] = {}
         self._last_sent = 0
         self._round_trips: dict[int, int] = {}
@@ -77,7 +77,7 @@ class SimulatedDriver(Node):
         self._arm_clock.move_to(stamp, time.monotonic())
         elapsed = (self._arm_clock.now - before) * 1e-9
         instant = self._instants.get(self._last_sent, 0.0)
-        # In few steps, which must not delay it further.
+        # In few steps, so that they do not delay this process further.
         steps = math.ceil(elapsed / (MAX_PERIODS * self.period))
         for k in range(steps):
             self._loop.step(instant + k * elapsed / steps, elapsed / steps)
@@ -89,9 +89,9 @@ class SimulatedDriver(Node):
         self._publisher.publish(self._state.at(stamp))
 
     def figures(self) -> dict[str, object]:
-        """Return what was measured from the first answer until the node was deactivated.
+        """Return rate and round trips from the first answer until the node was deactivated.
 
-        Raises HodynError when that was too short to say anything.
+        Raises HodynError when fewer than two states were answered.
         """
         first = next(iter(self._round_trips), self._last_sent)
         last = self._left_at or self._last_sent
@@ -115,7 +115,7 @@ class SimulatedDriver(Node):
             self._left_at = self._last_sent
 
     def _on_answer(self, topic: str, message: JointState) -> None:
-        """Keep one message of an answer; apply it when the others of its stamp are there."""
+        """Keep one message of an answer; apply the answer once it has all messages of a stamp."""
         stamp = nanoseconds(message.header.stamp)
         if stamp not in self._instants:
             return
@@ -170,7 +170,7 @@ def _write(node: SimulatedDriver, report: Path) -> None:
     try:
         write_text(report, json.dumps(node.figures()), force=True)
     except (HodynError, OSError) as error:
-        node.get_logger().error(f'no figures: {error}')
+        node.get_logger().error(f'no results: {error}')
 
 
 if __name__ == '__main__':

@@ -38,8 +38,8 @@ def test_a_file_of_springs_is_recognised(tmp_path, capsys):
     path.write_text('actuators: {joint1: {law: spring, stiffness: 400, motor: {inertia: 0.5}}}')
     assert main(('info', str(path))) == 2
     assert capsys.readouterr().err == (
-        f'hodyn info: {path}: no robot file, which has bodies; it looks like a file of springs '
-        'and motors (--actuators)\n')
+        f"hodyn info: {path}: not a robot file: key 'bodies' is missing; it looks like a "
+        'file of springs and motors (--actuators)\n')
 
 
 def test_the_reach_is_that_of_a_stretched_arm_from_its_first_joint(info):

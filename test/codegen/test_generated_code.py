@@ -328,13 +328,13 @@ def test_a_robot_without_friction_or_actuators_is_told_what_it_lacks():
            "table of joint 'joint1' has points") for law in (one_in_float, far_from_0, flat)),
         (ALL_LAWS, {'actuators': True, 'order': 1}, 'order 2 or more'),
         (ALL_LAWS, {'actuators': True, 'single': True}, "damper at joint 'joint9'"),
-        (PANDA, {'friction': True, 'order': 3}, 'order 3 was asked for'),
+        (PANDA, {'friction': True, 'order': 3}, 'order 3 was requested'),
         (PANDA, {'order': 5}, 'expected 0 to 4'),
         (PANDA, {'order': True}, 'expected 0 to 4'),
         (PANDA, {'payload_link': 'hand'}, "no link 'hand'"),
         (PANDA, {'prefix': 'a-b'}, "prefix 'a-b'"),
         (PANDA, {'prefix': 'x' * 41}, '40 characters'),
-        *((PANDA, {'prefix': name}, f"give another one, as 'robot_{name}'") for name in (
+        *((PANDA, {'prefix': name}, f"for example 'robot_{name}'") for name in (
             'math', 'Math', 'm', 'stdio', 'string', 'features', 'all', 'test', 'ZERO_CHECK')),
     ):
         with pytest.raises(hd.HodynError, match=match):

@@ -26,7 +26,7 @@ def message(word, times, positions, names=JOINTS):
         numbers(time, row) for time, row in zip(times, positions, strict=True))
 
 
-SILENT = 'the controller before this one sends nothing that goes on from its motion: stopping'
+SILENT = 'the preceding controller sends nothing that goes on from its motion: stopping'
 MOVE = message('trajectory', [0.0, 1.0], [READY, READY + 0.1])
 
 
@@ -87,8 +87,8 @@ def test_a_goal_is_answered_when_it_is_over_canceled_or_wrong(manager):
 def test_wrong_trajectories_are_one_line_and_change_nothing(manager):
     wrong = {
         'nan': message('trajectory', [0.0, 1.0], [READY, [np.nan] * 7]),
-        'its time is not after': message('trajectory', [0.0, 0.0], [READY, READY]),
-        'leaves them far behind': message(
+        'its time is less than 0.1 ms': message('trajectory', [0.0, 0.0], [READY, READY]),
+        'strays far from them': message(
             'trajectory', [0.0, 1.0, 1.0002, 2.0, 2.0002], [
                 READY, READY + 0.1, READY + 0.1001, READY + 0.2, READY + 0.1999]),
         'its joints must be': message('trajectory', [0.0, 1.0], [READY, READY], ['a'] * 7),
@@ -187,7 +187,7 @@ def test_a_misspelt_parameter_is_named(manager):
     lines = manager.run('given dampng joints use_sim_time type stiffness', 'init', 'configure')
     said = [line for line in lines if 'parameter' in line]
     assert said == [
-        "warning: there is no parameter 'dampng', and it has no effect; did you mean 'damping'?"]
+        "warning: parameter 'dampng' is unknown and has no effect; did you mean 'damping'?"]
 
 
 def test_limits_that_are_no_numbers_are_refused(manager):

@@ -136,7 +136,7 @@ def test_latex_has_dots():
 
 @pytest.mark.parametrize(('options', 'message'), [
     ({'symbols': {'link9': {}}}, "no body 'link9'; its bodies are link1, link2"),
-    ({'symbols': {'link1': {'axis': [0, 0, 1]}}}, "has no 'axis'; there may be mass, com"),
+    ({'symbols': {'link1': {'axis': [0, 0, 1]}}}, "has no 'axis'; known keys are mass, com"),
     ({'symbols': {'link1': {'com': [L1]}}}, r'com has shape \(1,\)'),
     ({'symbols': {'link1': {'mass': 'm'}}}, "mass: 'm' is neither"),
     ({'symbols': {'link1': {'mass': sympy.I}}}, 'mass: I is neither'),

@@ -189,7 +189,7 @@ START = {'base_pose': np.eye(4), 'base_twist': np.zeros((1, 6))}
 
 @pytest.mark.parametrize(('changes', 'message'), [
     ({'base_pose': None}, 'floating base: give its base_pose'),
-    ({'base_pose': 2.0 * np.eye(4)}, 'base_pose: its rotation is not one'),
+    ({'base_pose': 2.0 * np.eye(4)}, 'base_pose: its rotation is not orthonormal'),
     ({'base_twist': np.zeros(6)}, r'base_twist has shape \(6,\); expected \(1, 6\)'),
     ({'base_wrench': lambda *_: np.zeros(3)},
      r'base_wrench\(t, state, base_pose, base_twist\) has shape \(3,\); expected \(6,\)'),

@@ -68,7 +68,7 @@ SOURCES = {'mapping': lambda data: data, 'dh': with_dh, 'mjcf': as_mjcf, 'urdf':
 WRONG = {
     'masses': (1000.0, 'masses are in kg: are these grams? l0 (2000 kg)'),
     'com': (1000.0, 'centres of mass are in m: are these mm? l0 (200 m)'),
-    'inertia': (1e6, 'inertias are in kg m²: are these of a CAD program'),
+    'inertia': (1e6, 'inertias are in kg m²: are these from a CAD program'),
     'ranges': (57.3, 'ranges are in rad: are these degrees? j0 (-114.6 to 114.6)'),
 }
 
@@ -173,11 +173,11 @@ TABLE = {'law': 'table', 'torque': [-50, -20, 0, 20, 50]}
 @pytest.mark.parametrize(('law', 'motor', 'asked'), [
     ({'law': 'spring', 'stiffness': 400}, {}, ''),
     ({'law': 'spring', 'stiffness': 7}, {}, 'are these N m/deg, or degrees? At the largest torque '
-     'they are turned by j0 (7.14 rad), j1 (7.14 rad)'),
-    ({'law': 'cubic', 'stiffness': 7, 'cubic': 1}, {}, 'turned by j0 (7.14 rad)'),
-    ({'law': 'spring', 'stiffness': 400, 'max_deflection': 10}, {}, 'turned by j0 (10 rad)'),
+     'they deflect by j0 (7.14 rad), j1 (7.14 rad)'),
+    ({'law': 'cubic', 'stiffness': 7, 'cubic': 1}, {}, 'deflect by j0 (7.14 rad)'),
+    ({'law': 'spring', 'stiffness': 400, 'max_deflection': 10}, {}, 'deflect by j0 (10 rad)'),
     ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
-    ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {}, 'turned by j0 (12 rad)'),
+    ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {}, 'deflect by j0 (12 rad)'),
     ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},
      'j0 (5e+03 kg m²), j1'),

@@ -148,7 +148,7 @@ def test_figures_that_cannot_be_written_are_told_and_end_nothing(answering, tmp_
     node.spin(TIMEOUT, states=60)
     code, said = node.end()
     assert code == 0
-    assert 'no figures: ' in said
+    assert 'no results: ' in said
     assert 'missing' in said
     assert 'Traceback' not in said
 
@@ -160,7 +160,7 @@ def test_without_answers_there_are_no_figures_and_that_is_said(answering, tmp_pa
     node.spin(TIMEOUT, states=30)
     code, said = node.end()
     assert code == 0
-    assert 'no figures: 0 of ' in said
+    assert 'no results: 0 of ' in said
     assert 'states were answered before the node left' in said
     assert not report.exists()
 

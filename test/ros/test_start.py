@@ -113,7 +113,7 @@ def test_a_robot_with_too_many_joints_is_refused_before_compilation(
     node.wait_log('waiting for a robot', PATIENCE)
     publisher = node.publisher(String, '/robot_description', latched=True)
     for text, reason in (
-            (chain(3000), 'not configured: URDF: 3001 links; at most 500 are taken here'),
+            (chain(3000), 'not configured: URDF: 3001 links; at most 500 are accepted here'),
             (chain(3, 600), 'not configured: URDF: 604 links; at most 500'),
             (chain(65), "not configured: robot 'chain' has 65 joints that move, and the node")):
         publisher.publish(String(data=text))

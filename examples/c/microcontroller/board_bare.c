@@ -1,4 +1,4 @@
-/* A board that does nothing: the place for yours, and enough to see what the loop takes. */
+/* A board that does nothing: put yours in its place. It shows the memory that the loop takes. */
 #include "board.h"
 
 static volatile float sensors[3][ARM_JOINTS], drives[ARM_JOINTS];

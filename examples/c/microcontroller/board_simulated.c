@@ -1,6 +1,6 @@
 /*
- * A board with a simulated arm, which the generated code itself moves: M from the torques of unit
- * accelerations. Goals come for 4 s, then none, as when a cable breaks. Prints what became of it.
+ * A board with a simulated arm, with the dynamics of the generated code itself: M from the torques
+ * of unit accelerations. Goals come for 4 s, then none, as when a cable breaks. Prints the results.
  */
 #include "board.h"
 
@@ -12,7 +12,7 @@
 
 static const float GRAVITY[3] = {0.0f, -9.81f, 0.0f};
 static float position[ARM_JOINTS], velocity[ARM_JOINTS], command[ARM_JOINTS];
-static float error, speed, jump; /* largest at rest at the goal; now; largest of the command */
+static float error, speed, jump; /* largest error at rest at the goal, speed now, change of a command */
 static long tick;
 
 static void torque_of(const float acceleration[ARM_JOINTS], float torque[ARM_JOINTS])
@@ -126,7 +126,7 @@ void board_brake(void)
 {
     printf("off the goal by %.1e rad after the motion\n", (double)error);
     printf("largest change of a torque in a cycle: %.3f N m\n", (double)jump);
-    printf("speed 6 s after the last message, in motion: %.1e rad/s\n", (double)speed);
+    printf("speed 6 s after messages ended in mid-motion: %.1e rad/s\n", (double)speed);
 }
 
 int board_runs(void)

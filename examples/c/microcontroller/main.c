@@ -1,8 +1,8 @@
 /*
  * The torque on a drive's own processor: one loop, no operating system, single precision.
  *
- * Each message carries a goal and is a sign of life; a new goal is gone to from rest to rest. See
- * the Makefile for how to build it, for this machine with a simulated arm or for a Cortex-M4F.
+ * Each message carries a goal and is a sign of life; the arm moves to a new goal from rest to rest.
+ * The Makefile builds it for this machine, with a simulated arm, or for a Cortex-M4F.
  */
 #define REAL float
 #include "../guarded_torque.h"
@@ -26,7 +26,7 @@ int main(void)
     int i;
 
 #ifndef ARM_NO_SELF_TEST
-    if (arm_self_test() != 0) { /* this compiler, these flags, this processor: once, at the start */
+    if (arm_self_test() != 0) { /* tests compiler, flags and processor, once at the start */
         board_brake();
         return 1;
     }
@@ -55,7 +55,7 @@ int main(void)
         }
         if (board_goal(goal)) {
             guarded_torque_alive(&guard);
-            /* A goal that comes in motion waits until the arm rests; plan better where you can. */
+            /* A goal that comes in motion waits until the arm rests; plan better if you can. */
             if (motion.time >= motion.duration && memcmp(goal, motion.to, sizeof goal) != 0) {
                 memcpy(motion.from, motion.to, sizeof motion.from);
                 memcpy(motion.to, goal, sizeof motion.to);

@@ -1,4 +1,4 @@
-"""The texts of the package: the files beside this one, filled in for a robot."""
+"""Writes the package: fills in the files beside this module for a robot."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -30,38 +30,38 @@ _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
 _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_plugins.xml')
 _HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
-"""What would be taken for a part of this package has names that end in .in here."""
+"""Files that tools would take for parts of this package; their names end in .in here."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
-# Below those of franka_ros2 at each joint of a Franka.
+# Lower than the gains in franka_ros2 at each joint of a Franka.
 _STIFFNESS, _DAMPING = 4.0, 0.3
-"""Of the example's feedback: N m/rad for each N m of the effort limit, s."""
+"""Gains of the example's feedback per N m of the effort limit: N m/rad and N m s/rad."""
 
 
 def generate_ros2_control(
     robot: Robot, output: str | Path, *, prefix: str = '', force: bool = False,
 ) -> GeneratedCode:
-    """Write a package of ros2_control with the feed-forward of a robot.
+    """Write a package for ros2_control with the feed-forward of a robot.
 
-    A whole ament_cmake package: the generated C of `generate_c`, with friction and motors if the
-    robot has them, and a chainable controller around it. `docs/ros2_control.md` says what it does.
+    It is a whole ament_cmake package: the C of `generate_c`, with friction and motors if the robot
+    has them, and a chainable controller around it. `docs/ros2_control.md` says what it does.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree on a fixed base.
     output : str or Path
-        The folder, named like the package by custom: ``{prefix}_feedforward_controller``.
+        The folder, by custom named like the package: ``{prefix}_feedforward_controller``.
     prefix : str
-        What the package and all names in C begin with; by default the robot's name.
+        Prefix of the names of the package and of everything in C; default is the robot's name.
     force : bool
-        Whether existing files are replaced that are not generated ones.
+        Whether existing files are replaced even if they were not generated.
 
     Raises
     ------
     HodynError
-        For a floating base, a helical joint, joints whose stiffness varies, springs with dampers.
+        For a floating base, a helical joint, joints with variable stiffness, springs with dampers.
     OSError
-        For what is in the way, or cannot be written.
+        When files are in the way, or cannot be written.
 
     """
     check_robot(robot)
@@ -87,7 +87,7 @@ def generate_ros2_control(
 
 
 def controller_contents(robot: Robot, prefix: str = '') -> Contents:
-    """Return what is in the folder of a robot's package."""
+    """Return the contents of the folder of a robot's package."""
     settings = _settings(robot, prefix)
     headers = GeneratedContents(frozenset(
         {f'{name}.hpp' for name in _HEADERS} | {f'{settings.prefix}.h'}))
@@ -108,8 +108,8 @@ def _settings(robot: Robot, prefix: str) -> Settings:
         actuators=robot.actuators is not None, gravity_argument=True)
     if settings.has_stiffness or settings.has_dampers:
         raise HodynError(
-            f'robot {robot.name!r}: a controller of ros2_control has no input for joints whose '
-            'stiffness varies, and no dampers beside springs; `hodyn generate --actuators` has '
+            f'robot {robot.name!r}: a controller of ros2_control supports neither joints with '
+            'variable stiffness nor dampers beside springs; `hodyn generate --actuators` supports '
             'both')
     return settings
 
@@ -134,7 +134,7 @@ def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _words(settings: Settings) -> Mapping[str, str]:
-    """Return what stands for the names between @."""
+    """Return the texts that replace the names between @."""
     robot, prefix, limits = settings.robot, settings.prefix, settings.robot.limits
     package = _package(settings)
     motors = _motor_names(robot)
@@ -162,18 +162,18 @@ def _words(settings: Settings) -> Mapping[str, str]:
 def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
     """Return the example's parameters of the controller."""
     lines = [
-        '# The motor loop of the drive is the feedback, and springs carry gravity and friction.',
+        '# The motor loop of the drive gives feedback, and springs carry gravity and friction.',
         '# All parameters have defaults from the robot file.']
     if robot.actuators is None:
         lines = [
-            '# The torque alone lets an arm drift: give it feedback. These are careful values to '
-            'begin with.', f'stiffness: {_numbers(_STIFFNESS * effort)}',
+            '# Without feedback an arm drifts. These are careful values to begin with.',
+            f'stiffness: {_numbers(_STIFFNESS * effort)}',
             f'damping: {_numbers(_DAMPING * effort)}', f'gravity: {str(gravity).lower()}']
     return '\n'.join(f'      {line}' for line in lines)
 
 
 def _calls(settings: Settings) -> dict[str, str]:
-    """Return how the functions of the generated C are called."""
+    """Return the calls of the functions of the generated C."""
     prefix = settings.prefix
     whole = settings.friction or settings.has_rotors
     function = 'feed_forward' if whole else 'inverse_dynamics'
@@ -203,7 +203,7 @@ def _description(robot: Robot) -> str:
     """Return a URDF with the interfaces that the controller claims, on mock hardware."""
     names = dict(zip(robot.joint_names, _driver_names(robot), strict=True))
     limits = robot.limits
-    none = np.full(robot.n, np.inf)  # URDF 1.2 has words for these, and older readers refuse it
+    none = np.full(robot.n, np.inf)  # these need URDF 1.2, which older readers refuse
     plain = replace(robot, limits=replace(limits, acceleration=none, jerk=none))
     root = ElementTree.fromstring(urdf_text(plain))
     for joint in root.iter('joint'):
@@ -212,7 +212,7 @@ def _description(robot: Robot) -> str:
     hardware = ElementTree.SubElement(control, 'hardware')
     ElementTree.SubElement(hardware, 'plugin').text = 'mock_components/GenericSystem'
     low, high = limits.position_min, limits.position_max
-    with np.errstate(invalid='ignore'):  # of a joint without ends
+    with np.errstate(invalid='ignore'):  # from a joint without ends
         middle = np.where(np.isfinite(high - low), 0.5 * (low + high), 0.0)
     for name, position in zip(names.values(), middle, strict=True):
         joint = ElementTree.SubElement(control, 'joint', name=name)
@@ -232,13 +232,13 @@ def _description(robot: Robot) -> str:
 
 
 def _driver_names(robot: Robot) -> list[str]:
-    """Return the names of the joints as the robot's driver has them."""
+    """Return the names of the joints in the robot's driver."""
     prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
     return [prefix + name for name in robot.joint_names]
 
 
 def _motor_names(robot: Robot) -> list[str]:
-    """Return names of the motors that no joint has."""
+    """Return names of the motors, none of them the name of a joint."""
     if robot.actuators is None:
         return []
     prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
@@ -248,7 +248,7 @@ def _motor_names(robot: Robot) -> list[str]:
 
 
 def _numbers(values: Array) -> str:
-    """Return a list for YAML; 0 for what is not limited."""
+    """Return a list for YAML, with 0 for infinite values."""
     finite = np.where(np.isfinite(values), values, 0.0)
     return '[' + ', '.join(repr(round(float(value), 9)) for value in finite) + ']'
 

@@ -1,4 +1,4 @@
-"""The `actuators` section of robot files: the law and the motor of each joint, no defaults."""
+"""The `actuators` section of robot files: the law and the motor of each joint."""
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
 
-_SMALLEST_ROTOR = 1e-7  # kg m²: those of arms are larger
+_SMALLEST_ROTOR = 1e-7  # kg m²; rotors of arms have larger inertias
 
 # The class of each law, then its keys, mandatory and optional.
 _LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = {
@@ -52,29 +52,29 @@ def law_keys(law: Law) -> dict[str, Any]:
     for name, (kind, mandatory, optional) in _LAWS.items():
         if kind is type(law):
             return {'law': name, **{key: getattr(law, key) for key in (*mandatory, *optional)}}
-    raise HodynError(f'{type(law).__name__} is no law of a robot file')
+    raise HodynError(f'{type(law).__name__} is not a law that robot files know')
 
 
 def with_actuators(
     robot: Robot, source: str | Path | Mapping[str, Any], *, locked: Collection[str] = (),
 ) -> Robot:
-    """Return the robot with the actuators of a file of their own, for robots from URDF.
+    """Return the robot with actuators from a separate file, as for robots from URDF.
 
     Parameters
     ----------
     robot : Robot
-        Whose actuators they are.
+        The robot that gets the actuators.
     source : str, Path or mapping
-        Path of a YAML file, or a mapping, with the key `actuators` alone: the law and the motor
-        of each joint, as in a robot file.
+        Path of a YAML file, or a mapping, with only the key `actuators`: the law and the motor of
+        each joint, as in a robot file.
     locked : collection of str
-        Joints that were locked: they may be among them, and are left out.
+        Joints that were locked; the file may list them, and they are left out.
 
     Returns
     -------
     Robot
-        With these actuators, whatever it had, and without `rotor_inertia`: its motors turn behind
-        their springs.
+        A robot with only these actuators, and without `rotor_inertia`: the motors have their own
+        inertias, behind their springs.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def with_actuators(
 
 
 def _why_no_actuators(data: Any, context: str) -> str:
-    """Return what else was given than actuators alone, and what is expected; or nothing."""
+    """Return what was given instead of actuators and what is expected, or an empty string."""
     if isinstance(data, Mapping) and 'bodies' in data:
         return f'this is a whole robot: use it as the robot, --robot {context}'
     if isinstance(data, Mapping) and data.get('actuators'):
@@ -125,7 +125,7 @@ def _why_no_actuators(data: Any, context: str) -> str:
 
 
 def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
-    """Warn of motors that would be far too small, did they mean the link's side of their gear."""
+    """Warn of motors whose inertia, taken at the link's side of the gear, is far too small."""
     doubtful = [
         name for name, motor in zip(
             actuators.names, (joint.motor for joint in actuators.joints), strict=True)
@@ -143,7 +143,7 @@ def read_actuators(
 ) -> Actuators | None:
     """Return the actuators of a robot file; None when it has no such section.
 
-    Locked joints may be among them, and are left out.
+    Locked joints may be listed, and are left out.
 
     Raises HodynError when a joint or a key is missing, unknown or wrong, naming both.
     """

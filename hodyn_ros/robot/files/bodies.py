@@ -1,4 +1,4 @@
-"""The bodies of a robot file: read and checked, sorted, and merged where they cannot move."""
+"""Reads and checks the bodies of a robot file, sorts them, and merges those that cannot move."""
 from collections.abc import Mapping
 from dataclasses import replace
 import heapq
@@ -111,7 +111,7 @@ def _mimic(section: CheckedMapping, *, moves: bool) -> Mimic | None:
 def read_inertia(
     section: CheckedMapping, *, symmetric: bool = True,
 ) -> tuple[float, Array, Array]:
-    """Return mass, com and inertia, which is to be symmetric; all zero where none is given."""
+    """Return mass, com and inertia, all zero if none is given; `symmetric` refuses asymmetry."""
     if not any(section.has(key) for key in ('mass', 'com', 'inertia')):
         return 0.0, np.zeros(3), np.zeros((3, 3))
     mass = section.number('mass')
@@ -130,13 +130,13 @@ def _check_inertia(mass: float, inertia: Array, context: str, check: InertiaHand
     if fault and check == 'error' and not inertias.is_slight(mass, inertia):
         raise HodynError(
             f"{context}, key 'inertia': {fault}; inertia_check: warn accepts it, "
-            'hodyn info --repair writes the nearest that a body has')
+            'hodyn info --repair writes the nearest possible one')
     if fault and check != 'accept':
         warnings.warn(f"{context}, key 'inertia': {fault}", stacklevel=2)
 
 
 def check_merged(bodies: list[Body], section: CheckedMapping) -> None:
-    """Refuse bodies that, with all that is fixed to them, would not resist being turned."""
+    """Refuse bodies whose inertia, with all that is fixed to them, is not positive."""
     for body in bodies:
         fault = inertias.physical_fault(body.mass, body.inertia)
         if fault and fault.startswith('not positive'):
@@ -210,7 +210,7 @@ def sorted_by_parent(
     for i, parent in enumerate(parents):
         children.setdefault(parent, []).append(i)
     order: list[int] = []
-    ready = children.get(-1, [])  # a heap: of those that are ready, the first listed comes first
+    ready = children.get(-1, [])  # a heap, so that the ready link listed first comes next
     while ready:
         order.append(heapq.heappop(ready))
         for child in children.get(order[-1], []):
@@ -218,7 +218,7 @@ def sorted_by_parent(
     if len(order) < len(links):
         placed = set(order)
         loop = ', '.join(repr(links[i][0].name) for i in range(len(links)) if i not in placed)
-        section.fail('bodies', f'these hang on each other in a cycle: {loop}')
+        section.fail('bodies', f'the parents of these form a cycle: {loop}')
     new_index = {-1: -1, **{old: new for new, old in enumerate(order)}}
     return [(links[i][0], new_index[parents[i]]) for i in order]
 
@@ -226,13 +226,13 @@ def sorted_by_parent(
 def merge_fixed(
     links: list[tuple[Body, int]], section: CheckedMapping, check: InertiaHandling,
 ) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
-    """Merge the links that cannot move into those that carry them, as frames.
+    """Merge the links that cannot move into the bodies that carry them; return frames for them.
 
-    The inertia of a link fixed to the world has no effect, and is not judged.
+    The inertia of a link fixed to the world has no effect and is not checked.
     """
     bodies: list[Body] = []
     frames: dict[str, tuple[int, Array]] = {}
-    carrier: list[tuple[int, Array]] = []  # of each link: moving body and pose in it
+    carrier: list[tuple[int, Array]] = []  # per link: its moving body and its pose in this
     for link, parent in links:
         base, offset = (-1, np.eye(4)) if parent == -1 else carrier[parent]
         placement = offset @ link.placement

@@ -9,7 +9,7 @@ from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
 LARGEST = 1e15
-"""What no quantity of a robot is beyond: squares and products of it are numbers still."""
+"""Largest magnitude of a quantity of a robot: its squares and products are still finite."""
 
 
 class CheckedMapping:
@@ -31,17 +31,17 @@ class CheckedMapping:
         raise HodynError(f'{self.context}, key {key!r}: {message}')
 
     def has(self, key: str) -> bool:
-        """Return whether there is a value, null being none."""
+        """Return whether there is a value other than null."""
         return self.data.get(key) is not None
 
     def get(self, key: str) -> Any:
-        """Return a value that must be there."""
+        """Return a required value."""
         if not self.has(key):
             raise HodynError(f'{self.context}: key {key!r} is missing')
         return self.data[key]
 
     def text(self, key: str) -> str:
-        """Return a name."""
+        """Return a required name."""
         value = self.get(key)
         if not isinstance(value, str) or not value:
             self.fail(key, f'expected a name, got {value!r}')
@@ -52,11 +52,11 @@ class CheckedMapping:
         return float(self.array(key, ()))
 
     def array(self, key: str, shape: tuple[int, ...], largest: float = LARGEST) -> Array:
-        """Return finite numbers of exactly this shape, and of no more than this size."""
+        """Return finite numbers in an array of exactly this shape, none beyond `largest`."""
         value = self.get(key)
         try:
             array = np.array(value, dtype=float) if _holds_numbers(value) else None
-        except (ValueError, OverflowError):  # overflow: of integers with very many digits
+        except (ValueError, OverflowError):  # overflow: from integers with very many digits
             array = None
         if array is None:
             self.fail(key, f'expected numbers, got {value!r}' + (

@@ -1,4 +1,4 @@
-"""The coupled joints of a robot file: what each follows in the end, and what that means for it."""
+"""Coupled joints in a robot file: resolves chains of mimics, passes limits on to the leaders."""
 from collections.abc import Mapping
 from dataclasses import replace
 import math
@@ -13,7 +13,7 @@ from hodyn_ros.robot.model import Body
 
 
 class JointLimits(NamedTuple):
-    """Limits of a joint, infinite where there is none."""
+    """Limits of a joint, infinite if there is none."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -26,9 +26,9 @@ class JointLimits(NamedTuple):
 def with_resolved_mimics(
     links: list[tuple[Body, Any]], locked: Mapping[str, float], section: CheckedMapping,
 ) -> list[tuple[Body, Any]]:
-    """Return the links so that each coupled joint follows one that moves by itself.
+    """Return the links with each coupled joint following one that moves by itself.
 
-    What follows a joint that is fixed, which is at 0 or where it is locked, is fixed as well.
+    A joint that follows a fixed joint (at 0) or a locked one is fixed as well.
     """
     joints = {link.joint: link for link, _ in links if link.type != 'floating'}
     mimics = resolved(
@@ -42,8 +42,8 @@ def with_resolved_mimics(
         if leader is None:
             moving = ', '.join(name for name, one in joints.items() if one.type != 'fixed')
             raise HodynError(
-                f'{section.context}: joint {link.joint!r} mimics {mimic.joint!r}, which is no '
-                f'joint with one position; these are {moving}')
+                f'{section.context}: joint {link.joint!r} mimics {mimic.joint!r}, which is not a '
+                f'joint with one position; such joints are {moving}')
         if leader.type == 'fixed' or mimic.multiplier == 0.0:
             return fixed_at(link, mimic.position(locked.get(mimic.joint, 0.0)))
         return replace(link, mimic=mimic)
@@ -56,21 +56,21 @@ def limit_keys(
 ) -> dict[str, Any]:
     """Return the limits, as keys of a robot file, of the joints that move by themselves.
 
-    They are so tight that the joints that follow keep theirs too.
+    They are tight enough for the joints that follow to keep their own limits as well.
 
     Parameters
     ----------
     limits : mapping of str to JointLimits
-        By joint. Those of effort of coupled joints do not count: they have no motor.
+        By joint. Effort limits of coupled joints do not count, as these have no motor.
     mimics : mapping of str to Mimic
-        Of the coupled joints, resolved.
+        Mimics of the coupled joints, resolved.
     context : str
         Names the source in messages.
 
     Warns
     -----
     UserWarning
-        Where a joint that follows cannot be within its range: this is left out.
+        When a joint that follows cannot be within its range, which is then left out.
 
     """
     result = {joint: own for joint, own in limits.items() if joint not in mimics}
@@ -86,8 +86,8 @@ def limit_keys(
         if not lower < upper:
             warnings.warn(
                 f'{context}: joint {joint!r}, which is at {mimic}, cannot be within its range, '
-                f'{own.lower:g} to {own.upper:g}, while that one is within its own: it is left '
-                'out', stacklevel=2)
+                f'{own.lower:g} to {own.upper:g}, while {mimic.joint!r} is within its own: the '
+                f'range of {joint!r} is left out', stacklevel=2)
             lower, upper = leader.lower, leader.upper
         result[mimic.joint] = leader._replace(lower=lower, upper=upper, **{
             name: min(getattr(leader, name), getattr(own, name) / abs(mimic.multiplier))

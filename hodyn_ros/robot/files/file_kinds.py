@@ -1,4 +1,4 @@
-"""What a YAML or JSON file looks like that was given in the place of another."""
+"""Recognise a YAML or JSON file that was given in place of another one."""
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,12 +7,12 @@ _KINDS = {
     'a file of limits (--limits)': {'limits'}, "MoveIt's file of limits (--limits)": {
         'joint_limits'},
     'a file of springs and motors (--actuators)': {'actuators'},
-    'a JointState message, one instant of no plan': {'name', 'position'},
-    'the metadata of a bag, whose folder is meant': {'rosbag2_bagfile_information'}}
+    'a JointState message, which is one instant and not a plan': {'name', 'position'},
+    'the metadata of a bag; give the folder of the bag': {'rosbag2_bagfile_information'}}
 
 
 def likeness(data: Any) -> str:
-    """Return the end of a message, what a file's data look like; empty if nothing known."""
+    """Return the end of a message with the likely kind of a file's data; empty if unknown."""
     if not isinstance(data, Mapping):
         return ''
     known = next((kind for kind, keys in _KINDS.items() if keys <= set(data)), '')

@@ -74,7 +74,8 @@ def _modified_dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Ar
 
 
 CONVENTIONS = {'dh': _dh, 'modified_dh': _modified_dh}
-"""By their keys in a body: a, α, d, θ in, keys out; nothing is asked."""
+"""Functions from a, α, d, θ to keys of a body, by the key that has the parameters. They do not ask
+about units."""
 
 
 def product_of_exponentials(
@@ -92,12 +93,12 @@ def product_of_exponentials(
     poses : (n, 4, 4) array
         A: poses of the bodies at q = 0 in the world.
     parents : sequence of n int, optional
-        Index of each parent, −1 for the world; a chain when it is not given.
+        Index of each parent, −1 for the world; default is a chain.
 
     Raises
     ------
     HodynError
-        When a screw has no unit axis, and for bad input.
+        When the axis of a screw is not a unit vector, or shapes do not match.
 
     """
     try:

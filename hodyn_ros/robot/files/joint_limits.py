@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
 _FACTOR = 30.0
-"""A position, rad, or so many times the robot's own limit: what looks like degrees."""
+"""Ratio of a limit to the robot's own limit, above which it looks like degrees."""
 _KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
 _MOVEIT = 'joint_limits'
 _MOVEIT_KEYS = {
@@ -29,18 +29,18 @@ _MOVEIT_KEYS = {
 
 
 def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
-    """Return the robot with the limits of a file; those that it does not give stay.
+    """Return the robot with limits from a file; limits that it does not give stay.
 
     Parameters
     ----------
     robot : Robot
-        Whose limits they are.
+        The robot that gets the limits.
     source : str, Path or mapping
-        A YAML file or its mapping. With the key `limits`: by joint, those of `position` (lowest
-        and highest), `velocity`, `acceleration`, `jerk`, `effort`, `effort_rate` and
-        `tracking_error` that are meant, null for none known. With the key `joint_limits`: as
-        MoveIt has them (`has_velocity_limits`, `max_velocity` …). Joints may have one of the
-        robot's prefixes; those that are none of the robot's are left out with a warning.
+        A YAML file or its mapping. The key `limits` has, by joint, any of `position` (lowest and
+        highest), `velocity`, `acceleration`, `jerk`, `effort`, `effort_rate` and
+        `tracking_error`; null means that none is known. The key `joint_limits` has MoveIt's
+        format (`has_velocity_limits`, `max_velocity` …). Joint names may have one of the robot's
+        prefixes; joints that the robot does not have are left out with a warning.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         raise HodynError(
             f"{context}: expected the key 'limits', or MoveIt's '{_MOVEIT}'{likeness(data)}")
     if _MOVEIT in data:
-        joints, read = data[_MOVEIT], _moveit_entry  # beside it stand scalings of MoveIt's own
+        joints, read = data[_MOVEIT], _moveit_entry  # other keys are MoveIt's own scalings
     else:
         joints, read = CheckedMapping(data, context, ['limits']).get('limits'), _entry
     if not isinstance(joints, Mapping):
@@ -79,7 +79,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         index = known[str(name)]
         if index is None:
             coupled = any(str(name).endswith(body.joint) for body in robot.bodies if body.mimic)
-            what = 'follows another' if coupled else f'is none of {robot.name!r}'
+            what = 'follows another' if coupled else f'is not a joint of {robot.name!r}'
             warnings.warn(f'{context}: joint {name!r} {what}: left out', stacklevel=2)
             continue
         for key, value in read(entry, f'{context}, joint {name!r}').items():
@@ -97,7 +97,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
 
 
 def _in_degrees(robot: Robot, values: Mapping[str, Array]) -> list[str]:
-    """Return which limits of joints that turn are far larger than they may well be."""
+    """Return the limits of revolute joints that are so large that they look like degrees."""
     found = []
     for name in ('position_min', 'position_max', 'velocity', 'acceleration'):
         before, after = np.abs(getattr(robot.limits, name)), np.abs(values[name])

@@ -1,4 +1,4 @@
-"""The limits and the friction of a robot file: lists with one entry a joint."""
+"""Keys of a robot file with one entry per joint: limits, friction, rotor inertia, effort gain."""
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ _SIGMOID_KEYS = ('amplitude', 'slope', 'velocity_offset')
 
 
 def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
-    """Return the limits of the joints, in their order; infinite where the file gives none."""
+    """Return the limits of the joints, in their order; infinite if the file gives none."""
     n = len(joints)
     if not section.has('limits'):
         return Limits.none(n)
@@ -30,7 +30,7 @@ def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
         values[key] = _with_gaps(part, key, np.full(n, np.inf))
         if np.any(values[key] <= 0.0):
             joint = joints[int(np.argmin(values[key]))]
-            part.fail(key, f'joint {joint!r}: must be above 0; null says that none is known')
+            part.fail(key, f'joint {joint!r}: must be above 0; write null if none is known')
     position = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1)))
     if np.any(position[:, 0] >= position[:, 1]):
         joint = joints[int(np.argmax(position[:, 0] >= position[:, 1]))]
@@ -61,7 +61,7 @@ def _stopping(limits: CheckedMapping, joints: list[str]) -> dict[str, Array]:
 
 
 def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction | None:
-    """Return the friction of the joints, in their order; None where the file gives none."""
+    """Return the friction of the joints, in their order; None if the file gives none."""
     if not section.has('friction'):
         return None
     part = CheckedMapping(
@@ -77,16 +77,16 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
             joint = int(np.argmin(values[key]))
             part.fail(
                 key, f'joint {joints[joint]!r}: {values[key][joint]:g} is below 0: such friction '
-                'would drive the joint; write what it takes against the motion, above 0')
+                'would drive the joint; write 0 or more')
     return SigmoidFriction(**values)
 
 
 def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | None:
-    """Return the rotors' reflected inertias, (n,); None where the file gives none."""
+    """Return the rotors' reflected inertias, (n,); None if the file gives none."""
     if not section.has('rotor_inertia'):
         return None
     if section.has('actuators'):
-        section.fail('rotor_inertia', 'the motors in key actuators have inertias of their own')
+        section.fail('rotor_inertia', 'remove it: the motors in key actuators have inertias')
     values = section.array('rotor_inertia', (len(joints),))
     if np.any(values < 0.0):
         section.fail('rotor_inertia', f'joint {joints[int(np.argmin(values))]!r}: is below 0')
@@ -94,7 +94,7 @@ def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | No
 
 
 def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None:
-    """Return N m per unit of recorded effort, (n,); None where the file gives none."""
+    """Return N m per unit of recorded effort, (n,); None if the file gives none."""
     if not section.has('effort_gain'):
         return None
     values = section.array('effort_gain', (len(joints),))
@@ -104,12 +104,12 @@ def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None
 
 
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
-    """Return a dataclass of arrays with one entry a joint in another order of joints."""
+    """Return a dataclass of arrays, one entry per joint, in another order of joints."""
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
 
 
 def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
-    """Return limits of the shape of `unlimited`, whose entries stand where the file has null."""
+    """Return limits in the shape of `unlimited`, whose entries replace null in the file."""
     if not section.has(key):
         return unlimited
 
@@ -123,5 +123,5 @@ def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
 
     value = section.get(key)
     filled_in = CheckedMapping({key: filled(value)}, section.context, {key})
-    numbers = filled_in.array(key, unlimited.shape, np.inf)  # what is huge is no limit
+    numbers = filled_in.array(key, unlimited.shape, np.inf)  # a huge limit is as good as none
     return np.where(np.array(known(value)), numbers, unlimited)

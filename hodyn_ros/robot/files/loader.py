@@ -1,6 +1,6 @@
 """Robots from files: built-in names, YAML and mappings, each checked key by key.
 
-A wrong file gets a HodynError that names the robot, the body and the key, and says what is wanted.
+For a wrong file a HodynError names the robot, the body and the key, and says what is expected.
 """
 from __future__ import annotations
 
@@ -73,19 +73,18 @@ def load_robot(
     source : str, Path, mapping or mujoco.MjModel
         What the robot is read from; MJCF is read by MuJoCo.
     inertia_check : 'error' or 'warn', optional
-        'error' refuses inertias that no rigid body has, but warns of those that are positive and
-        break the triangle inequality by less than a tenth. 'warn' accepts any, as long as the
-        bodies that move have a positive one with all that is fixed to them. Overrides the
-        source's own; for the built-in robots 'warn' accepts them silently.
+        'error' refuses inertias that no rigid body has; it only warns of positive ones that break
+        the triangle inequality by at most a tenth. 'warn' accepts any, as long as each moving
+        body, with all that is fixed to it, has a positive one. Overrides the source's own
+        setting; for the built-in robots 'warn' accepts them silently.
     locked_joints : mapping of str to float, optional
-        Positions, rad or m, of joints that are not to move: those of a gripper, whose mass the arm
-        carries. They are taken as fixed.
+        Positions, rad or m, of joints to fix, for example a gripper's; the arm carries their mass.
     limits : str, Path or mapping, optional
-        Limits that count instead of the source's, as `with_limits` takes them.
+        Limits that replace the source's, as `with_limits` takes them.
     floating_base : bool
         Whether the root link of a URDF is free to move; other sources say it themselves.
     max_bodies : int, optional
-        Largest number of bodies, fixed ones included: more are refused before they are looked at.
+        Largest number of bodies, fixed ones included; more are refused before they are read.
 
     Raises
     ------
@@ -117,7 +116,7 @@ def _check_ranges(
         if not lower - RANGE_TOLERANCE <= position <= upper + RANGE_TOLERANCE:
             raise HodynError(
                 f'{section.context}: joint {joint!r} is locked at {position:g}, which is not '
-                f'within its range, {lower:g} to {upper:g} (rad, or m of a prismatic joint)')
+                f'within its range, {lower:g} to {upper:g} (rad, or m for a prismatic joint)')
 
 
 def _robot(
@@ -129,7 +128,7 @@ def _robot(
     if not isinstance(entries, Sequence) or not entries:
         section.fail('bodies', 'expected a list of at least one body')
     if max_bodies is not None and len(entries) > max_bodies:
-        section.fail('bodies', f'{len(entries)} of them; at most {max_bodies} are taken here')
+        section.fail('bodies', f'{len(entries)} of them; at most {max_bodies} are accepted here')
     check = _inertia_check(section, built_in)
     listed = [
         read_body(entry, f'robot {context!r}, body {_label(entry, i)}')
@@ -160,7 +159,7 @@ def _robot(
     gravity = (
         section.array('gravity', (3,)) if section.has('gravity')
         else np.array(STANDARD_GRAVITY))
-    # Lists with one entry a joint follow the bodies as they are listed; coupled ones have none.
+    # Lists with one entry per joint are in the order of `bodies`, without the coupled joints.
     given = [
         link.joint for link, _ in listed
         if link.type not in ('fixed', 'floating') and link.mimic is None]
@@ -206,14 +205,14 @@ def _inertia_check(section: CheckedMapping, built_in: bool) -> InertiaHandling:
         section.fail('inertia_check', f"expected 'error' or 'warn', got {value!r}")
     if value == 'error':
         return 'error'
-    return 'accept' if built_in else 'warn'  # nobody here can fix published values
+    return 'accept' if built_in else 'warn'  # users cannot correct these published values
 
 
 def _check_masses(robot: Robot, section: CheckedMapping) -> None:
-    """Refuse a robot of which nothing that moves has a mass; warn of joints that move none."""
+    """Refuse a robot whose moving bodies have no mass; warn of joints that move no mass."""
     if not any(body.mass or body.inertia.any() for body in robot.bodies):
         section.fail('bodies', 'nothing that moves has a mass: every torque would be 0')
     if fault := massless_fault(robot):
         warnings.warn(
-            f'{section.context}: {fault}: inverse dynamics has torques, forward dynamics no '
-            'answer', stacklevel=3)
+            f'{section.context}: {fault}: inverse dynamics works, forward dynamics has no '
+            'solution', stacklevel=3)

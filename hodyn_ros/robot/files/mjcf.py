@@ -1,8 +1,7 @@
 """Robots from MuJoCo: its own compiler reads the MJCF; bodies come from the compiled model.
 
-What MuJoCo adds to rigid bodies is taken where the robot format has it: the armature is the
-inertia of the rotors, damping is viscous friction. What it has not is refused, or left out with a
-warning.
+Of MuJoCo's additions to rigid bodies, armature is read as rotor inertia and damping as viscous
+friction. What the robot format does not have is refused, or left out with a warning.
 """
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -25,12 +24,12 @@ _KINDS = {
     'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute', 'mjJNT_BALL': 'spherical'}
 _OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
-_ANY_SLOPE = 1.0  # s/rad: of a sigmoid of amplitude 0
+_ANY_SLOPE = 1.0  # s/rad, for a sigmoid with amplitude 0
 _LEFT_OUT = {
     'jnt_stiffness': 'springs that pull a joint to its rest',
-    'jnt_stiffnesspoly': 'what is no line of such springs', 'dof_frictionloss': 'frictionloss',
-    'dof_dampingpoly': 'what is no line of damping'}
-"""By fields of a compiled model, of which older releases of MuJoCo have not all."""
+    'jnt_stiffnesspoly': 'the nonlinear part of such springs', 'dof_frictionloss': 'frictionloss',
+    'dof_dampingpoly': 'the nonlinear part of damping'}
+"""By fields of a compiled model; older releases of MuJoCo do not have all of them."""
 
 
 def is_model(source: object) -> bool:
@@ -40,7 +39,7 @@ def is_model(source: object) -> bool:
 
 
 def compiled(path: Path) -> Any:
-    """Return the ``mujoco.MjModel`` of an MJCF file, with what it includes.
+    """Return the ``mujoco.MjModel`` of an MJCF file with its included files.
 
     Raises
     ------
@@ -73,7 +72,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     context : str
         Names the source in messages.
     locked : mapping of str to float
-        Joints that are to be locked afterwards: they follow none.
+        Joints that will be locked; they follow no other joint.
 
     Raises
     ------
@@ -135,7 +134,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return inertias or dampings by joint as the joints that move by themselves feel them."""
+    """Return inertias or dampings of all joints, reflected to those that move by themselves."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:
@@ -159,7 +158,7 @@ def _warn_of_what_is_left_out(model: Any, context: str, balls: list[int]) -> Non
         or np.any(model.dof_armature[dofs]) or np.any(model.dof_damping[dofs]),
         'gravity compensation': np.any(model.body_gravcomp),
         'drag of a medium': model.opt.density or model.opt.viscosity,
-        'what holds bodies to those that a user moves (mocap)': any(
+        'equalities with bodies that a user moves (mocap)': any(
             model.eq_active0[e] and _holds_mocap(model, e) for e in range(model.neq)
             if mujoco.mjtEq(model.eq_type[e]).name in _OF_BODIES),
         'feedback of actuators': np.any(
@@ -188,7 +187,7 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
         if kind == 'mjJNT_FREE':
             if np.count_nonzero(model.body_parentid[1:] == 0) > 1:
                 raise HodynError(
-                    f'{context}: body {name!r} is free, and there are others on the world: one '
+                    f'{context}: body {name!r} is free, and the world has other bodies: one '
                     'robot is one tree; leave out what it handles')
             links.append({'joint': joint, 'type': 'floating', 'placement': placement})
             continue
@@ -225,7 +224,7 @@ def _limits(model: Any, joint: int, context: str) -> JointLimits:
 
 
 def _effort_limit(model: Any, joint: int, context: str) -> float:
-    """Return the force that a joint's limit, or what drives it, allows; infinite if none does."""
+    """Return the largest force that a joint's limit and actuators allow; infinite if unknown."""
     import mujoco
 
     bounds = []
@@ -254,15 +253,15 @@ def _effort_limit(model: Any, joint: int, context: str) -> float:
     limit = min(bounds, default=np.inf)
     if limit == 0.0:
         warnings.warn(
-            f'{context}, joint {_name(model, "jnt", joint)!r}: what drives it goes one way only: '
+            f'{context}, joint {_name(model, "jnt", joint)!r}: its actuators push one way only: '
             'its effort limit is taken as unknown', stacklevel=4)
     return float(limit) if limit > 0.0 else np.inf
 
 
 def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Mimic]:
-    """Return what each coupled joint follows; refuse what closes loops, or couples in other ways.
+    """Return the mimics of coupled joints; refuse equalities that close loops or are not linear.
 
-    MuJoCo holds y − y0 at a polynomial in x − x0, with y0 and x0 where the joints are at first.
+    MuJoCo holds y − y0 at a polynomial in x − x0, with the initial positions y0 and x0.
     """
     import mujoco
 
@@ -273,8 +272,8 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             continue
         if kind == 'mjEQ_TENDON':
             raise HodynError(
-                f'{context}: an equality couples tendons; the joints here are coupled by those of '
-                'joints alone: remove it')
+                f'{context}: an equality couples tendons; only equalities of joints are '
+                'supported: remove it')
         if kind == 'mjEQ_JOINT':
             pair = [int(j) for j in (model.eq_obj1id[e], model.eq_obj2id[e]) if j >= 0]
             names = [_name(model, 'jnt', j) for j in pair]
@@ -283,8 +282,9 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             constant, slope, *rest = model.eq_data[e, :5].tolist()
             if len(names) < 2 or any(rest) or slope == 0.0 or names[0] in mimics:
                 raise HodynError(
-                    f'{context}: an equality couples {" and ".join(map(repr, names))} otherwise '
-                    'than by a line, or one of several; lock them (locked_joints), or remove it')
+                    f'{context}: an equality of {" and ".join(map(repr, names))} is not a line '
+                    'between two joints, or not the only one; lock them (locked_joints), or '
+                    'remove it')
             first, other = (float(model.qpos0[model.jnt_qposadr[j]]) for j in pair)
             mimics[names[0]] = Mimic(names[1], slope, first + constant - slope * other)
         if kind in _OF_BODIES and not _holds_mocap(model, e):

@@ -7,14 +7,14 @@ import numpy as np
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:
-    """Return the same in dicts, lists and Python's own numbers.
+    """Return the same value in dicts, lists and Python's own numbers.
 
     Parameters
     ----------
     value : any
-        A mapping, sequence, array or number, nested as it may be.
+        A mapping, sequence, array or number, nested to any depth.
     finite : bool
-        Put None where a number is not finite, as JSON wants it.
+        Replace numbers that are not finite by None, as JSON has no word for them.
 
     """
     if isinstance(value, Mapping):

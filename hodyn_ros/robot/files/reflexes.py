@@ -1,4 +1,4 @@
-"""The reflexes in a robot file, on which the vendor's controller stops."""
+"""Reads the reflexes in a robot file, at which the vendor's controller stops."""
 from collections import Counter
 from typing import Any
 import warnings
@@ -20,14 +20,14 @@ _KEYS = {'name', 'commands', 'quantity', 'joints', 'limit'}
 def read_reflexes(
     section: CheckedMapping, joints: list[str], limits: Limits, order: list[int],
 ) -> Reflexes | None:
-    """Return the reflexes with their joints in another order; None if the file has none.
+    """Return the reflexes with their joints reordered by `order`; None if the file has none.
 
-    A reflex without a limit gets that of `limits`, whose joints are in the order of the file.
+    A reflex without a limit gets the one in `limits`, whose joints are in the file's order.
 
     Raises
     ------
     HodynError
-        An entry that is wrong, by file, reflex and key.
+        When an entry is wrong, naming file, reflex and key.
 
     """
     if not section.has('reflexes'):
@@ -93,7 +93,7 @@ def _names(part: CheckedMapping, joints: list[str]) -> list[str]:
         part.fail('joints', f'expected a list of joints, got {names!r}')
     for name in names:
         if name not in joints:
-            part.fail('joints', f'{name!r} is no joint; the joints are {", ".join(joints)}')
+            part.fail('joints', f'{name!r} is not a joint; the joints are {", ".join(joints)}')
     return names
 
 

@@ -1,7 +1,7 @@
-"""A robot file with the nearest possible inertias; everything else stays.
+"""Writes a robot file with the nearest possible inertias; everything else stays.
 
-The nearest is that of the least Frobenius norm of the change. A URDF stays the text that it is,
-but for the numbers of these inertias; of other sources a YAML file is written.
+The nearest inertia has the least Frobenius norm of the change. In a URDF only the numbers of these
+inertias change; other sources are written as YAML.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ _TAG = re.compile(rb'<inertia(?:[^>"\']|"[^"]*"|\'[^\']*\')*>')
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """An inertia that no body has, and the nearest that one has.
+    """An inertia that no body can have, and the nearest possible one.
 
     Attributes
     ----------
     link : str
-        Whose it is.
+        The link that has it.
     index : int
-        Which body of the source it is.
+        Index of the body in the source.
     mass : float
         kg.
     com : (3,) array
@@ -55,32 +55,32 @@ class Repair:
 
     @property
     def given_principal(self) -> Array:
-        """Principal values of the symmetric part of the given one, (3,), ascending."""
+        """Principal values of the given inertia's symmetric part, (3,), ascending."""
         values = np.linalg.eigvalsh(0.5 * (self.given + self.given.T))
         return np.asarray(values, dtype=np.float64)
 
     @property
     def proposed_principal(self) -> Array:
-        """Those of the proposed one."""
+        """Principal values of the proposed inertia, (3,), ascending."""
         return np.asarray(np.linalg.eigvalsh(self.proposed), dtype=np.float64)
 
     @property
     def axes(self) -> Array:
-        """Axes of both in the link's, (3, 3), the columns of a rotation: an inertial frame."""
+        """Principal axes of both inertias in the link's axes, (3, 3): a rotation's columns."""
         _, axes = np.linalg.eigh(self.proposed)
         return np.column_stack([axes[:, 0] * np.linalg.det(axes), axes[:, 1:]])
 
     @property
     def change(self) -> float:
-        """How large the change is, of the given one (Frobenius norms)."""
+        """Size of the change as a share of the given inertia (Frobenius norms)."""
         return float(
             np.linalg.norm(self.proposed - self.given) / np.linalg.norm(self.given))
 
 
 def repairs(source: str | Path) -> list[Repair]:
-    """Return what is to be repaired of a robot that `load_robot` takes, in the order of its links.
+    """Return the repairs that a robot needs, in the order of its links, from any source.
 
-    Raises HodynError where masses or inertias are missing or no numbers, naming the body.
+    Raises HodynError when masses or inertias are missing or not numbers, naming the body.
     """
     found = []
     for index, body in enumerate(robot_keys(source).get('bodies') or ()):
@@ -97,21 +97,21 @@ def repairs(source: str | Path) -> list[Repair]:
 def write_repaired(
     source: str | Path, changes: Sequence[Repair], path: Path, *, force: bool = False,
 ) -> None:
-    """Write a robot with other inertias.
+    """Write a robot with the proposed inertias.
 
     Raises
     ------
     HodynError
-        For another ending than .yaml, or .urdf of a URDF.
+        When the path does not end in .yaml, or in .urdf for a URDF.
     FileExistsError
-        When there is such a file already, without force.
+        When the file exists already, without `force`.
 
     """
     if path.suffix == '.urdf':
         text = '' if source in robot_names() else strict_yaml.read_text(
             Path(source), MAX_FILE_BYTES, 'a robot file')
         if first_tag(text) != 'robot':
-            raise HodynError(f'{path}: {source} is no URDF, and is repaired as .yaml')
+            raise HodynError(f'{path}: {source} is not a URDF: write the repaired robot as .yaml')
         write_text(path, _urdf(text, str(source), changes), force=force)
     elif path.suffix in ('.yaml', '.yml'):
         keys = robot_keys(source)
@@ -120,7 +120,7 @@ def write_repaired(
         write_text(path, yaml.safe_dump(
             keys, sort_keys=False, default_flow_style=None, width=_LINE), force=force)
     else:
-        raise HodynError(f'{path}: a robot is repaired as .yaml, or a URDF as .urdf')
+        raise HodynError(f'{path}: a repaired robot is written as .yaml, or as .urdf if it is one')
 
 
 def _urdf(text: str, context: str, changes: Sequence[Repair]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-MAX_YAML = 1024 * 1024  # characters, read in a second; a hundred bodies need a tenth of them
+MAX_YAML = 1024 * 1024  # characters, which take a second to read; 100 bodies need a tenth
 
 
 def robot_names() -> list[str]:
@@ -32,9 +32,9 @@ def robot_names() -> list[str]:
 
 
 def robot_keys(source: str | Path) -> dict[str, Any]:
-    """Return the keys of a robot from any source that `load_robot` takes, plain, for YAML.
+    """Return the mapping of a robot from any source that `load_robot` takes, plain for YAML.
 
-    They are the caller's own, to be changed and written as another robot's.
+    It is a copy, which the caller may change and write as another robot.
     """
     data, _ = read_source(source, {})
     return {key: plain(value) for key, value in data.items()}
@@ -44,7 +44,7 @@ def read_source(
     source: Source, locked: Mapping[str, float],
     max_bodies: int | None = None, *, floating_base: bool = False,
 ) -> tuple[Mapping[str, Any], str]:
-    """Return the keys of a robot and what to call it in messages."""
+    """Return the mapping of a robot and its name in messages."""
     data, context = _read(source, locked, max_bodies)
     data = with_chains(data, context)
     if floating_base:
@@ -101,5 +101,5 @@ def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')
     if 'bodies' not in data and (kind := likeness(data)):
-        raise HodynError(f'{context}: no robot file, which has bodies{kind}')
+        raise HodynError(f"{context}: not a robot file: key 'bodies' is missing{kind}")
     return data

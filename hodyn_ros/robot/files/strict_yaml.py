@@ -8,14 +8,14 @@ from yaml.composer import Composer
 
 from hodyn_ros.common.errors import HodynError
 
-# libyaml, where it is built in, parses several times faster.
+# libyaml, if it is built in, parses several times faster.
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
 
 def read_text(path: Path, max_bytes: int, what: str) -> str:
     """Return the text of a file.
 
-    Raises HodynError when it is larger than allowed, asking whether it is `what`, or not UTF-8.
+    Raises HodynError when it is not UTF-8, or too large; the message then asks: is it `what`?
     """
     if path.stat().st_size > max_bytes:
         raise HodynError(f'{path}: larger than {max_bytes} bytes; is it {what}?')
@@ -28,11 +28,11 @@ def read_text(path: Path, max_bytes: int, what: str) -> str:
 def load(text: str, context: str) -> Any:
     """Return the data of a YAML text.
 
-    Beyond `yaml.safe_load`, a key that occurs twice is an error instead of replacing the first,
-    and aliases are refused, by which a small file can expand to an endless one.
+    Unlike `yaml.safe_load`, it refuses a key that occurs twice, and aliases, by which a small file
+    can expand without end.
 
-    Raises HodynError that names the source and, where known, the line, and quotes nothing of the
-    text, which may be from a file that was given by mistake.
+    Raises HodynError that names the source and, if known, the line. It does not quote the text,
+    which may be from a file that was given by mistake.
     """
     documents = load_all(text, context)
     if len(documents) > 1:
@@ -50,7 +50,7 @@ def load_all(text: str, context: str) -> list[Any]:
         raise HodynError(f'{context}{place}: not valid YAML{_cause(error)}') from None
     except (yaml.YAMLError, ValueError):  # ValueError: wrong dates and integers
         raise HodynError(
-            f'{context}: not valid YAML: a character, a date or a number that is none') from None
+            f'{context}: not valid YAML: a character, a date or a number is invalid') from None
     except RecursionError:
         raise HodynError(f'{context}: not valid YAML: nested too deeply') from None
 
@@ -59,7 +59,7 @@ _BRACKETS = ("','", "']'", "'}'")
 
 
 def _cause(error: yaml.MarkedYAMLError) -> str:
-    """Return the cause without what the text says; the parser's words for its parts may stay."""
+    """Return the cause without quotes from the text; the parser's names of tokens may stay."""
     if isinstance(error, _OwnError):
         return f': {error.problem}'
     cause = re.sub(
@@ -77,14 +77,14 @@ class _StrictComposer(Composer):
         if self.check_event(yaml.AliasEvent):
             alias = self.get_event()
             raise _OwnError(
-                problem='an alias is not accepted: *id001 stands for what &id001 marks, as '
-                'yaml.dump writes a list that it meets twice; write the list out in both places '
+                problem='an alias is not accepted: *id001 repeats the value marked by &id001, as '
+                'yaml.dump writes a list that occurs twice; write the list out in both places '
                 '(give yaml.dump a copy of it)', problem_mark=alias.start_mark)
         return Composer.compose_node(self, parent, index)
 
 
-# The composer comes first: libyaml's own takes aliases, and the whole stack for brackets in
-# brackets without end; none of it can be overridden.
+# The composer comes first: libyaml's own accepts aliases and overflows the stack if brackets are
+# nested too deeply, and it cannot be overridden.
 class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
     def __init__(self, text: str) -> None:
         _Parser.__init__(self, text)
@@ -103,5 +103,5 @@ class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
         return mapping
 
 
-# A launch file's arrays come to a node as tuples of Python, tagged as such.
+# Arrays in a launch file reach a node in YAML that tags them as Python tuples.
 _Loader.add_constructor('tag:yaml.org,2002:python/tuple', _Loader.construct_yaml_seq)

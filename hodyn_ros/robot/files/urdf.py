@@ -1,7 +1,7 @@
 """Robots from URDF 1.0 to 1.2, translated into the mapping that `loader` checks and merges.
 
-Only links, joints and inertias are read: visuals, collisions, transmissions and the like are left
-alone, so no mesh is ever looked for.
+Only links, joints and inertias are read: visuals, collisions, transmissions and the like are
+ignored, so no mesh is ever opened.
 """
 from collections.abc import Mapping
 import math
@@ -34,13 +34,13 @@ _BOUNDS = ('velocity', 'effort', 'acceleration', 'deceleration', 'jerk')
 _NEEDED = {
     name: {'revolute': turning, 'continuous': turning, 'prismatic': sliding}
     for name, turning, sliding in (('velocity', 'rad/s', 'm/s'), ('effort', 'N m', 'N'))}
-"""Of <limit> in all versions but the last: the unit by the type of the joint."""
+"""Attributes that <limit> needs before version 1.2, with their unit by type of joint."""
 _OF_DRIVES = ('command_effort', 'current', 'gear_velocity')
-"""Of <limit> in files of ANYbotics: what bounds the drive before the joint is bounded."""
+"""Attributes of <limit> in files of ANYbotics: limits of the drive, which are ignored."""
 _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), '1.2')}
-"""Attributes that are not of the first version: ROS passes over them in a file of an older one."""
+"""Versions that introduced attributes: in a file of an older version ROS ignores them."""
 _UNIT = 0.01
-"""How far a quaternion may be from length 1: two decimals that were rounded, and no more."""
+"""Largest deviation of a quaternion's length from 1, as from rounding to two decimals."""
 _TYPES = {
     'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
     'floating': 'floating', 'planar': 'planar', 'spherical': 'spherical',
@@ -48,7 +48,7 @@ _TYPES = {
 
 
 class _Joint(NamedTuple):
-    """A joint of the document, of which the rest is read where it is wanted."""
+    """A joint of the document; the rest is read from its element when needed."""
 
     name: str
     type: str
@@ -73,7 +73,7 @@ def robot_mapping(
     context : str
         Names the source in messages.
     locked : mapping of str to float, optional
-        Joints that are to be locked afterwards, and where: they mimic none.
+        Positions of joints that will be locked; they mimic no other joint.
     max_bodies : int, optional
         Largest number of links.
 
@@ -87,7 +87,7 @@ def robot_mapping(
     root = read_root(text, context)
     for tag in ('link', 'joint'):
         if max_bodies is not None and (count := len(root.all(tag))) > max_bodies:
-            raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are taken here')
+            raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are accepted here')
     links = _by_name(root, 'link')
     joints = [_joint(element) for element in _by_name(root, 'joint').values()]
     _check_locked(locked, joints, context)
@@ -116,7 +116,7 @@ def robot_mapping(
 
 
 def read_root(text: str, context: str) -> Element:
-    """Return the <robot> element of URDF text of a version that is known."""
+    """Return the <robot> element of URDF text; refuse unknown versions."""
     root = read_xml(text, context)
     if root.tag != 'robot':
         raise HodynError(f'{context}: expected a <robot> element')
@@ -134,7 +134,7 @@ def read_root(text: str, context: str) -> Element:
 
 
 def _by_name(root: Element, tag: str) -> dict[str, Element]:
-    """Return the links or joints, each with a name of its own."""
+    """Return the links or joints by name; refuse a name that occurs twice."""
     found: dict[str, Element] = {}
     for element in root.all(tag):
         name = element.text('name')
@@ -151,7 +151,7 @@ def _version(element: Element) -> str:
 
 
 def _one(element: Element, tag: str, known: tuple[str, ...]) -> Element | None:
-    """Return a child that has attributes of the file's version alone."""
+    """Return a child; refuse attributes that are newer than the file's version."""
     child = element.one(tag, known)
     if child is None:
         return None
@@ -159,7 +159,7 @@ def _one(element: Element, tag: str, known: tuple[str, ...]) -> Element | None:
     for name in child.attributes:
         if version < _SINCE.get(name, version):
             child.fail(
-                f'{name} is of URDF {_SINCE[name]}, and ROS passes over it in a file of version '
+                f'{name} needs URDF {_SINCE[name]}; ROS ignores it in a file of version '
                 f'{version}: write <robot version="{_SINCE[name]}" …>, or remove it')
     return child
 
@@ -215,7 +215,7 @@ def _depth_first(
 
 
 def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
-    """Raise HodynError for a joint that is not there, before limits are complained of."""
+    """Refuse unknown joints to lock before limits are checked."""
     movable: list[str] = []
     for joint in joints:
         if joint.type not in ('fixed', 'floating'):
@@ -238,8 +238,8 @@ def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, 
         direction = np.array([1.0, 0.0, 0.0] if axis is None else axis.numbers('xyz', 3))
         largest = np.abs(direction).max()
         if largest == 0.0:
-            axis.fail(f'{direction.tolist()} is no axis')  # type: ignore[union-attr]
-        direction /= largest  # the squares of what is very small, or large, are none
+            axis.fail(f'{direction.tolist()} is not an axis')  # type: ignore[union-attr]
+        direction /= largest  # so that squares of tiny or huge numbers do not under- or overflow
         keys['axis'] = direction / np.linalg.norm(direction)
     mimic = joint.element.one('mimic', _MIMIC)
     if mimic is not None and joint.type != 'fixed' and joint.name not in locked:
@@ -254,7 +254,7 @@ def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, 
 def _limits(
     joints: list[_Joint], mimics: Mapping[str, Mimic], locked: Mapping[str, float],
 ) -> dict[str, JointLimits]:
-    """Return the limits by joint, of all that move but those that follow a locked one."""
+    """Return the limits of moving joints by name, without followers of a locked joint."""
     limits: dict[str, JointLimits] = {}
     _check_bounds([joint for joint in joints if joint.name not in locked and (
         joint.name not in mimics or mimics[joint.name].joint not in locked)])
@@ -266,7 +266,7 @@ def _limits(
             limits |= dict.fromkeys(coordinate_names(joint.name, joint.type), JointLimits())
         elif limit is None:
             limits[joint.name] = JointLimits()
-        elif joint.name in locked:  # it need not be able to move
+        elif joint.name in locked:  # its range may be empty
             lower, upper = (-np.inf, np.inf) if joint.type == 'continuous' else _range(limit)
             if lower < upper:
                 limits[joint.name] = JointLimits(lower, upper)
@@ -277,7 +277,7 @@ def _limits(
 
 
 def _check_bounds(joints: list[_Joint]) -> None:
-    """Raise HodynError that names all joints whose <limit> lacks what ROS wants of it."""
+    """Refuse a <limit> without an attribute that ROS requires; the error names all joints."""
     for name, units in _NEEDED.items():
         without = [
             (joint, limit) for joint in joints if joint.type in units
@@ -287,8 +287,8 @@ def _check_bounds(joints: list[_Joint]) -> None:
             joint, limit = without[0]
             others = ', '.join(repr(other.name) for other, _ in without[1:])
             limit.fail(
-                f'{name} is missing{others and f", and of joints {others}"}, without which ROS '
-                f'takes no <limit>: write the largest that the drive gives, {name}="…" in '
+                f'{name} is missing{others and f", also for joints {others}"}; ROS refuses a '
+                f'<limit> without it: write the largest that the drive gives, {name}="…" in '
                 f'{units[joint.type]}, or {name}="0" if it is not known')
 
 
@@ -301,22 +301,22 @@ def _ends(joint: _Joint, limit: Element) -> tuple[float, float]:
         limit.fail(f'lower is {lower:g}, not below upper, {upper:g}')
     if lower == -np.inf and upper == np.inf:
         limit.warn(
-            'has no range, lower and upper are missing or 0: taken as without ends; write them'
+            'has no range, as lower and upper are missing or 0: taken as endless; write them'
             + (', or make the joint type="continuous"' if joint.type == 'revolute' else ''))
     return lower, upper
 
 
 def _range(limit: Element) -> tuple[float, float]:
-    """Return the least and the largest position; without end where both are missing or 0."""
+    """Return the least and the largest position; infinite if both are missing or 0."""
     given = [name for name in _RANGE if name in limit.attributes]
     if len(given) == 1 and _version(limit) == '1.2':
-        limit.fail(f'{given[0]} alone is given; URDF 1.2 wants lower and upper')
+        limit.fail(f'only {given[0]} is given; URDF 1.2 needs lower and upper')
     lower, upper = (limit.number(name, 0.0, finite=False) for name in _RANGE)
     return (lower, upper) if lower or upper else (-np.inf, np.inf)
 
 
 def _bounds(limit: Element, *, driven: bool) -> dict[str, float]:
-    """Return the limits but those of position; of effort none, where it is not driven itself."""
+    """Return all limits except the range; no effort limit if the joint is not driven itself."""
     known = {}
     default = np.inf if _version(limit) == '1.2' else None
     for name in _BOUNDS:
@@ -348,7 +348,7 @@ def _inertia_keys(link: Element) -> dict[str, Any]:
 def read_pose(element: Element) -> Array:
     """Return the pose of an element's <origin>.
 
-    It turns by a quaternion (x, y, z, w), or by roll, pitch and yaw about the fixed x, y and z.
+    Its rotation is a quaternion (x, y, z, w), or roll, pitch and yaw about fixed x, y and z axes.
     """
     origin = _one(element, 'origin', _POSE)
     if origin is None:
@@ -363,5 +363,5 @@ def read_pose(element: Element) -> Array:
     x, y, z, w = origin.numbers('quat_xyzw', 4)
     length = math.hypot(x, y, z, w)
     if abs(length - 1.0) > _UNIT:
-        origin.fail(f'quat_xyzw has length {length:.4g}, and a rotation length 1')
+        origin.fail(f'quat_xyzw has length {length:.4g} instead of 1')
     return lie.pose(lie.rotation_of_quaternion([w, x, y, z]), position)

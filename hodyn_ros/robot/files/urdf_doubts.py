@@ -1,6 +1,6 @@
-"""What of the elements of a URDF is likely an oversight: a warning each, in one line.
+"""Warnings, one line each, about likely oversights in the elements of a URDF.
 
-What may be an oversight in a file of any kind is in `robot.unit_doubts`.
+Oversights that any kind of robot file may have are in `robot.unit_doubts`.
 """
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,19 +13,19 @@ from hodyn_ros.robot.unit_doubts import ask_of_angles
 
 
 def warn_of_dynamics(root: Element, context: str) -> None:
-    """Say how many joints have damping or friction, which are not read."""
+    """Warn of joints with damping or friction, which are not read."""
     count = sum(
         any(dynamics.attributes.get(key, '').strip('0. ') for dynamics in joint.all('dynamics')
             for key in ('damping', 'friction')) for joint in root.all('joint'))
     if count:
         _warn(
             f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
-            'friction of a URDF are mostly settings of simulators; hodyn identify finds those of '
-            'the arm')
+            'friction of a URDF are mostly settings of simulators; hodyn identify finds the '
+            "arm's own")
 
 
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
-    """Say which limits are 0, and so not known, of joints by name with <limit> and quantities."""
+    """Warn of limits that are 0, and so unknown; `limits` has joint, <limit> and quantities."""
     zeros: dict[str, list[tuple[str, int]]] = {}
     for joint, limit, names in limits:
         for name in names:
@@ -39,7 +39,7 @@ def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context:
 
 
 def warn_of_angles(root: Element, context: str) -> None:
-    """Say which <origin> turns by what looks like degrees."""
+    """Ask whether the rpy of an <origin> is in degrees, if it is above a full turn."""
     ask_of_angles([
         (part.attributes['name'], origin.numbers('rpy', 3))
         for part in (*root.all('joint'), *root.all('link'))
@@ -48,9 +48,9 @@ def warn_of_angles(root: Element, context: str) -> None:
 
 
 def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
-    """Say which links have no mass though they carry others, and which are points.
+    """Warn of moving links without mass that carry others, and of links that are points.
 
-    `bodies` are those of the robot format, parents first.
+    `bodies` are in the robot format, parents first.
     """
     carrier: dict[Any, Any] = {}
     has_mass: dict[Any, bool] = {}

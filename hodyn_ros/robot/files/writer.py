@@ -1,4 +1,4 @@
-"""Robots written to files: YAML with all of a robot, or URDF with what URDF can express."""
+"""Writes robots to files: YAML with all of a robot, or URDF with what URDF can express."""
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -30,32 +30,32 @@ _LINE = 99
 def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     """Write a robot to a file, from which `load_robot` reads the same robot.
 
-    Links that were merged into others are frames there: their masses are those of the bodies.
+    Links that were merged into others are written as frames; their masses are in the bodies.
 
     Parameters
     ----------
     robot : Robot
         Any robot, with a payload or locked joints as well.
     path : str or Path
-        ``.yaml``, with every number to the last bit; or ``.urdf``, to round-off, without what
-        URDF has no word for, which a warning names: gravity that is not the standard one,
-        friction, actuators, reflexes, limits of effort rate and the like. It is of version 1.2
-        where acceleration or jerk is limited, so that older readers refuse it. A floating base is
-        the root link there: `floating_base=True` reads it as such.
+        ``.yaml`` keeps every number to the last bit. ``.urdf`` is exact to round-off and leaves
+        out what URDF cannot express, such as gravity other than standard, friction, actuators,
+        reflexes and limits of effort rate; a warning names it. If acceleration or jerk is limited,
+        the URDF has version 1.2, so that older readers refuse it. A floating base becomes its root
+        link: read it with `floating_base=True`.
     force : bool
         Whether an existing file is replaced.
 
     Raises
     ------
     HodynError
-        For another ending, and for URDF of a robot with a helical joint.
+        When the path has another ending, and for a URDF if a joint is helical.
     FileExistsError
-        When there is such a file already, without force.
+        When the file exists already, without `force`.
 
     Warns
     -----
     UserWarning
-        Of what a URDF leaves out.
+        When a URDF leaves something out.
 
     """
     check_robot(robot)
@@ -69,8 +69,8 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     write_text(path, text, force=force)
     if path.suffix == '.urdf' and (left_out := _without_word_in_urdf(robot)):
         warnings.warn(
-            f'{path}: without {", ".join(left_out)}, for which URDF has no word: a .yaml has all '
-            'that is known of the robot', stacklevel=2)
+            f'{path}: without {", ".join(left_out)}, which URDF cannot express: write a .yaml to '
+            'keep all of the robot', stacklevel=2)
 
 
 def robot_text(robot: Robot) -> str:
@@ -81,7 +81,7 @@ def robot_text(robot: Robot) -> str:
 
 
 def robot_mapping(robot: Robot) -> dict[str, Any]:
-    """Return the keys of a robot as its file would have them, in plain lists and numbers."""
+    """Return the mapping of a robot as in its file, in plain lists and numbers."""
     in_base = lie.inverse(robot.base_pose)
     names = [body.name for body in robot.bodies]
     mapping: dict[str, Any] = {
@@ -152,7 +152,7 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
 
 
 def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
-    """Return the entries of a reflex: one, or one a joint where the limits depend on speed."""
+    """Return the entries of a reflex: one, or one per joint if the limits depend on speed."""
     keys = {'name': stop.name, 'commands': stop.commands, 'quantity': stop.quantity}
     watched: NDArray[np.bool_] = np.asarray(np.isfinite(stop.limit).all(axis=0))
     names = [name for name, has in zip(robot.joint_names, watched, strict=True) if has]
@@ -192,7 +192,7 @@ def urdf_text(robot: Robot) -> str:
         world += '_'
     if not robot.floating:
         ElementTree.SubElement(root, 'link', name=world)
-    # A link's frame lies on the axis of its joint there.
+    # In URDF the frame of a link lies on the axis of its joint.
     moved = [lie.pose(np.eye(3), body.point) for body in robot.bodies]
     for i, body in enumerate(robot.bodies):
         _urdf_link(root, body, moved[i])
@@ -214,7 +214,7 @@ def urdf_text(robot: Robot) -> str:
 
 
 def _without_word_in_urdf(robot: Robot) -> list[str]:
-    """Return the keys of a robot file, of those that the robot has, that a URDF leaves out."""
+    """Return the keys of this robot's file that a URDF leaves out."""
     limits, names = robot.limits, ('effort_rate', 'tracking_error')
     has = {
         'gravity': not np.array_equal(robot.gravity, STANDARD_GRAVITY),
@@ -244,8 +244,8 @@ def _urdf_joint(
     body = robot.bodies[index]
     if body.type == 'helical':
         raise HodynError(
-            f'joint {body.joint!r} of robot {robot.name!r} is helical, for which URDF has no '
-            'word: save it as .yaml')
+            f'joint {body.joint!r} of robot {robot.name!r} is helical, which URDF cannot '
+            'express: save it as .yaml')
     bounds = _urdf_limits(robot, index - robot.floating)
     kind = body.type
     if kind == 'revolute' and 'lower' not in bounds:
@@ -256,7 +256,7 @@ def _urdf_joint(
     ElementTree.SubElement(joint, 'child', link=body.name)
     ElementTree.SubElement(joint, 'axis', xyz=_numbers(body.axis))
     if bounds:
-        # 0 means unknown there, in the versions in which it must not be missing.
+        # Versions before 1.2 need both attributes; 0 means unknown.
         unknown = {} if root.get('version') else {'velocity': '0', 'effort': '0'}
         ElementTree.SubElement(joint, 'limit', {**unknown, **bounds})
     if body.mimic is not None:
@@ -266,7 +266,7 @@ def _urdf_joint(
 
 
 def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
-    """Return the limits of a joint that are known: of a coupled one, what they come to."""
+    """Return the known limits of a joint; a coupled joint's follow from its leader's."""
     limits, mimic = robot.limits, robot.bodies[body + robot.floating].mimic
     joint = int(robot.coupling.leader[body])
     lower, upper = float(limits.position_min[joint]), float(limits.position_max[joint])
@@ -277,7 +277,7 @@ def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
         lower, upper = sorted(map(mimic.position, (lower, upper)))
         bounds = {name: abs(mimic.multiplier) * bound for name, bound in bounds.items()}
         bounds['effort'] = np.inf
-    if np.isfinite([lower, upper]).all():  # one alone is none: the other one would be 0
+    if np.isfinite([lower, upper]).all():  # readers would take a single missing end as 0
         bounds = {'lower': lower, 'upper': upper, **bounds}
     return {name: repr(value) for name, value in bounds.items() if np.isfinite(value)}
 

@@ -1,6 +1,6 @@
 """XML of robot files: elements with their lines, read within bounds of size and depth.
 
-A URDF comes from anywhere, over a topic too: entities are never declared, so none is expanded.
+A URDF may come from anywhere, even over a topic. A DOCTYPE is refused, so no entity is expanded.
 """
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_DEPTH = 64
 _BLANK = re.compile(r'[\ufeff \t\r\n]*')
 _NAME = re.compile(r'<([^\s<>/!?]+)')
 _ENDS = {'<!--': '-->', '<?': '?>', '<!': '>'}
-"""Of what may stand before the first element, by how it begins."""
+"""Ends of comments, instructions and declarations before the first element, by their starts."""
 
 
 def first_tag(text: str) -> str | None:
-    """Return the name of the first element of XML, None if there is none.
+    """Return the name of the first element of XML, or None.
 
     No character is read twice, whatever the text is.
     """
@@ -44,7 +44,7 @@ def first_tag(text: str) -> str | None:
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """One element, its attributes as text.
+    """One element, with its attributes as text.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Element:
     attributes : dict of str to str
         By name.
     line : int
-        Where it begins, from 1.
+        Line in which it begins, from 1.
     at : int
-        Where it begins in the bytes of the text without a byte order mark.
+        Index of its first byte in the encoded text without a byte order mark.
     parent : Element or str
-        What it stands in; of the first element, what the source is called in messages.
+        The element around it; for the first element, the name of the source in messages.
     children : list of Element
         In their order.
 
@@ -72,7 +72,7 @@ class Element:
 
     @property
     def place(self) -> str:
-        """Source, line, and the name of the element or of what it stands in, for messages."""
+        """Source, line, and the names or tags of the element and those around it, for messages."""
         names: list[str] = []
         at: Element | str = self
         while isinstance(at, Element):
@@ -91,18 +91,18 @@ class Element:
         warnings.warn(f'{self.place}: {message}', stacklevel=3)
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children of this name."""
+        """Return the children with this tag."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str, known: tuple[str, ...] | None = None) -> Element | None:
-        """Return the child of this name, which may occur once.
+        """Return the child with this tag, or None; raises HodynError if there are two.
 
-        Raises HodynError for an attribute that is none of the known ones, where these are given;
-        what has a prefix, as `tool:name`, is another's.
+        If `known` is given, other attributes of the child are refused as well, except those with
+        a prefix, such as `tool:name`, which are another program's.
         """
         found = self.all(tag)
         if len(found) > 1:
-            found[1].fail(f'occurs twice, in line {found[0].line} too; keep one')
+            found[1].fail(f'occurs twice, also in line {found[0].line}; keep one')
         if not found:
             return None
         for name in () if known is None else found[0].attributes:
@@ -112,7 +112,7 @@ class Element:
         return found[0]
 
     def text(self, name: str) -> str:
-        """Return an attribute that must be there."""
+        """Return a required attribute."""
         value = self.attributes.get(name)
         if not value:
             self.fail(f'attribute {name!r} is missing')
@@ -121,7 +121,7 @@ class Element:
     def numbers(
         self, name: str, count: int, default: list[float] | None = None, *, finite: bool = True,
     ) -> list[float]:
-        """Return the numbers of an attribute; infinite ones where these are meant."""
+        """Return the numbers in an attribute; infinite ones only if `finite` is false."""
         if default is not None and name not in self.attributes:
             return default
         text = self.text(name)
@@ -131,8 +131,8 @@ class Element:
             values = []
         if '${' in text or '$(' in text:
             self.fail(
-                f'{name} is {text!r:.60}, which xacro left, or never saw: expand the file, xacro '
-                'robot.xacro > robot.urdf, with all that it asks for')
+                f'{name} is {text!r:.60}, which xacro has not expanded: run xacro robot.xacro > '
+                'robot.urdf, with all arguments that it needs')
         if len(values) != count:
             wanted = 'a number' if count == 1 else f'{count} numbers'
             self.fail(f'{name} is {text!r:.60}, expected {wanted}')
@@ -148,7 +148,7 @@ class Element:
             name, 1, None if default is None else [default], finite=finite)[0]
 
     def __iter__(self) -> Iterator[Element]:
-        """Yield the element and all below it."""
+        """Yield the element and all elements in it."""
         yield self
         for child in self.children:
             yield from child
@@ -157,7 +157,7 @@ class Element:
 _UNCLOSED = {
     expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH],
     expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]}
-"""Errors of elements that are open where they should not be."""
+"""Errors that are due to an element that was not closed."""
 
 _CAUSES = {expat.errors.codes[error]: cause for error, cause in (
     (expat.errors.XML_ERROR_NO_ELEMENTS, 'the text is empty, or ends before an element is closed'),
@@ -168,30 +168,30 @@ _CAUSES = {expat.errors.codes[error]: cause for error, cause in (
     (expat.errors.XML_ERROR_UNDEFINED_ENTITY, '& is written as &amp;'),
     (expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE, 'an attribute stands twice in an element'),
     (expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT,
-     'something follows the first element: keep one <robot>, and nothing behind it'),
-    (expat.errors.XML_ERROR_SYNTAX, 'no element begins here: is this a URDF, or a path of one?'),
+     'something follows the first element: keep one <robot>, and nothing after it'),
+    (expat.errors.XML_ERROR_SYNTAX, 'no element begins here: is this a URDF, or the path of one?'),
 )}
-"""What is wrong, by the parser's number of the error."""
+"""Causes by the parser's number of the error."""
 
 
 def _number(word: str) -> float:
-    if '_' in word or not word.isascii():  # Python's own, and none of XML's
+    if '_' in word or not word.isascii():  # numbers in Python, but not in XML
         raise ValueError
     return float(word)
 
 
 def read_xml(text: str, context: str) -> Element:
-    """Return the first element of XML with all that it holds, but for what stands between tags.
+    """Return the first element of XML with all elements in it; text between tags is dropped.
 
-    Raises HodynError, with the line and in words that quote nothing of what stands there, for what
-    is not XML, larger than `MAX_BYTES`, nested deeper than `MAX_DEPTH`, or has a DOCTYPE.
+    Raises HodynError for text that is not XML, larger than `MAX_BYTES`, nested deeper than
+    `MAX_DEPTH`, or has a DOCTYPE. The message names the line and does not quote the text.
     """
     encoded = text.lstrip('\ufeff').encode('utf-8', errors='replace')
     if len(encoded) > MAX_BYTES:
         raise HodynError(f'{context}: larger than {MAX_BYTES} bytes; is it a URDF?')
     skipped = len(encoded) - len(encoded.lstrip())  # a declaration may stand after blank lines
     lines = encoded[:skipped].count(b'\n')
-    parser = expat.ParserCreate('utf-8')  # whatever it declares: it has been decoded
+    parser = expat.ParserCreate('utf-8')  # whatever encoding the text declares: it was decoded
     first: list[Element] = []
     open_elements: list[Element] = []
 
@@ -219,7 +219,7 @@ def read_xml(text: str, context: str) -> Element:
     try:
         parser.Parse(encoded[skipped:], True)
     except expat.ExpatError as error:
-        # Without the parser's words: they quote names, and the text need not be what it should.
+        # The parser's words would quote names, and the text may be another file, given by mistake.
         cause = _CAUSES.get(error.code, 'not written as XML is')
         if open_elements and error.code in _UNCLOSED:
             cause += f', which begins in line {open_elements[-1].line}'

@@ -1,1 +1,1 @@
-"""``hodyn demo``: the node and a simulated arm in processes of their own, and what they did."""
+"""``hodyn demo``: runs the node and a simulated arm in separate processes, and sums the run up."""

@@ -1,4 +1,4 @@
-"""Recordings of the feed-forward at work: written as bags, read back and summed up."""
+"""Recordings of the demo: written as bags, read back and summed up."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 class Recorder:
     """Writes serialized joint states to a rosbag2 (MCAP) as they come; a context manager.
 
-    It begins when all channels are heard: before, nothing answers, and the arm takes no torque.
-    The bag is there when the context has ended, and not at all after an error.
+    It starts when every channel has had a message: before that the node does not answer and the
+    arm gets no torque. The bag appears when the context ends, and not at all after an error.
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
@@ -47,7 +47,7 @@ class Recorder:
 
     @property
     def has_heard_all(self) -> bool:
-        """Whether something was heard of every channel."""
+        """Whether every channel has had a message."""
         return all(self._heard.values())
 
     def channel(self, topic: str) -> Callable[[bytes], None]:
@@ -73,11 +73,11 @@ class Recording:
     time : (T,) array
         Seconds from the first.
     q, qd, effort : (T, n) arrays
-        As measured, and the controller's effort.
+        Measured positions and velocities, and the controller's effort.
     q_ref : (T, n) array
-        The reference as published with the torque, at the same times.
+        The reference published with the torque, at the same times.
     torque : (T, 3, n) array
-        Q, Q̇, Q̈ as published.
+        Published Q, Q̇, Q̈.
 
     """
 
@@ -90,9 +90,9 @@ class Recording:
 
     @classmethod
     def read(cls, bag: Path, robot: Robot, prefix: str, lookahead: float = 0.0) -> Recording:
-        """Return what a bag holds of the driver's and the node's topics below a namespace.
+        """Return the recording in a bag; `prefix` is the namespace of the topics, with a slash.
 
-        With a lookahead (s) the published references are later than their stamps, by that.
+        The published references are for `lookahead` (s) after their stamps.
         """
         topics = [_read_topic(bag, robot, f'{prefix}{topic}') for topic in TOPICS]
         places = [{stamp: i for i, stamp in enumerate(topic.stamp.tolist())} for topic in topics]
@@ -117,7 +117,7 @@ class Recording:
         )
 
     def figures(self) -> dict[str, list[float]]:
-        """Return RMS tracking errors (rad) and the largest |Q|, |Q̇|, |Q̈|, one a joint."""
+        """Return RMS tracking errors (rad) and the largest |Q|, |Q̇|, |Q̈|, per joint."""
         peaks = np.abs(self.torque).max(axis=0)
         return {
             'rms_tracking_error': np.sqrt(np.mean((self.q - self.q_ref) ** 2, axis=0)).tolist(),

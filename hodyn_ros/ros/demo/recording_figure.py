@@ -1,4 +1,4 @@
-"""What node and arm did in one run of the demo, as a figure."""
+"""The plot of one run of the demo."""
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ def draw_recording(
 ) -> None:
     """Write reference, tracking error and torques over time to an image file.
 
-    An existing file is replaced with force only.
+    An existing file is replaced only with `force`.
     """
     trip = figures['round_trip_us']
     figure = Figure(figsize=(10, 12), layout='constrained')

@@ -35,20 +35,20 @@ Array = NDArray[np.float64]
 NAMESPACE = '/hodyn_demo'
 PERIOD = 1e-3  # period of the simulated driver, s
 LOOKAHEAD = HALF_HOLD * PERIOD
-COMPILING = 'compiling the kernels, once after an install: five seconds, or ten'
+COMPILING = 'compiling the kernels, once after an install: takes five to ten seconds'
 SETTLING = 0.5
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # s, in which three processes compile on two slow cores
 PREPARING_TIMEOUT = 60.0
 LARGEST_ERROR = 1e-4
-"""RMS of a joint, rad, some hundred times that on a quiet machine."""
+"""Largest RMS error of a joint, rad: some hundred times the error on a quiet machine."""
 MIN_ANSWERED = 0.98
-"""Share of answered states below which the machine counts as busy with other things."""
+"""Share of answered states below which the machine counts as too busy."""
 
 
 @dataclass(frozen=True)
 class DemoRun:
-    """One run of node and simulated arm, and what it left.
+    """One run of the node and a simulated arm.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class DemoRun:
     robot : Robot
         The same, loaded.
     waypoints : (times, positions)
-        What to follow.
+        Times, s, and positions, rad, of the motion to follow.
     duration : float
         Seconds from the trajectory's start to the end.
     bag : Path
@@ -75,9 +75,9 @@ class DemoRun:
     retimed: bool = False
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
-        """Run it; return the results of the driver and of the recording, and the recording.
+        """Run it; return the results from driver and recording, and the recording.
 
-        An existing recording of such a run is replaced with force only.
+        An existing recording of a demo is replaced only with `force`.
         """
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / 'driver.json'
@@ -85,7 +85,7 @@ class DemoRun:
                 local_ros(), Recorder(self.bag, force=force) as recorder,
                 ThreadPoolExecutor(1) as pool,
             ):
-                # A thread of its own: niceness belongs to a thread, and the caller keeps its own.
+                # In a separate thread: niceness belongs to a thread, and the caller keeps its own.
                 given_up = threading.Event()
                 running = pool.submit(_drive, self, report, recorder, given_up)
                 try:
@@ -103,7 +103,7 @@ class DemoRun:
 def was_disturbed(figures: dict[str, Any]) -> bool:
     """Whether the machine was too busy for meaningful results.
 
-    The arm has the node's own model, so an error is of answers that came late or not at all.
+    The arm has the node's own model, so errors come only from answers that are late or missing.
     """
     return (
         bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
@@ -146,7 +146,7 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
             if not console.is_terminal:
                 console.print(COMPILING)
         with (
-            # The node ends first, with the arm still there to stop.
+            # The node ends first, so that it can still stop the arm.
             process(
                 NAMESPACE, 'simulated_driver', f'robot:={run.robot_file}', f'report:={report}',
                 f'position:={run.waypoints[1][0].tolist()}',
@@ -177,7 +177,7 @@ def _drive(run: DemoRun, report: Path, recorder: Recorder, given_up: threading.E
             if not spin(
                     executor, PREPARING_TIMEOUT, alive,
                     until=lambda: observer.state == 'following'):
-                raise HodynError('the node did not take the trajectory: see its messages above')
+                raise HodynError('the node did not accept the trajectory: see its messages above')
             progress.update(task, description='following a trajectory', total=run.duration)
             start = time.monotonic()
 

@@ -54,7 +54,7 @@ def test_a_chain_follows_its_first_joint_in_whatever_order():
     ([mimic('j1'), mimic('j0'), WIDE], "cycle: 'j0', 'j1', 'j0'"),
     ([mimic('j0'), WIDE, WIDE], "cycle: 'j0', 'j0'"),
     ([mimic('j9'), WIDE, WIDE],
-     "joint 'j0' mimics 'j9', which is no joint with one position; these are j0, j1, j2"),
+     "joint 'j0' mimics 'j9', which is not a joint with one position; such joints are j0, j1, j2"),
     ([mimic('j1', multiplier='nan'), WIDE, WIDE], "'[jl]0'.*mimic.*not finite"),
 ])
 def test_what_cannot_be_followed_is_named(source, joints, message):
@@ -82,7 +82,7 @@ def test_what_has_several_positions_cannot_follow(types, message):
 def test_what_has_several_positions_cannot_be_followed(kind):
     text = urdf('', mimic('j0'), types=[kind, 'prismatic']).replace(
         '<link name="l1">', '<link name="l1">', 1)
-    with pytest.raises(ValueError, match="joint 'j1' mimics 'j0', which is no joint with one"):
+    with pytest.raises(ValueError, match="joint 'j1' mimics 'j0', which is not a joint with one"):
         hd.load_robot(text)
 
 
@@ -257,5 +257,5 @@ def test_joints_that_mujoco_holds_on_a_line_are_coupled():
     '<joint joint1="right" joint2="left" polycoef="1 0 0 0 0"/>',
     '<joint joint1="right" joint2="left"/><joint joint1="right" joint2="left"/>'])
 def test_other_couplings_of_mujoco_are_refused(equality):
-    with pytest.raises(ValueError, match=r"an equality couples 'right'.*otherwise than by a line"):
+    with pytest.raises(ValueError, match=r"an equality of 'right'.* is not a line between"):
         hd.load_robot(mjcf(equality))

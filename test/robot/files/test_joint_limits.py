@@ -33,7 +33,7 @@ joint_limits:
   joint2: {has_position_limits: true, min_position: -0.5, max_position: 0.5}
   panda_finger_joint1: {has_velocity_limits: true, max_velocity: 0.1}
 """)
-    with pytest.warns(UserWarning, match="'panda_finger_joint1' is none of 'panda': left out"):
+    with pytest.warns(UserWarning, match="finger_joint1' is not a joint of 'panda': left out"):
         limits = hd.load_robot('panda', limits=tmp_path / 'joint_limits.yaml').limits
     assert (limits.velocity[0], limits.acceleration[0]) == (1.0, 2.0)
     assert limits.jerk[0] == PANDA.limits.jerk[0]

@@ -224,7 +224,7 @@ def test_what_is_no_tree_or_coupled_by_tendons_is_refused(tmp_path, body, more, 
     (ARM, '<option density="1000"/>', 'drag of a medium: left out'),
     (ARM, '<actuator><position joint="left" kp="5"/></actuator>', 'feedback of actuators: left'),
     (ARM, '<actuator><motor joint="left" forcerange="0 50" forcelimited="true"/></actuator>',
-     "joint 'left': what drives it goes one way only"),
+     "joint 'left': its actuators push one way only"),
 ])
 def test_what_mujoco_adds_to_rigid_bodies_is_said_where_it_is_left_out(
     tmp_path, body, more, message,
@@ -251,7 +251,7 @@ def test_damping_that_is_no_line_is_said(tmp_path):
         mujoco.MjModel.from_xml_path(str(path))
     except ValueError:
         pytest.skip('this MuJoCo has no such damping')
-    with pytest.warns(UserWarning, match='what is no line of damping: left out, of shoulder'):
+    with pytest.warns(UserWarning, match='the nonlinear part of damping: left out, of shoulder'):
         assert hd.load_robot(path).friction.viscous[0] == 1.0
 
 

@@ -52,7 +52,7 @@ def test_without_a_limit_those_of_the_file_count_in_the_order_of_joints():
     (mapping(STOP | {'limit': 0.0}), "entry 1, key 'limit': must be above 0"),
     (mapping(STOP | {'limit': [1.0]}), "entry 1, key 'limit': expected 2, got 1"),
     (mapping(STOP | {'limit': {'speed': [1.0, 0.0], 'limit': [1.0, 1.0]}}), "key 'speed'"),
-    (mapping(STOP | {'joints': ['elbow']}), "'elbow' is no joint; the joints are joint0, joint1"),
+    (mapping(STOP | {'joints': ['elbow']}), "'elbow' is not a joint; the joints are joint0"),
     (mapping(STOP | {'limits': 2.0}), "entry 1: unknown key 'limits'"),
     (mapping(STOP, STOP), "'too fast' has two limits of velocity for one joint"),
     (mapping(stops=3), "key 'stops': expected a list"),

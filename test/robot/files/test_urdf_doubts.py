@@ -65,8 +65,8 @@ def test_a_range_that_looks_like_degrees_is_asked_about(upper, is_told):
     ({'first': INERTIAL.format(2100, 10, 10, 10)}, (
         'masses are in kg: are these grams? l1 (2100 kg)')),
     ({'first': INERTIAL.format(2.1, 10000, 10000, 10000), 'origin': 'xyz="0 0 0.3"'}, (
-        'inertias are in kg m²: are these of a CAD program, in kg mm² or g mm²? The mass is as '
-        'if so far from its centre, of an arm of 0.3 m: l1 (69 m)')),
+        'inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? The arm '
+        'is 0.3 m long, and radii of gyration are: l1 (69 m)')),
     ({'origin': 'rpy="-6.2832 3.1416 0" xyz="0 0 12"'}, ''),
 ])
 def test_what_is_not_in_si_units_is_asked_about(given, asked):
@@ -79,7 +79,7 @@ def test_limits_of_zero_are_one_line_for_all_joints():
 
 
 def test_what_xacro_left_is_named():
-    with pytest.raises(hd.HodynError, match=r"value is '\$\{m2\}', which xacro left, or never"):
+    with pytest.raises(hd.HodynError, match=r"value is '\$\{m2\}', which xacro has not expanded"):
         hd.load_robot(arm(first=INERTIAL.format('${m2}', 1, 1, 1)))
 
 
@@ -94,6 +94,6 @@ def test_all_joints_without_a_limit_of_effort_are_named_with_what_to_write():
     with pytest.raises(hd.HodynError) as error:
         hd.load_robot(f'<robot name="r">{links}\n{joints}</robot>')
     assert str(error.value).endswith(
-        "joint 'b', <limit>: effort is missing, and of joints 'c', 'd', without which ROS takes "
-        'no <limit>: write the largest that the drive gives, effort="…" in N, or effort="0" if '
-        'it is not known')
+        "joint 'b', <limit>: effort is missing, also for joints 'c', 'd'; ROS refuses a "
+        '<limit> without it: write the largest that the drive gives, effort="…" in N, or '
+        'effort="0" if it is not known')

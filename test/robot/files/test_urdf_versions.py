@@ -72,18 +72,18 @@ def test_what_is_saved_is_of_the_version_that_it_needs(tmp_path, limits):
 @pytest.mark.parametrize(('text', 'message'), [
     (arm('1.3'), "URDF: version '1.3' is not known"),
     (arm('1'), "URDF: version '1' is not known; known are 1.0, 1.1, 1.2"),
-    (arm('1.0', 'quat_xyzw="0 0 0 1"'), "line 3, joint 'j1', <origin>: quat_xyzw is of URDF 1.1, "
-     'and ROS passes over it in a file of version 1.0: write <robot version="1.1"'),
-    (arm('1.1', limit=FULL.replace('effort', 'jerk="1" effort')), 'jerk is of URDF 1.2, .*1.1'),
+    (arm('1.0', 'quat_xyzw="0 0 0 1"'), "line 3, joint 'j1', <origin>: quat_xyzw needs URDF 1.1; "
+     'ROS ignores it in a file of version 1.0: write <robot version="1.1"'),
+    (arm('1.1', limit=FULL.replace('effort', 'jerk="1" effort')), 'jerk needs URDF 1.2; .*1.1'),
     (arm(origin='quat_xyzw="0 0 0 1" rpy="0.5 0 0"'), 'has rpy and quat_xyzw; keep one'),
-    (arm(origin='quat_xyzw="0 0 0 0.98"'), 'quat_xyzw has length 0.98, and a rotation length 1'),
-    (arm(origin='quat_xyzw="0 0 0 0"'), 'quat_xyzw has length 0, and a rotation length 1'),
+    (arm(origin='quat_xyzw="0 0 0 0.98"'), 'quat_xyzw has length 0.98 instead of 1'),
+    (arm(origin='quat_xyzw="0 0 0 0"'), 'quat_xyzw has length 0 instead of 1'),
     (arm(origin='quat_xyzw="0 0 0"'), "quat_xyzw is '0 0 0', expected 4 numbers"),
-    (arm(limit='<limit lower="-1"/>'), 'lower alone is given; URDF 1.2 wants lower and upper'),
+    (arm(limit='<limit lower="-1"/>'), 'only lower is given; URDF 1.2 needs lower and upper'),
     (arm(limit='<limit lower="-1" upper="1" jerk="-3"/>'), 'jerk is -3; write the real one'),
     (arm(limit='<limit lower="-1" upper="1" jerk="nan"/>'), "jerk is 'nan', not finite"),
     (arm('1.1', limit='<limit lower="-1" upper="1"/>'),
-     'velocity is missing, without which ROS takes no <limit>: write the largest that the drive '
+     'velocity is missing; ROS refuses a <limit> without it: write the largest that the drive '
      'gives, velocity="…" in rad/s, or velocity="0" if it is not known'),
 ])
 def test_what_ros_would_read_otherwise_is_refused(text, message):

@@ -93,7 +93,7 @@ def test_what_a_file_cannot_say_or_must_not_replace_is_one_line(tmp_path):
     with pytest.raises(FileExistsError):
         save_robot(robot, tmp_path / 'robot.yaml')
     screw = load_robot(random_mapping(np.random.default_rng(0), 1, ('helical',)))
-    with pytest.raises(hd.HodynError, match='helical, for which URDF has no word'):
+    with pytest.raises(hd.HodynError, match='helical, which URDF cannot express'):
         save_robot(screw, tmp_path / 'screw.urdf')
 
 
@@ -127,7 +127,7 @@ def test_what_a_urdf_leaves_out_is_named(tmp_path, keys, name):
     path = tmp_path / 'arm.urdf'
     assert left_out(load_robot(plain), path) == ''
     assert left_out(load_robot(plain | keys), path).startswith(
-        f'{path}: without {name}, for which URDF has no word: ')
+        f'{path}: without {name}, which URDF cannot express: ')
     assert left_out(load_robot(plain | keys), tmp_path / 'arm.yaml') == ''
 
 

@@ -50,7 +50,7 @@ def test_a_file_with_many_comments_is_read(tmp_path, comment):
     ('<a b="c &d; e"/>', '& is written as &amp;'),
     ('<a b="" b=""/>', 'an attribute stands twice'),
     ('<a/><b/>', 'keep one <robot>'),
-    ('hello', 'is this a URDF, or a path of one?'),
+    ('hello', 'is this a URDF, or the path of one?'),
 ])
 def test_what_is_no_xml_is_named_by_its_cause(text, cause):
     with pytest.raises(hd.HodynError, match='not valid XML: ') as error:

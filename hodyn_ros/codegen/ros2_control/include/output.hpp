@@ -18,7 +18,7 @@ struct Measured
   Row position{}, velocity{};
 };
 
-/// Rows as C has them.
+/// Rows as an array of C.
 template<std::size_t K>
 auto rows(const std::array<Row, K> & values)
 {
@@ -32,7 +32,7 @@ auto rows(std::array<Row, K> & values)
   return const_cast<double (*)[robot::JOINTS]>(rows(std::as_const(values)));
 }
 
-/// What a cycle sends.
+/// The commands of each cycle: torques, or the reference of motors.
 class Output
 {
 public:
@@ -40,24 +40,24 @@ public:
   bool friction = true;  // whether it contains the friction of the robot file
   Row stiffness{}, damping{};            // of the feedback, N m/rad and N m s/rad
   Row max_effort{}, max_effort_rate{};   // N m, N m/s; infinite for none
-  double fade = 0.5;                     // s in which the feedback comes in
+  double fade = 0.5;                     // s in which the feedback fades in
 
   const Row & torque() const {return torque_;}
 
-  /// Q, Q̇, Q̈ of the reference alone.
+  /// Q, Q̇, Q̈ of the reference, without feedback.
   const std::array<Row, 3> & feed_forward() const {return feed_forward_;}
 
   /// Position, velocity, acceleration and torque of the motors behind springs.
   const robot::Motors & motors() const {return motors_;}
 
-  /// The first joint that cannot do the motion, from 1, or 0: its spring does not give the torque.
+  /// Number, from 1, of the first joint whose spring cannot give the torque, or 0.
   int stuck() const {return stuck_;}
 
   /// Whether a limit cut the torque in the last cycle.
   bool is_limited() const {return limited_;}
 
-  /// Begin without feedback: with the torque of the motion, or where the torque was if this goes on
-  /// from a motion that was interrupted for a cycle.
+  /// Begin with the torque of the motion, and fade the feedback in. With `goes_on`, go on from a
+  /// motion that was interrupted for a cycle: with its torque, and with the whole feedback.
   void start(const Motion & motion, bool goes_on = false)
   {
     time_ = goes_on ? fade : 0.0;

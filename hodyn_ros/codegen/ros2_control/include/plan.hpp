@@ -16,11 +16,11 @@ namespace @package@
 
 using Row = std::array<double, robot::JOINTS>;
 
-/// Positions and their derivatives to the fourth, a row each.
+/// Positions and their derivatives to the fourth, one row each.
 using Motion = std::array<Row, 5>;
 
 /// A motion from rest to rest through points: the spline of degree 5 through them, whose first and
-/// last pieces have a higher degree, so that jerk and snap are 0 at both ends, too.
+/// last pieces have a higher degree, so that jerk and snap are 0 at both ends as well.
 class Plan
 {
 public:
@@ -40,8 +40,8 @@ public:
     }
   }
 
-  /// Return the end of the first piece, from 1, that strays from its points by more than these and
-  /// their neighbours are apart, or 0.
+  /// Return the number, from 1, of the first piece that strays far from its points, or 0: in the
+  /// middle, by more than twice the steps between them and their neighbours.
   std::size_t first_overshoot(const std::vector<Row> & positions) const
   {
     const std::size_t last = pieces_.size() - 1;
@@ -103,7 +103,7 @@ private:
     const std::size_t last = pieces_.size() - 1;
     std::vector<Rates> rates(positions.size());
     std::vector<Block> upper(positions.size());
-    for (std::size_t k = 1; k <= last; ++k) {  // block elimination, a point a row
+    for (std::size_t k = 1; k <= last; ++k) {  // block elimination, one row per point
       const double before = times_[k] - times_[k - 1], after = times_[k + 1] - times_[k];
       const bool first = k == 1, final = k == last;
       Block lower{}, middle{};

@@ -9,17 +9,17 @@
 namespace @package@
 {
 
-/// Value and derivatives to the fourth of one quantity.
+/// One quantity and its derivatives to the fourth.
 using State = std::array<double, 5>;
 
-/// A polynomial of degree 9 at most of time, by its coefficients.
+/// A polynomial in time, of degree 9 at most.
 class Polynomial
 {
 public:
   static constexpr std::size_t SIZE = 10;
 
-  /// Return the polynomial with the first `left` entries of a state at 0 and the first `right` of
-  /// another at `duration`; together SIZE at most.
+  /// Return the polynomial with the first `left` entries of `start` at 0 and the first `right`
+  /// entries of `end` at `duration`; left + right is SIZE at most.
   static Polynomial between(
     const State & start, std::size_t left, const State & end, std::size_t right, double duration)
   {
@@ -57,8 +57,8 @@ public:
     return result;
   }
 
-  /// Return the polynomial that goes on with a state, and whose derivatives all end at 0 after
-  /// `duration`, wherever that is.
+  /// Return the polynomial that continues a state, and whose derivatives are 0 after `duration`, at
+  /// any value.
   static Polynomial stopping(const State & start, double duration)
   {
     const State rate{start[1], start[2], start[3], start[4], 0.0};
@@ -97,12 +97,12 @@ private:
   double inverse_ = 1.0;  // 1/s
 };
 
-/// A quantity that leaves a state: its speed, its acceleration and what is above it come to rest
-/// each in a time of its own, so that a jerk that lasts is not integrated over the whole stop.
+/// A quantity that comes from a state to rest. Velocity, acceleration and higher derivatives vanish
+/// in separate times, so that a jerk at the start is not integrated over the whole stop.
 class Settling
 {
 public:
-  /// Come to rest, wherever that is.
+  /// Come to rest at any value.
   static Settling stopping(const State & start, double duration)
   {
     return Settling(start, duration, [](const State & part, double time) {

@@ -1,4 +1,4 @@
-// @mark@: the motion that the arm is to do now: held, of a plan, of a chain, or coming to rest.
+// @mark@: the reference motion of the arm: holding, a plan, a chain, or coming to rest.
 #ifndef @PACKAGE@__REFERENCE_HPP_
 #define @PACKAGE@__REFERENCE_HPP_
 
@@ -15,13 +15,13 @@ enum class Mode {HOLDING, PLAN, CHAIN, STOPPING};
 
 constexpr double AT_REST = 0.01;  // rad/s or m/s
 
-/// The reference: continuous to the fourth derivative whatever it is asked for, except that what a
-/// chain of controllers sends is taken as it comes once it is followed.
+/// The reference, continuous to the fourth derivative whatever is requested. Once a chain of
+/// controllers is followed, its samples are passed on as they come.
 class Reference
 {
 public:
-  double start_tolerance = 0.01;  // rad or m from which a plan or a chain may start
-  double transition = 0.5;        // s in which such a distance goes to 0
+  double start_tolerance = 0.01;  // rad or m that a plan or a chain may start away from the arm
+  double transition = 0.5;        // s in which this distance goes to 0
   double stop = 0.5;              // s that a stop takes
   double silence = 0.02;          // s without a new sample after which a chain counts as broken
 
@@ -112,7 +112,7 @@ public:
     arrived_ = nullptr;
     switch (mode_) {
       case Mode::HOLDING:
-        // After a stop that was asked for a chain is followed anew once it has paused.
+        // After a stop that was requested, a chain is followed again once it has paused.
         quiet_ = sample_ == nullptr ? quiet_ + dt : 0.0;
         latched_ = latched_ && quiet_ <= silence;
         if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
@@ -142,7 +142,7 @@ public:
   }
 
 private:
-  /// Lead from the motion now to one that starts, unless it starts too far away.
+  /// Lead from the current motion to one that starts, unless it starts too far away.
   bool lead_to(const Motion & other)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -154,7 +154,7 @@ private:
     return true;
   }
 
-  /// Lead from the motion now to another.
+  /// Lead from the current motion to another, with a difference that vanishes in `transition`.
   void lead_from(const Motion & other)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -180,7 +180,7 @@ private:
     }
   }
 
-  /// Follow a sample, or go on without one for a while; one that jumps counts as none.
+  /// Follow a sample, or go on without one for a while; a sample that jumps is ignored.
   void follow_sample(double dt)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -209,7 +209,7 @@ private:
     add_lead();
   }
 
-  /// Whether a sample is where the motion goes on to.
+  /// Whether a sample continues the motion.
   bool goes_on(const Motion & sample) const
   {
     Motion led = sample;
@@ -231,7 +231,7 @@ private:
       rest_[i] = Settling::stopping(
         {motion_[0][i], motion_[1][i], motion_[2][i], motion_[3][i], motion_[4][i]}, stop);
     }
-    lead_time_ = transition;  // it is in the motion that stops
+    lead_time_ = transition;  // the motion that stops contains the lead
     begin_to_stop();
   }
 
@@ -262,7 +262,7 @@ private:
     }
   }
 
-  /// Write the motion of a plan whose own time goes as a state says (Faà di Bruno's formula).
+  /// Write the motion along a plan whose time has this state, by Faà di Bruno's formula.
   void along_the_path(const State & time)
   {
     Motion path;
@@ -288,7 +288,7 @@ private:
   double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
   const Motion * sample_ = nullptr;
   const Plan * arrived_ = nullptr;
-  bool latched_ = false;  // until a chain pauses, after a stop that was asked for
+  bool latched_ = false;  // true after a requested stop, until a chain pauses
 };
 
 }  // namespace @package@

@@ -1,4 +1,4 @@
-// @mark@: what is known of @robot@.
+// @mark@: the dynamics and motors of @robot@.
 #ifndef @PACKAGE@__ROBOT_HPP_
 #define @PACKAGE@__ROBOT_HPP_
 
@@ -15,10 +15,10 @@ namespace robot
 constexpr std::size_t JOINTS = @PREFIX@_JOINTS;
 constexpr std::size_t MOTORS = @m@;
 
-/// Position, velocity, acceleration and torque of the motors, a row each.
+/// Position, velocity, acceleration and torque of the motors, one row each.
 using Motors = std::array<std::array<double, MOTORS>, 4>;
 
-/// 0 where the dynamics are compiled right.
+/// Return 0 if the dynamics are compiled right.
 inline int self_test() {return @prefix@_self_test();}
 
 /// Write Q, Q̇ and Q̈ of a motion.
@@ -29,15 +29,15 @@ inline void torques(
 @torques@
 }
 
-/// Write the reference of the motors at the first instant; return the first joint that cannot do
-/// the motion, from 1, or 0.
+/// Write the reference of the motors at the first instant; return the number, from 1, of the first
+/// joint that cannot do the motion, or 0.
 inline int start_motors(
   const double (*q)[JOINTS], const double (*torque)[JOINTS], Motors & motors)
 {
 @start_motors@
 }
 
-/// The same at the instants after it, dt later each.
+/// The same at each later instant, dt after the instant before.
 inline int move_motors(
   const double (*q)[JOINTS], const double (*torque)[JOINTS], double dt, Motors & motors)
 {

@@ -22,16 +22,16 @@ namespace
 {
 
 constexpr double SHORTEST_PIECE = 1e-4;  // s between two points of a plan, at least
-constexpr int TRIES = 100;               // of writing at deactivation
+constexpr int TRIES = 100;               // attempts to write at deactivation
 constexpr auto RESTART = std::chrono::milliseconds(50);
-constexpr auto REPEAT = std::chrono::seconds(1);  // of the same line of the log
+constexpr auto REPEAT = std::chrono::seconds(1);  // between equal lines of the log
 constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
 constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
 constexpr const char * PARAMETERS[] = {@parameters@};
 constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // of position, velocity, acceleration, torque
 
-/// Copy a list of the parameters, whose length is checked; 0 is no limit. Return whether all is
-/// finite.
+/// Copy a list of the parameters, whose length is checked; with `zero_is_none`, 0 means no limit.
+/// Return whether all values are finite.
 bool copy(const std::vector<double> & values, Row & into, bool zero_is_none = false)
 {
   for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -42,7 +42,7 @@ bool copy(const std::vector<double> & values, Row & into, bool zero_is_none = fa
     values.begin(), values.end(), [](double value) {return std::isfinite(value);});
 }
 
-/// Return how many letters must change to make one word of another.
+/// Return how many letters must change to turn one word into another.
 std::size_t distance(const std::string & a, const std::string & b)
 {
   std::vector<std::size_t> row(b.size() + 1);
@@ -79,8 +79,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   params_ = listener_->get_params();
   if (const int test = robot::self_test()) {  // this compiler, these flags, this processor
     RCLCPP_ERROR(
-      get_node()->get_logger(), "the code of the dynamics is compiled wrong: its self-test %d fails",
-      test);
+      get_node()->get_logger(), "the dynamics are compiled wrong: their self-test %d fails", test);
     return CallbackReturn::FAILURE;
   }
   const auto parameters = get_node()->get_node_parameters_interface();
@@ -92,7 +91,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
       });
     if (name != *near && distance(name, *near) <= 2) {
       RCLCPP_WARN(
-        get_node()->get_logger(), "there is no parameter '%s', and it has no effect; did you mean "
+        get_node()->get_logger(), "parameter '%s' is unknown and has no effect; did you mean "
         "'%s'?", name.c_str(), *near);
     }
   }
@@ -100,7 +99,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   reference_.transition = params_.transition_time;
   reference_.stop = params_.stop_time;
   reference_.silence = params_.reference_timeout;
-  // Springs carry gravity and friction, whoever adds them to a torque.
+  // Springs carry gravity and friction, even if the robot adds these to its torques.
   output_.gravity = params_.gravity || robot::MOTORS > 0;
   output_.friction = params_.friction || robot::MOTORS > 0;
   output_.fade = params_.fade_time;
@@ -112,7 +111,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   if (!finite) {
     RCLCPP_ERROR(
       get_node()->get_logger(), "stiffness, damping, max_effort, max_effort_rate and "
-      "tracking_tolerance must be finite; 0 is no limit");
+      "tracking_tolerance must be finite; 0 means no limit");
     return CallbackReturn::FAILURE;
   }
   longest_step_ = std::max(0.01, 3.0 / std::max(1u, get_update_rate()));
@@ -234,7 +233,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_activate(
   for (auto & one : ordered_exported_reference_interfaces_) {
     (void)one->set_value(std::numeric_limits<double>::quiet_NaN());
   }
-  // A manager that puts this controller into a chain, or takes it out, restarts it in motion.
+  // A manager that puts this controller into a chain, or takes it out, restarts it, even in motion.
   const bool goes_on = std::chrono::steady_clock::now() - ended_ < RESTART;
   ++activation_;
   note_ends();
@@ -265,7 +264,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_deactivate(
   return CallbackReturn::ERROR;
 }
 
-/// Nothing latches: a torque that stays is one that nobody watches over. Motors stay where they are.
+/// Set torques to 0, since nobody would watch over a torque that stays. Motors hold their position.
 bool FeedforwardController::set_to_rest()
 {
   bool written = true;
@@ -333,7 +332,7 @@ bool FeedforwardController::write()
   return written;
 }
 
-/// Return what the controller before this one has sent in this cycle, if it has.
+/// Return the sample that the preceding controller has sent in this cycle, or nullptr.
 const Motion * FeedforwardController::sample()
 {
   bool whole = true;
@@ -343,7 +342,7 @@ const Motion * FeedforwardController::sample()
     const double number = value.value_or(std::numeric_limits<double>::quiet_NaN());
     whole = whole && std::isfinite(number);
     sample_[k / robot::JOINTS][k % robot::JOINTS] = number;
-    // What is not written anew in the next cycle has not been sent in it.
+    // NaN remains if the preceding controller sends no value in the next cycle.
     (void)one.set_value(std::numeric_limits<double>::quiet_NaN());
   }
   return whole ? &sample_ : nullptr;
@@ -355,7 +354,7 @@ return_type FeedforwardController::update_reference_from_subscribers(
   return return_type::OK;
 }
 
-/// Stop, or begin a plan. A plan that waits when a stop is asked for is not begun.
+/// Stop, or begin a plan. A plan that waits when a stop is requested is not begun.
 void FeedforwardController::take_requests()
 {
   const bool stop = stop_wanted_.exchange(false);
@@ -367,7 +366,7 @@ void FeedforwardController::take_requests()
     return;
   }
   if (!stop && !is_in_chained_mode() && reference_.follow(*plan)) {
-    followed_ = plan;  // before it is no longer wanted: no instant at which it may be forgotten
+    followed_ = plan;  // before `wanted_` is cleared, so that the plan is never forgotten
     mode_ = reference_.mode();
   } else {
     say(stop || is_in_chained_mode() ? DROPPED : TOO_FAR);
@@ -376,7 +375,7 @@ void FeedforwardController::take_requests()
   wanted_ = nullptr;
 }
 
-/// Let plans that are over be known as such.
+/// Note whether a plan that is over has arrived or was dropped.
 void FeedforwardController::note_ends()
 {
   if (const Plan * const plan = followed_) {
@@ -437,14 +436,14 @@ return_type FeedforwardController::update_and_write_commands(
   return return_type::OK;
 }
 
-/// Count what the node's thread is to log: the loop does not log.
+/// Count an event for the node's thread to log: the loop does not log.
 void FeedforwardController::say(Event event, std::size_t joint)
 {
   joints_[event] = joint;
   counts_[event].fetch_add(1);
 }
 
-/// Log what the loop had to say, end goals, and forget plans that are over.
+/// Log the events of the loop, end goals, and forget plans that are over.
 void FeedforwardController::watch()
 {
   speak();
@@ -466,17 +465,17 @@ void FeedforwardController::watch()
     });
 }
 
-/// Log what the loop had to say: each event at most once a second.
+/// Log the events of the loop, each at most once a second.
 void FeedforwardController::speak()
 {
   static constexpr const char * WORDS[] = {
     "",
     "the plan is not followed: it does not start where the arm is held, within start_tolerance",
-    "the plan is not followed: a stop was asked for, or the controller before this one is followed",
-    "the controller before this one sends nothing that goes on from its motion: stopping",
+    "the plan is not followed: a stop was requested, or the preceding controller is followed",
+    "the preceding controller sends nothing that goes on from its motion: stopping",
     "the torque is cut by max_effort or max_effort_rate",
-    "what the controller before this one sends is not followed: it does not start where the arm is "
-    "held, within start_tolerance, or has not paused since the stop",
+    "the preceding controller is not followed: its motion does not start where the arm is held, "
+    "within start_tolerance, or has not paused since the stop",
     "the torque is not finite",
     "commands cannot be written: their interfaces are in use",
     " departed from the reference by more than tracking_tolerance: the arm is held where it is",
@@ -531,11 +530,11 @@ std::string FeedforwardController::accept(const Trajectory & trajectory)
     return "the controller is not active";
   }
   if (is_in_chained_mode()) {
-    return "the controller before this one is followed";
+    return "the preceding controller is followed";
   }
   watch();
   if (mode_ != Mode::HOLDING || wanted_ != nullptr || goal_) {
-    return "the arm moves: let it come to its end, or stop it by ~/hold";
+    return "the arm moves: wait until it is at rest, or stop it by ~/hold";
   }
   const std::size_t activation = activation_;
   std::string fault;
@@ -546,7 +545,7 @@ std::string FeedforwardController::accept(const Trajectory & trajectory)
     plans_.push_back(std::move(*plan));
     const Plan * wish = &plans_.back();
     arrived_ = nullptr;
-    dropped_ = nullptr;  // plans that are forgotten may have had this address
+    dropped_ = nullptr;  // an earlier plan may have had this address
     wanted_ = wish;
     if (activation != activation_ && wanted_.compare_exchange_strong(wish, nullptr)) {
       return "the controller was restarted meanwhile";
@@ -563,7 +562,7 @@ std::optional<Plan> FeedforwardController::plan_of(
     const auto & names = trajectory.joint_names;
     const auto place = std::find(names.begin(), names.end(), params_.joints[i]);
     if (place == names.end() || names.size() != robot::JOINTS) {
-      fault = "its joints must be those of the controller, with " + params_.joints[i];
+      fault = "its joints must be exactly the controller's, which include " + params_.joints[i];
       return std::nullopt;
     }
     columns[i] = static_cast<std::size_t>(place - names.begin());
@@ -586,7 +585,7 @@ std::optional<Plan> FeedforwardController::plan_of(
       }
     }
     if (!times.empty() && !(time >= times.back() + SHORTEST_PIECE)) {
-      fault = name + ": its time is not after that of the point before, by 0.1 ms at least";
+      fault = name + ": its time is less than 0.1 ms after the time of the point before";
       return std::nullopt;
     }
     times.push_back(time);
@@ -599,8 +598,8 @@ std::optional<Plan> FeedforwardController::plan_of(
   Plan plan(times, positions);
   if (const std::size_t piece = plan.first_overshoot(positions)) {
     fault = "between points " + std::to_string(piece - 1) + " and " + std::to_string(piece) +
-      " the smooth curve through all points leaves them far behind: their times are too uneven for "
-      "their digits; give fewer points, or more digits";
+      " the smooth curve through all points strays far from them: their times are too uneven for "
+      "the digits of their positions; give fewer points, or more digits";
     return std::nullopt;
   }
   return plan;

@@ -26,7 +26,7 @@ public:
     const std::string &) override
   {
     if (robot::self_test() != 0) {
-      throw std::runtime_error("the code of the dynamics is compiled wrong: its self-test fails");
+      throw std::runtime_error("the dynamics are compiled wrong: their self-test fails");
     }
   }
 
