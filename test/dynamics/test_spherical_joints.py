@@ -342,7 +342,7 @@ def test_a_robot_without_spherical_joints_says_so():
     robot = random_robot(np.random.default_rng(10), 3)
     with pytest.raises(hd.HodynError, match="has no spherical joint 'joint1'; it has none"):
         robot.with_rotation('joint1', np.eye(3))
-    with pytest.raises(hd.HodynError, match="joint 'ball': its rotation is not one"):
+    with pytest.raises(hd.HodynError, match="joint 'ball': its rotation is not orthonormal"):
         ball().with_rotation('ball', 2.0 * np.eye(3))
 
 
