@@ -1,7 +1,7 @@
-"""Annotated plans as files that pass the check of plans.
+"""Annotated plans written as files that pass the check of plans.
 
-A reader of such a file interpolates between the samples in its own way, with other peaks than the
-plan that was sampled. So the file itself is checked before it is put in its place.
+The reader of a file interpolates between the samples, with other peaks than the plan that was
+sampled. So the file itself is read and checked before it is put in its place.
 """
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +26,9 @@ MAX_EXTRA = 4.0
 
 
 WAYPOINT_TOLERANCE = 1e-3
-"""Largest distance of the samples of a retimed plan from its waypoints, rad or m."""
+"""Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
+"""Share of the duration lost to the sampling from which a note reports it."""
 
 
 def write_annotated_plan(
@@ -35,31 +36,31 @@ def write_annotated_plan(
 ) -> PreparedPlan:
     """Prepare a plan and write it with its torques, so that the file itself passes the check.
 
-    The file is read back and checked with the settings of the request, and with the default ones.
+    The file is read back and checked with the settings of the request, then with the defaults.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on. A retimed one must still go through its points, and what is returned is
-    then the motion that the samples of the file give.
+    steps from 1e-4 on. A retimed plan must still go through its points; the motion that the
+    samples of the file give is then returned in its place.
 
     Parameters
     ----------
     request : PlanRequest
-        What to write; `annotate_period` is 0.005 s where it is None.
+        The trajectory, robot and settings; an `annotate_period` of None stands for 0.005 s.
     path : Path
-        Where it goes, as for `write_annotated`.
+        Path of the file, as for `write_annotated`.
     force : bool
-        Whether what is there is replaced.
+        Whether an existing file is replaced.
     progress : callable, optional
         As for `prepare_plan`.
 
     Returns
     -------
     PreparedPlan
-        What was written; refused, and nothing written, where it is beyond limits.
+        The written plan; if it is beyond limits, its refusal, and nothing is written.
 
     Raises
     ------
     HodynError, OSError
-        As of `write_annotated`.
+        As in `write_annotated`.
 
     """
     period = PERIOD if request.annotate_period is None else request.annotate_period
@@ -94,7 +95,7 @@ def write_annotated_plan(
                     plan, FeedForward(request.robot), period, names=prepared.annotated.names,
                     gravity=request.settings.gravity, friction=request.settings.friction))
             step *= 2.0
-        # Where nothing is left, nothing is replaced.
+        # `replacing` puts nothing in its place if the unfinished file is gone.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     if missing is not None:
         return missing
@@ -103,7 +104,7 @@ def write_annotated_plan(
     if request.settings.stretch not in SLOWER:
         ways_out.append("stretch 'auto' slows it down until it passes")
     own = np.diff(request.trajectory.times)
-    if not len(own) or np.median(own) > period:  # else these samples are its points again
+    if not len(own) or np.median(own) > period:  # else the samples are the points themselves
         ways_out.append('a shorter period changes it less')
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}; '
@@ -113,7 +114,7 @@ def write_annotated_plan(
 def _as_written(
     written: PreparedPlan, judged: PreparedPlan, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a retimed plan as read from its file; refused if the samples miss its points."""
+    """Return a retimed plan as read from its file, or its refusal if it misses its points."""
     found, points, plan = written.retimed, written.points, judged.plan
     assert found is not None
     assert points is not None
@@ -143,7 +144,7 @@ def _as_written(
 
 
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
-    """Return the plan of a file, checked by the settings of a request and the default ones."""
+    """Return the plan in a file, checked with the settings of a request and with the defaults."""
     given = request.settings
     default = PlanSettings(
         joint_prefix=given.joint_prefix, allow_other_model=given.allow_other_model,
@@ -158,7 +159,7 @@ def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
 
 
 def _smallest_step(judged: PreparedPlan) -> float:
-    """Return the least share to slow a plan down by: no quantity falls faster than 1/f³."""
+    """Return the least share by which to slow a plan down: no quantity falls faster than 1/f³."""
     assert judged.limit_report is not None
     excess = max((
         -entry.margin / abs(entry.limit) for entry in judged.limit_report.violations

@@ -1,7 +1,7 @@
-"""From a trajectory to a plan that may run: acceptance, fit, limits, stretch, annotation.
+"""Makes a plan that may run from a trajectory: acceptance, fit, limits, stretch, annotation.
 
-Free of ROS, and all that goes in and out is picklable: the node runs this in a worker process, the
-command line in its own.
+It is free of ROS, and its inputs and results can be pickled: the node runs it in a worker process,
+the command line in its own.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Settings for making plans of trajectories.
+    """Settings for making plans from trajectories.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class PlanSettings:
     stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion. If it may not, but does, it is checked and refused;
-        retimed ones end at rest.
+        Whether a trajectory may end in motion. If not, one that does is checked and refused, or
+        not retimed; retimed plans always end at rest.
     leave_out_other_joints : bool
-        Whether joints besides the robot's, a gripper's, are left out instead of refused.
+        Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
     gravity, friction : bool
         Whether the annotated efforts contain these terms.
     commands : 'effort' or 'position'
-        Kind of commands that the arm is sent: the reflexes for these apply.
+        Kind of commands that the arm is sent, on which its reflexes depend.
 
     """
 
@@ -110,7 +110,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, eq=False)
 class PlanRequest:
-    """A trajectory, the robot that is to follow it, and how to make it a plan.
+    """A trajectory, the robot that is to follow it, and the settings for its plan.
 
     Attributes
     ----------
@@ -121,12 +121,12 @@ class PlanRequest:
     settings : PlanSettings
         How the plan is made.
     start : (5, n) array or None
-        q … q⁗ of the active reference at the trajectory's time 0; None starts at rest, at its
-        first point.
+        q … q⁗ of the active reference at the trajectory's time 0; with None the plan starts at
+        the first point, at rest unless this has a velocity.
     elapsed : float
-        s since the trajectory's start: one that has ended is refused.
+        s since the trajectory's start: a trajectory that has ended is refused.
     annotate_period : float or None
-        s, at most, between the annotated samples; None for none.
+        Largest time between annotated samples, s; None for no samples.
 
     """
 
@@ -147,46 +147,45 @@ class PlanRequest:
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """The plan made of a trajectory, or the reason why there is none.
+    """The plan made from a trajectory, or the reason why it is refused.
 
     Attributes
     ----------
     refusal : str
         Why the plan must not run; empty if it may.
     fault : 'joints', 'past', 'other' or ''
-        Kind of the refusal, if the trajectory could not be accepted: it names other joints, has
-        ended before it could begin, or is otherwise wrong.
+        Kind of the refusal, if the trajectory could not be accepted: it names other joints, ended
+        before it could begin, or is otherwise wrong.
     plan, limit_report : Plan and LimitReport, or None
-        The plan that was fitted, stretched if 'auto' asked for it, and its margins to the limits;
-        None where the trajectory was not accepted.
+        The fitted plan, stretched with 'auto' if necessary, and its margins to the limits; None if
+        the trajectory was not accepted.
     stretch : float or None
         The factor that fixes the plan, or with 'auto' has fixed it; 1 if none is needed, None if
         none was found or searched.
     annotated : Annotated or None
-        The plan with efforts, if asked for and not refused.
+        The plan with efforts, if this was requested and the plan is not refused.
     overshoot : float
         rad or m by which the worst joint leaves the range of its points.
     deviation : Deviation or None
-        Where the plan misses its points most, with a `sample_tolerance`; None without a plan.
+        Where the plan misses its points most; None if the trajectory was not accepted.
     note : str
-        What to know of a plan even though it may run: an overshoot beyond the tolerance, efforts
-        that are not used.
+        Remarks on a plan, even if it may run: an overshoot beyond the tolerance, unused efforts.
     seconds : float
-        How long its preparation took, s, where a `PlanWorker` did it.
+        Time that a `PlanWorker` took to prepare the plan, s; else 0.
     message : bytes
-        The annotated plan as a serialized JointTrajectory, where a `PlanWorker` made it.
+        The annotated plan as a serialized JointTrajectory, from a `PlanWorker`; else empty.
     traceback : str
-        Where the plan is refused because of an error in this program, its traceback.
+        Traceback of a bug in this program for which the plan is refused; else empty.
     retimed : Retimed or None
-        With the stretch 'retime', what was found.
+        With the stretch 'retime', the result of the search.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
     locked : str
-        Locked joints that the trajectory moves; empty if it moves none.
+        How the trajectory moves locked joints; empty if it does not.
     unchecked : str
-        Which motion is asked for but no part of the plan; empty if none is.
+        The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
-        What the plan goes through, by the robot's order of joints; None where it was not accepted.
+        Points of the plan, in the robot's order of joints; None if they were not accepted.
 
     """
 
@@ -224,7 +223,7 @@ class PreparedPlan:
 
     @property
     def reservations(self) -> str:
-        """What to add to 'within all limits': points that are missed, motion not checked."""
+        """Exceptions to add to 'within all limits': missed points, unchecked or locked motion."""
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
         return ''.join(f', but {what}' for what in (
@@ -232,9 +231,9 @@ class PreparedPlan:
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
-    """Accept, fit, check and annotate; faults of the trajectory are in the result, not raised.
+    """Accept, fit, check and annotate a trajectory; its faults are in the result, not raised.
 
-    `progress` is called with the progress of retiming.
+    `progress` is called during retiming, with the duration reached so far as text.
     """
     if not isinstance(request, PlanRequest):
         raise HodynError(
@@ -271,7 +270,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     others = '; '.join(f'{text}: left out' for text in moved.values())
     if strange := [name for name in left_out if name not in moved]:
         others = '; '.join(filter(None, (
-            others, f'{", ".join(strange)}: no joints of {robot.name}, left out')))
+            others, f'{", ".join(strange)}: not part of {robot.name}, left out')))
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
@@ -328,9 +327,9 @@ def refused(error: HodynError) -> PreparedPlan:
 
 
 def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str:
-    """Return what steps in the samples cause in a plan through them; empty if there are none.
+    """Return a note on steps of the samples in acceleration; empty if they do no harm.
 
-    There are none if the plan may miss samples, or all their accelerations are given.
+    They do none if the plan may miss samples, or if it is given their accelerations.
     """
     settings = request.settings
     missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
@@ -353,7 +352,7 @@ def _retimed(
     request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str],
     feedforward: FeedForward, progress: Progress | None,
 ) -> Retimed | None:
-    """Return the fastest motion through the points, if that is asked for and there is a way."""
+    """Return the fastest motion through the points; None if not requested, or without a way."""
     settings = request.settings
     if settings.stretch != 'retime':
         return None
@@ -379,7 +378,7 @@ def _retimed(
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
-    """Return the worst joint's overshoot, and a note if it is beyond the tolerance."""
+    """Return the worst joint's overshoot, rad or m, and a note if it is beyond the tolerance."""
     if request.start is not None:
         waypoints = np.vstack((request.start[:1], waypoints))
     excess = overshoot(plan, waypoints)

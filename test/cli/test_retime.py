@@ -49,14 +49,14 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(('points', 'options', 'message'), [
-    ([HOME], (), 'a single point is no path'),
+    ([HOME], (), 'a single point is not a path'),
     ([HOME, HOME], (), 'all the same'),
     ([HOME, NEXT], ('--limits', 'effort=0.1'), 'joint4: effort 18.5683 N m at 0 % of the path'),
     ([HOME, NEXT], ('--limits', '0.5', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', '0.5', '--limits', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', 'limits.yaml'), "no file of limits 'limits.yaml'"),
     ([HOME, NEXT], ('--limits', 'speed=1'), "no 'speed'"),
-    ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is a part of the limit'),
+    ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is not above 0 and at most 1'),
     ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
     ([HOME, NEXT], ('--smooth', '-1'), 'smoothness -1'),
     ([HOME, NEXT], ('--picture', 'fast.json'), 'not an image'),

@@ -88,7 +88,7 @@ def test_plans_of_moveit_and_of_ros_1_are_read(tmp_path, name, data):
     (plain_plan(secs=1, nanosec=5), "point 1, time_from_start: unknown key 'secs'; known keys"),
     (plain_plan(sec=1, nanosecs=5), "unknown key 'nanosecs'; known keys are nanosec, sec$"),
     (plain_plan(sec=1, nanosec=5_000_000_000),
-     'point 1, time_from_start, nanosec: 5000000000 is not within 0 and 999999999'),
+     'point 1, time_from_start, nanosec: 5000000000 is not between 0 and 999999999'),
     (plain_plan(sec=1, nanosec=-5), 'point 1, time_from_start, nanosec: -5 is not within'),
     (plain_plan(secs=1, nsecs=10**9), 'nsecs: 1000000000 is not .*; whole seconds belong to secs'),
     ({**plain_plan(), 'points': [*plain_plan()['points'], '...']}, 'point 2.* --full-length'),
@@ -175,7 +175,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a,b.velocity\n0,1,1', 'name other joints'),
     ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),
     ('p.txt', '', 'not a plan file'),
-    ('p.urdf', '', 'a robot by its ending, and no plan; give it by --robot'),
+    ('p.urdf', '', "a robot's file, not a plan; give it by --robot"),
     ('p.bag', '', 'a bag of ROS 1: `rosbags-convert'),
     ('p.db3', 'x', 'p.db3'),
 ])

@@ -223,7 +223,7 @@ def test_what_no_stretch_mends_is_said():
     robot = replace(robot, reflexes=replace(robot.reflexes, stops=weak))
     points = JointWaypoints(robot.joint_names, [0.0, 3.0], [MIDDLE, MIDDLE + 0.5])
     refusal = prepare_plan(PlanRequest(points, robot, PlanSettings())).refusal
-    assert 'no reflex: its weight alone trips tau_j_range_violation' in refusal
+    assert "a reflex: the arm's weight alone trips tau_j_range_violation" in refusal
 
 
 def falling(robot, joint, speed, limit):
