@@ -86,7 +86,7 @@ def test_what_is_no_trajectory_of_joints_is_refused(kind):
 
 @pytest.mark.parametrize('parts', [0, 2])
 def test_one_trajectory_at_a_time_is_displayed(parts):
-    with pytest.raises(HodynError, match=f'DisplayTrajectory of {parts} trajectories'):
+    with pytest.raises(HodynError, match=f'DisplayTrajectory with {parts} trajectories'):
         DECODERS[DISPLAY](serialized(DISPLAY, parts=parts))
 
 

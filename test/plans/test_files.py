@@ -49,7 +49,7 @@ def test_annotated_plans_read_back(tmp_path, annotated, name):
 
 
 def test_a_bag_is_not_written_where_its_storage_would_go_elsewhere(tmp_path, annotated):
-    with pytest.raises(ValueError, match=r'what\?: a bag cannot be where'):
+    with pytest.raises(ValueError, match=r'what\?: the path of a bag must not contain'):
         write_annotated(annotated, tmp_path / 'what?')
     assert not any(tmp_path.iterdir())
 
@@ -172,7 +172,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' occurs twice"),
-    ('p.csv', 'time,a,b.velocity\n0,1,1', 'name other joints'),
+    ('p.csv', 'time,a,b.velocity\n0,1,1', 'name different joints'),
     ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),
     ('p.txt', '', 'not a plan file'),
     ('p.urdf', '', "a robot's file, not a plan; give it by --robot"),
