@@ -25,20 +25,21 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'annotate', help='resample a plan and add the torques that it needs',
         description='Writes the plan for joint_trajectory_controller, which uses the efforts as '
-        'feed-forward. A plan beyond limits is not written, nor one whose samples would not pass '
+        'feed-forward. A plan is not written if it is beyond limits or its samples do not pass '
         'the check. Exit codes as for check.')
     add_plan_options(parser)
     add_written_plan_options(parser)
     parser.add_argument(
         '--stretch', choices=('off', 'offer', 'auto', 'retime'), default='offer',
-        help='for a plan beyond limits: refuse it, also report the time stretch that fixes it, '
-        'or apply this; retime: run the path as fast as the limits allow (default: offer)')
+        help='for a plan beyond limits: off refuses it, offer also reports the time stretch that '
+        'fixes it, auto applies this; retime runs the path of any plan as fast as the limits '
+        'allow (default: offer)')
     add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the plan with its torques, or many; return the exit code."""
+    """Write one plan or many with their torques; return the exit code."""
     from hodyn_ros.plans.files import annotated_contents
     from hodyn_ros.robot.files import load_robot
 

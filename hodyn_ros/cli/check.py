@@ -31,7 +31,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'check', help='check a plan against the limits of the robot before it runs',
         description='Fits the plan as the node would and prints the worst position, velocity, '
         'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, 1 '
-        'beyond (with the time stretch that would fix it), 2 bad input.')
+        'beyond (with the time stretch that fixes it), 2 bad input.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, metavar='IMAGE',
@@ -45,7 +45,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the plan, or many; return the exit code."""
+    """Check one plan or many; return the exit code."""
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.plans.prepare import prepare_plan
     from hodyn_ros.robot.files import load_robot
@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
         if prepared.reflexes and not prepared.reflexes[0].trips:
             nearest = prepared.reflexes[0]
             print(
-                f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of what is '
-                f'allowed ({nearest.joint} at {nearest.time:.4g} s)')
+                f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of its limit '
+                f'({nearest.joint} at {nearest.time:.4g} s)')
     print(f'{heading}: {outcome(prepared)}' if options.brief else outcome(prepared))
     if options.output is not None:
         draw_curves(plan, FeedForward(robot), options.output, force=options.force)

@@ -34,7 +34,7 @@ def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_p
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}, joint2: {velocity: 9}}')
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
     assert capsys.readouterr().out == (
-        'plan.json, for robot twolink: within all known limits; no limit is known of '
+        'plan.json, for robot twolink: within all known limits; no limit is known for '
         'acceleration, jerk, effort, effort_rate\n')
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}}')
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
@@ -69,7 +69,7 @@ def test_a_file_that_was_given_for_another_is_recognised(capsys, tmp_path):
     with pytest.raises(SystemExit, match='2'):
         main(('retime', '--limits', '0.8', plan, '--output', 'out.csv'))
     assert capsys.readouterr().err.endswith(
-        f'required: PLAN; {plan} went to --limits: put the plan before it\n')
+        f'required: PLAN; {plan} was read as a value of --limits: put the plan before it\n')
 
 
 def test_the_motion_to_the_first_point_is_not_said_to_be_checked(capsys, tmp_path):

@@ -159,7 +159,7 @@ def test_limits_that_are_not_known_are_named(capsys, tmp_path):
     (tmp_path / 'plan.csv').write_text('time,joint1,joint2\n0,0,0\n1,1,1\n')
     some = ('retime', 'plan.csv', '--robot', 'twolink', '--limits', 'limits.yaml')
     assert main((*some, '--output', 'fast.csv')) == 0
-    assert '! no limit is known of jerk, effort_rate: ' in capsys.readouterr().out
+    assert '! no limit is known for jerk, effort_rate: ' in capsys.readouterr().out
     write_plan(HOME, NEXT)
     assert main(('retime', 'plan.json', '--output', 'fast.json')) == 0
     assert 'no limit is known' not in capsys.readouterr().out

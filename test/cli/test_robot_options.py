@@ -104,7 +104,7 @@ def test_a_built_in_robot_may_follow_numbers(capsys, words):
     (('--lock', 'finger1'), '--lock finger1: expected JOINT=VALUE'),
     (('--lock', 'finger1=nan'), 'expected JOINT=VALUE'),
     (('--lock', 'thumb=0'), "no joint 'thumb' to lock"),
-    (('--lock', 'finger1=0', '--lock', 'finger1=1'), "joint 'finger1' is locked at 0 too"),
+    (('--lock', 'finger1=0', '--lock', 'finger1=1'), "joint 'finger1' is already locked at 0"),
     (('--payload', 'l1', '1', '0', '0', '0', 'l2', '1', '0', '0', '0'), 'expected LINK KG'),
     (('--payload', 'l1'), 'expected LINK KG'),
     (('--payload', 'l1', '1', '2'), 'expected LINK KG'),
