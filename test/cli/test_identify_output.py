@@ -105,7 +105,8 @@ def test_links_are_told_with_what_they_were():
     body = PANDA.bodies[3]
     assert rows(lines, 'com, mm')[body.name] == [
         f'{2.0 * body.mass:.3g} ± 0.1', f'{body.mass:.3g}', '10, -20, 30']
-    assert any('Of the 43 combinations' in line and 'determines 12 better' in line for line in lines)
+    assert any(
+        'Of the 43 combinations' in line and 'determines 12 better' in line for line in lines)
 
 
 def test_what_is_held_alike_or_at_a_bound_is_named_in_words():
@@ -180,6 +181,7 @@ def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
         last, parent=PANDA.bodies[-2].parent)))
     for robot in (slides, beside):
         said = printed(OFFSETS, terms=('payload',), robot=robot)
-        assert said[-1].endswith(f'fix the joints of the gripper, for example by --lock {last.joint}=…')
+        assert said[-1].endswith(
+            f'fix the joints of the gripper, for example by --lock {last.joint}=…')
         assert not any('--lock' in line for line in printed(
             LOADED, terms=('payload', 'friction'), robot=robot))
