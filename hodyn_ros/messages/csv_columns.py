@@ -95,7 +95,7 @@ def _columns(
         listed = ', '.join(map(repr, header)) or 'nothing'
         others = ' and '.join(f'NAME.{kind}' for kind in KINDS if kind in used)
         raise HodynError(
-            f'{path}: the first line must name the columns: the time in seconds as one of '
+            f'{path}: the first line must name the columns: the time in seconds, as one of '
             f'{", ".join(TIMES)}, and for each joint NAME, and if known {others}; it has '
             f'{listed:.200}')
     if len(set(header)) < len(header):

@@ -89,7 +89,7 @@ def test_plans_of_moveit_and_of_ros_1_are_read(tmp_path, name, data):
     (plain_plan(sec=1, nanosecs=5), "unknown key 'nanosecs'; known keys are nanosec, sec$"),
     (plain_plan(sec=1, nanosec=5_000_000_000),
      'point 1, time_from_start, nanosec: 5000000000 is not between 0 and 999999999'),
-    (plain_plan(sec=1, nanosec=-5), 'point 1, time_from_start, nanosec: -5 is not within'),
+    (plain_plan(sec=1, nanosec=-5), 'point 1, time_from_start, nanosec: -5 is not between'),
     (plain_plan(secs=1, nsecs=10**9), 'nsecs: 1000000000 is not .*; whole seconds belong to secs'),
     ({**plain_plan(), 'points': [*plain_plan()['points'], '...']}, 'point 2.* --full-length'),
     ({**plain_plan(), 'points': [{'positions': [0.0, '...'], 'time_from_start': 0}]},
