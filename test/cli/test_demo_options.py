@@ -55,7 +55,7 @@ def test_example_springs_do_not_replace_those_of_the_file(capsys, tmp_path):
         said = refusal(capsys, 'demo', '--robot', 'elastic.yaml', '--actuator', 'sea', *compare)
         assert "the file of robot 'twolink' has its own: leave out --actuator" in said
     said = refusal(capsys, 'demo', '--compare', '--robot', 'twolink')
-    assert 'give --actuators FILE for its own, or --actuator for an example' in said
+    assert 'give --actuators FILE with its own, or --actuator for examples' in said
 
 
 @pytest.mark.parametrize('compare', [(), ('--compare',)])

@@ -55,7 +55,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
     ([HOME, NEXT], ('--limits', '0.5', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', '0.5', '--limits', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', 'limits.yaml'), "no file of limits 'limits.yaml'"),
-    ([HOME, NEXT], ('--limits', 'speed=1'), "no 'speed'"),
+    ([HOME, NEXT], ('--limits', 'speed=1'), "unknown quantity 'speed'"),
     ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is not above 0 and at most 1'),
     ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
     ([HOME, NEXT], ('--smooth', '-1'), 'smoothness -1'),

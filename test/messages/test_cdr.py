@@ -39,7 +39,7 @@ def test_a_frame_and_its_numbers(stamp, frame, little):
     data = serialized_wrench(
         stamp, frame, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0), little_endian=little)
     assert cdr.frame_and_numbers(data, 6) == (frame, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
-    with pytest.raises(ValueError, match='no header and 6 numbers'):
+    with pytest.raises(ValueError, match='not a header and 6 numbers'):
         cdr.frame_and_numbers(data[:-1], 6)
 
 

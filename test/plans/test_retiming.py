@@ -275,7 +275,7 @@ def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
     ([HOME, HOME], 1.0, 'all the same'),
     ([HOME, TOO_FAR], 1.0, 'joint4: position .* limit -0.0698 .* range'),
     ([HOME, NEXT], {'effort': 0.1}, 'joint4: effort .* at .* % of the path, limit 8.7 .* weight'),
-    ([HOME, NEXT], {'speed': 0.1}, "no 'speed'"),
+    ([HOME, NEXT], {'speed': 0.1}, "unknown quantity 'speed'"),
     ([HOME, NEXT], -1.0, 'above 0'),
     ([HOME, NEXT], 1.5, 'velocity: 1.5 .* at most 1'),
     ([HOME, NEXT], {'jerk': np.nan}, 'jerk: nan .* at most 1'),
