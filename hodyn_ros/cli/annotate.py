@@ -13,6 +13,7 @@ from hodyn_ros.cli.plan_source import (
     outcome,
     plan_request,
     plan_settings,
+    print_note,
     print_written,
     written_plan,
 )
@@ -54,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
     request = plan_request(options, robot, settings)
     prepared = written_plan(options, request)
     if prepared.annotated is None:
+        print_note(prepared)
         print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     print_written(options, request, prepared)
-    if prepared.note:
-        print(f'note: {prepared.note}')
+    print_note(prepared)
     return WITHIN_LIMITS

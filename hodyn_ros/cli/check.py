@@ -15,6 +15,7 @@ from hodyn_ros.cli.plan_source import (
     outcome,
     plan_request,
     plan_settings,
+    print_note,
 )
 from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.cli.used_robot import for_robot
@@ -69,8 +70,7 @@ def run(options: argparse.Namespace) -> int:
         print(f'{heading}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
               f'{plan.interpolation} interpolation, {prepared.deviation}')
         _print_worst(limit_report)
-        if prepared.note:
-            print(f'note: {prepared.note}')
+        print_note(prepared)
         if prepared.reflexes and not prepared.reflexes[0].trips:
             nearest = prepared.reflexes[0]
             print(
@@ -106,10 +106,12 @@ def _print_worst(limit_report: LimitReport) -> None:
     for entry in limit_report.worst:
         if previous not in ('', entry.joint):
             table.add_section()
-        known = math.isfinite(entry.limit)
+        known = entry.is_known
         table.add_row(
             '' if entry.joint == previous else entry.joint, entry.quantity,
-            f'{entry.value:.4g}', f'{entry.limit:.4g}' if known else 'unknown', entry.unit,
+            f'{entry.value:.4g}',
+            f'{entry.limit:.4g}' if known else 'none' if entry.is_needless else 'unknown',
+            entry.unit,
             f'{entry.margin:.3g}' if known else '', f'{entry.time:.3f}',
             style='bold red' if entry.exceeded else None)
         previous = entry.joint

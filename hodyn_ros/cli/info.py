@@ -186,9 +186,16 @@ def _unknown(robot: Robot) -> list[str]:
     """Return what the file lacks, one sentence each."""
     import numpy as np
 
+    from hodyn_ros.feedforward.limit_table import unit
+
     sentences = []
+    ends = np.array([robot.limits.position_min, robot.limits.position_max])
+    turns_on = np.isinf(ends).all(axis=0) & np.array(
+        [unit(robot, joint, 'position') == 'rad' for joint in range(robot.n)], dtype=bool)
     for field in fields(robot.limits):
         missing = ~np.isfinite(getattr(robot.limits, field.name))
+        if field.name.startswith('position'):
+            missing &= ~turns_on
         if field.name in _TOLD and missing.any():
             joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
             whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)

@@ -117,6 +117,12 @@ def print_written(
         f'{prepared.deviation}', *parts]))
 
 
+def print_note(prepared: PreparedPlan) -> None:
+    """Print the remarks on a plan, if there are any."""
+    if prepared.note:
+        print(f'note: {prepared.note}')
+
+
 def outcome(prepared: PreparedPlan) -> str:
     """Return the last line of the output: whether the plan is within limits, or the refusal."""
     if prepared.refusal:

@@ -17,6 +17,7 @@ from hodyn_ros.cli.plan_source import (
     outcome,
     plan_request,
     plan_settings,
+    print_note,
     print_written,
     written_plan,
 )
@@ -111,6 +112,7 @@ def run(options: argparse.Namespace) -> int:
     if plan is None or retimed is None:
         raise HodynError(f'{options.plans[0]}, {for_robot(options, robot)}: {prepared.refusal}')
     if prepared.annotated is None:
+        print_note(prepared)
         print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
@@ -119,8 +121,7 @@ def run(options: argparse.Namespace) -> int:
     print_written(options, request, prepared, before, f'found in {retimed.seconds:.1f} s')
     for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
         print(line)
-    if prepared.note:
-        print(f'note: {prepared.note}')
+    print_note(prepared)
     if options.picture is not None:
         from hodyn_ros.feedforward import FeedForward
         from hodyn_ros.plans.retiming.picture import draw_margins

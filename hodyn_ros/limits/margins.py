@@ -73,6 +73,16 @@ class LimitMargin:
         return self.margin < -TOLERANCE * max(1.0, abs(self.value))
 
     @property
+    def is_known(self) -> bool:
+        """Whether the quantity has a limit."""
+        return bool(np.isfinite([self.lower, self.upper]).any())
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether the quantity needs no limit: the angle of a joint that turns without end."""
+        return (self.quantity, self.unit) == ('position', 'rad') and not self.is_known
+
+    @property
     def share(self) -> float:
         """Ratio of the value to its nearer limit, as a magnitude."""
         return abs(self.value / self.limit) if self.limit else np.inf

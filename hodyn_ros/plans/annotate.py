@@ -12,7 +12,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 PERIOD = 5e-3
-MIN_PERIOD = 1e-3
+MIN_PERIOD, MAX_PERIOD = 1e-3, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +58,23 @@ def annotate(
     feedforward : FeedForward
         Feed-forward of the robot that follows the plan.
     period : float
-        Largest time between samples, s, from `MIN_PERIOD` to 1.
+        Largest time between samples, s, from `MIN_PERIOD` to `MAX_PERIOD`.
     names : tuple of str, optional
         Joint names of the controller that plays the plan; the robot's by default.
     gravity, friction : bool
         False leaves the term out of the torques, for a controller that adds the term itself.
 
     """
-    if not MIN_PERIOD <= period <= 1.0:
-        raise HodynError(f'period {period} s: must be between {MIN_PERIOD:g} and 1 s')
-    count = max(1, int(np.ceil(plan.duration / period - 1e-9)))
     # A plan without duration is one point, at time 0.
-    times = np.linspace(0.0, plan.duration, count + 1) if plan.duration > 0.0 else np.zeros(1)
+    times = np.linspace(0.0, plan.duration, sample_count(plan.duration, period))
     motion = plan.evaluate(times)
     torque = feedforward.torque(motion, gravity=gravity, friction=friction)
     return Annotated(names or feedforward.robot.joint_names, times, motion, torque)
+
+
+def sample_count(duration: float, period: float) -> int:
+    """Return the number of samples of a duration, s, at most `period` seconds apart."""
+    if not MIN_PERIOD <= period <= MAX_PERIOD:
+        raise HodynError(
+            f'period {period} s: must be between {MIN_PERIOD:g} and {MAX_PERIOD:g} s')
+    return max(1, int(np.ceil(duration / period - 1e-9))) + 1 if duration > 0.0 else 1

@@ -11,13 +11,27 @@ import numpy as np
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.annotate import PERIOD, annotate
+from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
-from hodyn_ros.plans.files import annotated_contents, read_trajectory, write_annotated
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.doubtful_points import in_milliseconds
+from hodyn_ros.plans.files import (
+    MAX_BYTES,
+    annotated_contents,
+    read_trajectory,
+    write_annotated,
+)
+from hodyn_ros.plans.prepare import (
+    PlanRequest,
+    PlanSettings,
+    PreparedPlan,
+    accepted_points,
+    prepare_plan,
+)
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
+from hodyn_ros.plans.waypoints import AcceptedWaypoints
+from hodyn_ros.robot import HodynError
 
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
@@ -25,6 +39,12 @@ MAX_EXTRA = 4.0
 """Largest factor by which a plan is stretched further until its samples pass."""
 
 
+NUMBERS_PER_JOINT = 4
+"""Numbers per joint and sample: position, velocity, acceleration, effort."""
+# Bytes per number, in text at least.
+_BYTES_IN_TEXT, _BYTES_IN_BAG = 20, 8
+# Factor on the period that just fits, since some text has 25 bytes per number.
+MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
@@ -64,6 +84,8 @@ def write_annotated_plan(
 
     """
     period = PERIOD if request.annotate_period is None else request.annotate_period
+    if too_many := _too_many_samples(request, path, period):
+        return PreparedPlan(too_many, fault='other')
     prepared = prepare_plan(replace(request, annotate_period=period), progress)
     if prepared.plan is None or prepared.annotated is None or prepared.stretch is None:
         return prepared
@@ -74,6 +96,13 @@ def write_annotated_plan(
             assert written.annotated is not None
             assert written.stretch is not None
             write_annotated(written.annotated, unfinished, force=True)
+            if unfinished.is_file() and (size := unfinished.stat().st_size) > MAX_BYTES:
+                assert written.plan is not None
+                assert written.points is not None
+                most = len(written.annotated.times) * MAX_BYTES // size
+                missing = replace(written, annotated=None, refusal=_too_many(
+                    request, written.points, written.plan.duration, period, most))
+                break
             judged = _judge(unfinished, request)
             if not judged.refusal:
                 if written.retimed is None:
@@ -109,6 +138,37 @@ def write_annotated_plan(
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}; '
         f'{", or ".join(ways_out)}'))
+
+
+def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
+    """Return why a plan file cannot hold the samples; empty if it can, or the points are faulty.
+
+    The duration of retimed plans is not known beforehand: the file that is written is judged.
+    """
+    if request.settings.stretch == 'retime':
+        return ''
+    try:
+        points = accepted_points(request)
+    except HodynError:
+        return ''  # `prepare_plan` says why
+    size = _BYTES_IN_BAG if annotated_contents(path) else _BYTES_IN_TEXT
+    most = MAX_BYTES // (NUMBERS_PER_JOINT * request.robot.n * size)
+    duration = float(points.times[-1])
+    return _too_many(request, points, duration, period, most) if (
+        sample_count(duration, period) > most) else ''
+
+
+def _too_many(
+    request: PlanRequest, points: AcceptedWaypoints, duration: float, period: float, most: int,
+) -> str:
+    """Return that a plan has more samples than fit into its file, and what to do."""
+    longer = MORE_SPACE * duration / most
+    return '; '.join(filter(None, (
+        f'{duration:.6g} s are {sample_count(duration, period)} samples every {period:g} s, and '
+        f'a plan file holds about {most} of {request.robot.n} joints',
+        in_milliseconds(request.robot, points),
+        f'take a period of {longer:.2g} s or more (--period)'
+        if longer < MAX_PERIOD else 'split the plan')))
 
 
 def _as_written(

@@ -28,6 +28,7 @@ MIN_POINTS, STEPS = 4, 5
 # SLOWEST, a share of the velocity limits (rad/s or m/s without a limit), or pauses longer than
 # LONGEST, s. SLOWEST allows for plans up to three times too fast, or 3 rad/s without a limit.
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
+MILLISECONDS = 'times are in s: are these milliseconds?'
 # Distance, rad or m, within which a joint is at the position where it is locked.
 SAME_PLACE = 1e-6
 
@@ -42,7 +43,7 @@ def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
     if shares.max() >= SLOWEST and spacings.max() <= LONGEST:
         return ''
     return (
-        f'times are in s: are these milliseconds? The points are up to {spacings.max():.3g} s '
+        f'{MILLISECONDS} The points are up to {spacings.max():.3g} s '
         f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (1 rad/s '
         'or m/s where none is known)')
 
@@ -160,7 +161,19 @@ def _too_hasty(
     return (joint, float(abs(asked[joint]))) if excess[joint] > 1.0 else None
 
 
-def moved_locked_joints(
+def left_out_joints(
+    robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
+) -> tuple[str, str]:
+    """Return how a plan moves locked joints, and a note on all joints that are not kept."""
+    left_out = [name for name in trajectory.names if name not in kept]
+    moved = _moved_locked_joints(robot, trajectory, left_out)
+    notes = [f'{text}: left out' for text in moved.values()]
+    if strange := [name for name in left_out if name not in moved]:
+        notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
+    return '; '.join(moved.values()), '; '.join(notes)
+
+
+def _moved_locked_joints(
     robot: Robot, trajectory: JointWaypoints, names: Sequence[str],
 ) -> dict[str, str]:
     """Return, by joint, how a plan moves locked joints away from where they are locked."""

@@ -54,17 +54,22 @@ class LimitReport:
         return '; positions are in rad: are these degrees?' if turns > _MANY_TURNS else ''
 
     @property
+    def summary(self) -> str:
+        """The largest violation, the number of others, and the doubt; empty without violations."""
+        worst, *others = self.violations or ('',)
+        return f'{worst}{f" (and {len(others)} more)" if others else ""}{self.doubt}'
+
+    @property
     def knows_limits(self) -> bool:
         """Whether any quantity of any joint has a limit."""
-        return any(np.isfinite([entry.lower, entry.upper]).any() for entry in self.worst)
+        return any(entry.is_known for entry in self.worst)
 
     @property
     def unknown_quantities(self) -> list[str]:
-        """Quantities without a limit, except positions; with joints if others have a limit."""
+        """Quantities without a limit that need one; with joints if other joints have one."""
         found: dict[str, list[str]] = {}
         for entry in self.worst:
-            known = np.isfinite([entry.lower, entry.upper]).any()
-            if entry.quantity != 'position' and not known:
+            if not entry.is_known and not entry.is_needless:
                 found.setdefault(entry.quantity, []).append(entry.joint)
         everyone = len({entry.joint for entry in self.worst})
         return [quantity if len(joints) == everyone else f'{quantity} of {", ".join(joints)}'

@@ -19,10 +19,11 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.deviation import Deviation, deviation_of
 from hodyn_ros.plans.doubtful_points import (
+    MILLISECONDS,
     contradicted_velocity,
     hasty_ends,
     in_milliseconds,
-    moved_locked_joints,
+    left_out_joints,
     steps,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
@@ -182,6 +183,8 @@ class PreparedPlan:
         How close the plan comes to each reflex of the vendor's controller, the closest first.
     locked : str
         How the trajectory moves locked joints; empty if it does not.
+    doubt : str
+        Question about times that are probably in milliseconds; else empty.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
@@ -206,6 +209,7 @@ class PreparedPlan:
     fault: Fault = ''
     unchecked: str = ''
     locked: str = ''
+    doubt: str = ''
 
     @property
     def summary(self) -> str:
@@ -223,11 +227,12 @@ class PreparedPlan:
 
     @property
     def reservations(self) -> str:
-        """Exceptions to add to 'within all limits': missed points, unchecked or locked motion."""
+        """Exceptions to add to 'within all limits': missed points, unchecked motion, doubts."""
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
         return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', self.locked) if what)
+            missed, unchecked if self.unchecked else '', self.locked,
+            MILLISECONDS if self.doubt else '') if what)
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -239,14 +244,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         raise HodynError(
             f'request: expected PlanRequest(trajectory, robot, …), got {reprlib.repr(request)}')
     robot, settings = request.robot, request.settings
-    joints = JointNames(
-        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
-        driver_prefix=settings.driver_prefix)
     try:
-        points = accept(
-            request.trajectory, joints, elapsed=request.elapsed,
-            allow_nonzero_velocity_at_end=True,
-            leave_out_other_joints=settings.leave_out_other_joints)
+        points = accepted_points(request)
         points, resting = with_resting_ends(points, first=request.start is None)
         moving, rests = motion_at_end(points), ''
         if settings.allow_nonzero_velocity_at_end:
@@ -265,17 +264,13 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     deviation = deviation_of(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
-    left_out = [name for name in request.trajectory.names if name not in points.names]
-    moved = moved_locked_joints(robot, request.trajectory, left_out)
-    others = '; '.join(f'{text}: left out' for text in moved.values())
-    if strange := [name for name in left_out if name not in moved]:
-        others = '; '.join(filter(None, (
-            others, f'{", ".join(strange)}: not part of {robot.name}, left out')))
+    locked, others = left_out_joints(robot, request.trajectory, points.names)
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
+    doubt = in_milliseconds(robot, points)
     note = '; '.join(filter(None, (
-        unchecked, in_milliseconds(robot, points), contradicted_velocity(robot, points), resting,
+        unchecked, doubt, contradicted_velocity(robot, points), resting,
         _steps(request, points, resting), others,
         note, used, *notes)))
     factor: float | None = 1.0
@@ -286,7 +281,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         factor = None
         lines += hasty if retimed is None else []
         if not limit_report.within_limits:
-            lines.append(_summary(limit_report))
+            lines.append(limit_report.summary)
         lines += tripped
         if settings.stretch != 'off' and not moving:
             scaling = smallest_time_scaling(
@@ -306,7 +301,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         return PreparedPlan(
             '; '.join(lines), plan, limit_report, factor, overshoot=excess,
             deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked,
-            locked='; '.join(moved.values()))
+            locked=locked, doubt=doubt)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
@@ -315,7 +310,18 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
         reflexes=reflexes, points=points, unchecked=unchecked,
-        locked='; '.join(moved.values()))
+        locked=locked, doubt=doubt)
+
+
+def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
+    """Return the points of a trajectory in the robot's order of joints; HodynError if faulty."""
+    settings = request.settings
+    joints = JointNames(
+        request.robot, prefix=settings.joint_prefix,
+        allow_other_model=settings.allow_other_model, driver_prefix=settings.driver_prefix)
+    return accept(
+        request.trajectory, joints, elapsed=request.elapsed, allow_nonzero_velocity_at_end=True,
+        leave_out_other_joints=settings.leave_out_other_joints)
 
 
 def refused(error: HodynError) -> PreparedPlan:
@@ -390,10 +396,3 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     return worst, (
         f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
         f"{unit(robot, joint, 'position')}")
-
-
-def _summary(limit_report: LimitReport) -> str:
-    violations = limit_report.violations
-    others = len(violations) - 1
-    more = f' (and {others} more)' if others else ''
-    return f'{violations[0]}{more}{limit_report.doubt}'
