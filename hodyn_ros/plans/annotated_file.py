@@ -14,12 +14,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
 from hodyn_ros.plans.doubtful_points import in_milliseconds
-from hodyn_ros.plans.files import (
-    MAX_BYTES,
-    annotated_contents,
-    read_trajectory,
-    write_annotated,
-)
+from hodyn_ros.plans.files import MAX_BYTES, annotated_contents, read_trajectory, write_annotated
 from hodyn_ros.plans.prepare import (
     PlanRequest,
     PlanSettings,
@@ -39,12 +34,12 @@ MAX_EXTRA = 4.0
 """Largest factor by which a plan is stretched further until its samples pass."""
 
 
-NUMBERS_PER_JOINT = 4
-"""Numbers per joint and sample: position, velocity, acceleration, effort."""
-# Bytes per number, in text at least.
-_BYTES_IN_TEXT, _BYTES_IN_BAG = 20, 8
-# Factor on the period that just fits, since some text has 25 bytes per number.
-MORE_SPACE = 1.3
+# Numbers per joint and sample (position, velocity, acceleration, effort), and bytes per number: in
+# text at least, of joints that move and that do not, and in a bag.
+_NUMBERS = 4
+_OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
+# Factor on the period that just fits, since text may have 25 bytes per number.
+_MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
@@ -100,8 +95,8 @@ def write_annotated_plan(
                 assert written.plan is not None
                 assert written.points is not None
                 most = len(written.annotated.times) * MAX_BYTES // size
-                missing = replace(written, annotated=None, refusal=_too_many(
-                    request, written.points, written.plan.duration, period, most))
+                missing = PreparedPlan(_too_many(
+                    request, written.points, written.plan.duration, period, most), fault='other')
                 break
             judged = _judge(unfinished, request)
             if not judged.refusal:
@@ -151,8 +146,10 @@ def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
         points = accepted_points(request)
     except HodynError:
         return ''  # `prepare_plan` says why
-    size = _BYTES_IN_BAG if annotated_contents(path) else _BYTES_IN_TEXT
-    most = MAX_BYTES // (NUMBERS_PER_JOINT * request.robot.n * size)
+    moves = np.ptp(points.positions, axis=0) > 0.0
+    sizes = np.where(moves, _OF_MOVING, _OF_RESTING) if annotated_contents(path) is None else (
+        np.full(len(moves), _IN_BAG))
+    most = MAX_BYTES // (_NUMBERS * int(sizes.sum()))
     duration = float(points.times[-1])
     return _too_many(request, points, duration, period, most) if (
         sample_count(duration, period) > most) else ''
@@ -162,7 +159,7 @@ def _too_many(
     request: PlanRequest, points: AcceptedWaypoints, duration: float, period: float, most: int,
 ) -> str:
     """Return that a plan has more samples than fit into its file, and what to do."""
-    longer = MORE_SPACE * duration / most
+    longer = _MORE_SPACE * duration / most
     return '; '.join(filter(None, (
         f'{duration:.6g} s are {sample_count(duration, period)} samples every {period:g} s, and '
         f'a plan file holds about {most} of {request.robot.n} joints',

@@ -48,13 +48,14 @@ def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_p
     ('prismatic', 'unknown', 'within all known limits; no limit is known for position of joint0'),
 ])
 def test_only_a_joint_that_turns_needs_no_range(capsys, tmp_path, kind, limit, outcome):
-    every = dict.fromkeys(('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'), [1e6] * 2)
+    every = dict.fromkeys(('acceleration', 'jerk', 'effort', 'effort_rate'), [1e6] * 2)
     (tmp_path / 'arm.yaml').write_text(json.dumps({'name': 'arm', 'bodies': [{
         'name': f'link{i}', 'joint': f'joint{i}', 'parent': i - 1, 'type': kind,
         'placement': [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
         'axis': [0, 0, 1], 'mass': 1.0, 'com': [0.2, 0, 0],
         'inertia': [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]],
-    } for i in range(2)], 'limits': {'position': [[None, None], [-3, 3]], **every}}))
+    } for i in range(2)], 'limits': {
+        'position': [[None, None], [-3, 3]], 'velocity': [9, 9], **every}}))
     write_plan(tmp_path / 'own.json', ('joint0', 'joint1'), (0, (0, 0)), (1, (0.5, 0.3)))
     assert main(['check', 'own.json', '--robot', 'arm.yaml']) == 0
     said = capsys.readouterr().out.splitlines()
@@ -140,22 +141,21 @@ def test_more_samples_than_a_file_holds_are_refused_at_once(capsys, tmp_path, ou
     """With 6e8 samples, 134 GB, the command would not end if it began the work."""
     plan = to_joint1(tmp_path / 'plan.json', *MILLISECONDS)[1]
     said = refusal(capsys, 'annotate', plan, '--output', output)
-    assert f'{plan}, for robot panda (the default; --robot for another): 3e+06 s are 600000001 ' in (
-        said)
+    assert f'{plan}, for robot panda (the default; --robot for another): 3e+06 s are 60000' in said
     assert '; times are in s: are these milliseconds? The points are up to 2e+06 s apart' in said
     assert said.endswith('; split the plan')
     plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (2500.0, 0.4), (5000.0, 0.2))[1]
     said = refusal(capsys, 'annotate', plan, '--output', output, '--period', '0.001')
-    assert re.search(r'; take a period of 0\.00\d+ s or more \(--period\)$', said)
+    assert re.search(r'; take a period of 0\.0\d+ s or more \(--period\)$', said)
     assert not (tmp_path / output).exists()
 
 
 def test_a_file_too_large_after_all_is_not_left(capsys, monkeypatch, tmp_path):
     plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (2.0, 0.4))[1]
-    monkeypatch.setattr(annotated_file, 'MAX_BYTES', 250_000)
+    monkeypatch.setattr(annotated_file, 'MAX_BYTES', 100_000)
     said = refusal(capsys, 'annotate', plan, '--output', 'out.yaml')
-    assert '2 s are 401 samples every 0.005 s, and a plan file holds about 3' in said
-    assert said.endswith('take a period of 0.0075 s or more (--period)')
+    assert '2 s are 401 samples every 0.005 s, and a plan file holds about 24' in said
+    assert said.endswith('take a period of 0.011 s or more (--period)')
     assert not (tmp_path / 'out.yaml').exists()
 
 
@@ -166,11 +166,11 @@ def test_what_a_check_doubts_is_said_where_the_plan_is_written(capsys, tmp_path,
     note = next(line for line in capsys.readouterr().out.splitlines() if 'note: ' in line)
     assert 'are these milliseconds?' in note
     assert main([command[0], plan, '--output', 'out.csv', *command[1:]]) == 0
-    assert note in capsys.readouterr().out.splitlines()
+    assert f'\n{note}' in capsys.readouterr().out
 
 
 def test_doubts_are_said_of_a_plan_that_is_not_written(capsys, tmp_path):
-    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1000.0, 9.0), (2000.0, 0.4))[1]
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1000.0, 5.0), (2000.0, 2.0))[1]
     assert main(['annotate', plan, '--output', 'out.csv']) == 1
     said = capsys.readouterr().out
     assert 'note: times are in s: are these milliseconds?' in said
